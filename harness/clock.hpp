@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The one clock of a run: the time-stamp counter where it can be trusted, CLOCK_MONOTONIC_RAW
+// elsewhere. Nothing is timed with a wall clock.
+
+#include <lockyard/detail/arch.hpp>
+
+#include <time.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace lockyard::harness {
+
+using ticks = std::uint64_t;
+
+enum class clock_source : std::uint8_t { tsc, monotonic_raw };
+
+inline ticks monotonic_raw_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<ticks>(now.tv_sec) * 1'000'000'000U + static_cast<ticks>(now.tv_nsec);
+}
+
+/// Set once per process, before any thread runs.
+class clock {
+ public:
+  static ticks now() noexcept {
+    return source_ == clock_source::tsc ? detail::arch::cycle_counter() : monotonic_raw_ns();
+  }
+
+  /// Chooses the source and measures its rate against CLOCK_MONOTONIC_RAW; takes 10 ms.
+  static void start(clock_source source) noexcept;
+  static bool started() noexcept { return started_; }
+
+  /// Measures what a read costs at this moment; takes less than a millisecond.
+  static void measure_read() noexcept;
+
+  static double ns(ticks span) noexcept { return static_cast<double>(span) * ns_per_tick_; }
+  static ticks from_ns(double span_ns) noexcept {
+    return static_cast<ticks>(span_ns / ns_per_tick_);
+  }
+  static double ns_per_tick() noexcept { return ns_per_tick_; }
+  static double read_ns() noexcept { return read_ns_; }
+  static clock_source source() noexcept { return source_; }
+
+ private:
+  static inline clock_source source_ = clock_source::monotonic_raw;
+  static inline bool started_ = false;
+  static inline double ns_per_tick_ = 1.0;
+  static inline double read_ns_ = 0.0;
+};
+
+constexpr std::string_view name_of(clock_source source) noexcept {
+  return source == clock_source::tsc ? "tsc" : "monotonic_raw";
+}
+
+/// How far the counters of two cores are apart, as a round trip between them shows.
+struct clock_skew {
+  double offset_ns;       ///< largest offset found against the first core
+  double uncertainty_ns;  ///< half the shortest round trip of that pair
+  unsigned pairs;         ///< how many pairs of cores answered in time
+};
+
+/// Measures the skew of the current source between the first core this process may use and each
+/// other one; at most a few milliseconds a pair. Starts threads.
+clock_skew measure_skew();
+
+}  // namespace lockyard::harness

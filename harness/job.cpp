@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job.hpp"
+
+#include "studies/studies.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+using nlohmann::json;
+
+/// A value together with the way to it, so that every complaint names its place.
+class node {
+ public:
+  node(const json& value, std::string pointer) : value_{value}, pointer_{std::move(pointer)} {}
+
+  [[noreturn]] void fail(std::string_view message) const { throw job_error{pointer_, message}; }
+
+  [[nodiscard]] node at(const char* key) const {
+    if (!value_.is_object()) fail("must be an object");
+    const auto found = value_.find(key);
+    if (found == value_.end()) node{value_, pointer_ + "/" + key}.fail("is missing");
+    return {*found, pointer_ + "/" + key};
+  }
+  [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
+
+  [[nodiscard]] std::string text() const {
+    if (!value_.is_string()) fail("must be a string");
+    return value_.get<std::string>();
+  }
+  [[nodiscard]] bool boolean() const {
+    if (!value_.is_boolean()) fail("must be true or false");
+    return value_.get<bool>();
+  }
+  [[nodiscard]] std::uint64_t integer(
+      std::uint64_t least, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+    if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() < least ||
+        value_.get<std::uint64_t>() > most) {
+      fail("must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return value_.get<std::uint64_t>();
+  }
+  [[nodiscard]] double positive() const {
+    if (!value_.is_number() || !(value_.get<double>() > 0)) fail("must be a number above 0");
+    return value_.get<double>();
+  }
+  [[nodiscard]] std::vector<int> processors() const {
+    std::vector<int> cpus;
+    for (std::size_t i = 0; i < value_.size(); ++i) {
+      const node cpu{value_[i], pointer_ + "/" + std::to_string(i)};
+      cpus.push_back(static_cast<int>(cpu.integer(0, std::numeric_limits<int>::max())));
+    }
+    if (cpus.empty()) fail("must name at least one processor");
+    return cpus;
+  }
+  [[nodiscard]] const json& value() const { return value_; }
+
+ private:
+  const json& value_;
+  std::string pointer_;
+};
+
+pin_request pin_of(const node& pin) {
+  if (pin.value().is_array()) return pin.processors();
+  const std::string name = pin.text();
+  if (name == "none") return pinning::none;
+  if (name == "compact") return pinning::compact;
+  if (name == "spread") return pinning::spread;
+  pin.fail("must be none, compact, spread, or a list of processors");
+}
+
+run_bound bound_of(const node& bound) {
+  run_bound result{.loops = std::nullopt, .duration_s = bound.at("duration_s").positive()};
+  if (bound.has("loops")) result.loops = bound.at("loops").integer(1);
+  return result;
+}
+
+clock_source clock_of(const node& source) {
+  const std::string name = source.text();
+  for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
+    if (name == name_of(known)) return known;
+  }
+  source.fail("must be tsc or monotonic_raw");
+}
+
+json parsed(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw job_error{"", "is no complete JSON document: " + std::string{error.what()}};
+  }
+}
+
+}  // namespace
+
+job_error::job_error(std::string_view pointer, std::string_view message)
+    : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} +
+                         std::string{pointer} + ": " + std::string{message}} {}
+
+job parse_job(std::string_view text) {
+  const json document = parsed(text);
+  const node root{document, ""};
+  const node schema = root.at("schema");
+  if (schema.value() != schema_version) {
+    schema.fail("must be " + std::to_string(schema_version) +
+                ", the version this harness understands");
+  }
+  const node conditions = root.at("conditions");
+  job result{.study = root.at("study").text(),
+             .lock = root.at("lock").text(),
+             .threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads)),
+             .pin_name = {},
+             .pin = pin_of(conditions.at("pinning")),
+             .bound = bound_of(root.at("bound")),
+             .as_published = root.at("as_published").boolean(),
+             .block = root.at("block").integer(0),
+             .run = root.at("run").integer(0),
+             .seed = root.at("seed").integer(0),
+             .clock = clock_of(root.at("clock")),
+             .environment = root.at("environment").text()};
+  const json& pin = conditions.at("pinning").value();
+  result.pin_name = pin.is_string() ? pin.get<std::string>() : pin.dump();
+  const study* chosen = find_study(result.study);
+  if (chosen == nullptr) root.at("study").fail("names no study of this harness");
+  if (find_cell(*chosen, result.lock) == nullptr) {
+    root.at("lock").fail("names no lock of this harness");
+  }
+  return result;
+}
+
+}  // namespace lockyard::harness

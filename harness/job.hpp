@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A job is one line of JSON: one run of one cell.
+
+#include "clock.hpp"
+#include "topology.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lockyard::harness {
+
+inline constexpr int schema_version = 1;
+inline constexpr unsigned max_threads = 4096;
+
+/// What ends a run. A run bounded by loops ends by time too, so that no lock can hold it for ever;
+/// it is then incomplete.
+struct run_bound {
+  std::optional<std::uint64_t> loops;  ///< lock operations per thread
+  double duration_s;                   ///< of the run, or the limit of one bounded by loops
+};
+
+struct job {
+  std::string study;
+  std::string lock;
+  unsigned threads;
+  std::string pin_name;  ///< as the record repeats it
+  pin_request pin;
+  run_bound bound;
+  bool as_published;
+  std::uint64_t block;
+  std::uint64_t run;
+  std::uint64_t seed;
+  clock_source clock;
+  std::string environment;
+};
+
+/// A fault in a job; what() names its place as a JSON pointer, the cause, and what is expected.
+class job_error : public std::runtime_error {
+ public:
+  job_error(std::string_view pointer, std::string_view message);
+};
+
+/// Throws job_error. Study and lock are checked against the lists of this harness.
+job parse_job(std::string_view text);
+
+}  // namespace lockyard::harness

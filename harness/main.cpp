@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// lockyard-harness: one job a line on stdin, one record a line on stdout.
+//
+// Each run has a process of its own, forked from this one, which has never had a second thread: so
+// a lock that crashes takes nothing else with it, and what the C library does in a process without
+// threads can be measured at any time. Deadlines are not enforced here but by whoever started this
+// process; if that one dies, the kernel ends the run.
+
+#include "clock.hpp"
+#include "job.hpp"
+#include "record.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace lockyard::harness {
+
+namespace {
+
+enum exit_status : int {
+  done = 0,
+  bad_input = 2,
+  cannot_write = 3,
+  run_died = 70,
+};
+
+constexpr std::string_view usage =
+    "usage: lockyard-harness [--catalog | --environment | --version | --help]\n"
+    "\n"
+    "Without an option: reads jobs from standard input, one JSON document a line, and writes\n"
+    "the record of each to standard output, one JSON document a line. Ends with its input.\n"
+    "\n"
+    "  --catalog      the locks and studies of this harness, as JSON\n"
+    "  --environment  compiler, clock and topology, as JSON\n"
+    "\n"
+    "Exit status: 0 done; 2 a job that cannot be run (standard error says where and why);\n"
+    "3 records cannot be written; 70 a run crashed (standard error says which and how).\n"
+    "\n"
+    "The command lockyard writes the jobs and reads the records; this is an example of one:\n"
+    "  {\"schema\":1,\"study\":\"wait\",\"lock\":\"futex_mutex\",\"conditions\":{\"threads\":2,\n"
+    "   \"pinning\":\"none\"},\"bound\":{\"duration_s\":0.2},\"as_published\":false,\"block\":0,\n"
+    "   \"run\":0,\"seed\":1,\"clock\":\"tsc\",\"environment\":\"\"}      (on one line)\n";
+
+bool write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      std::fprintf(stderr, "lockyard-harness: cannot write the record: %s\n",
+                   std::strerror(errno));
+      return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+int print(const nlohmann::ordered_json& document) {
+  return write_all(document.dump() + "\n") ? done : cannot_write;
+}
+
+nlohmann::ordered_json measure(const job& of) {
+  try {
+    const study& chosen = *find_study(of.study);
+    const cell& cell = *find_cell(chosen, of.lock);
+    clock::measure_read();
+    return record_of(of, cell.run(of, cell.traits));
+  } catch (const condition_error& error) {
+    return unavailable_record(of, error.what());
+  }
+}
+
+[[noreturn]] void run_in_child(const job& of, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(done);  // it died before the line above
+  int status = bad_input;
+  try {
+    status = print(measure(of));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
+  }
+  _exit(status);
+}
+
+int run_job(const std::string& line) {
+  const job of = parse_job(line);
+  if (!clock::started() || of.clock != clock::source()) clock::start(of.clock);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    std::fprintf(stderr, "lockyard-harness: cannot start a run: %s\n", std::strerror(errno));
+    return run_died;
+  }
+  if (child == 0) run_in_child(of, parent);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::fprintf(stderr, "lockyard-harness: the run of %s in %s was killed by signal %d (%s)\n",
+               of.lock.c_str(), of.study.c_str(), WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return run_died;
+}
+
+int serve() {
+  // Whoever reads the records may go away; the write then fails and says so.
+  std::signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    if (const int status = run_job(line); status != done) return status;
+  }
+  return done;
+}
+
+int dispatch(std::string_view option) {
+  if (option.empty()) return serve();
+  if (option == "--catalog") return print(describe_catalog());
+  if (option == "--environment") return print(describe_environment());
+  if (option == "--version") return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : cannot_write;
+  if (option == "--help") return write_all(usage) ? done : cannot_write;
+  std::fprintf(stderr, "lockyard-harness: unknown option %s\n%s", std::string{option}.c_str(),
+               std::string{usage}.c_str());
+  return bad_input;
+}
+
+}  // namespace
+
+}  // namespace lockyard::harness
+
+int main(int argc, char** argv) {
+  try {
+    return lockyard::harness::dispatch(argc > 1 ? argv[1] : "");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
+    return lockyard::harness::bad_input;
+  }
+}

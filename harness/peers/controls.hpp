@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Locks that exist for the harness's own sake.
+
+#include <lockyard/catalog.hpp>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::inline v0::controls {
+
+/// Does nothing. The compiler may not move the critical section out of it.
+class null_lock {
+ public:
+  void lock() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  bool try_lock() noexcept {
+    lock();
+    return true;
+  }
+  void unlock() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+};
+
+/// Admits everybody, at once and always: a try_lock while the lock is held succeeds, which a check
+/// catches on any number of cores and under any load.
+class broken_lock : public null_lock {};
+
+/// What yielding_spinlock would be without a world: one exchange, one store.
+class handwritten_spinlock {
+ public:
+  void lock() noexcept {
+    while (locked_.exchange(true, std::memory_order_acquire)) {
+      for (int pauses = 0; locked_.load(std::memory_order_relaxed); ++pauses) {
+        if (pauses < 16) {
+          detail::arch::pause();
+        } else {
+          pauses = -1;
+          sched_yield();
+        }
+      }
+    }
+  }
+  bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_acquire); }
+  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> locked_{false};
+};
+
+/// What futex_mutex would be without a world.
+class handwritten_futex_mutex {
+ public:
+  void lock() noexcept {
+    if (try_lock()) return;
+    while (state_.exchange(2, std::memory_order_acquire) != 0) {
+      syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, 2, nullptr);
+    }
+  }
+  bool try_lock() noexcept {
+    std::uint32_t free = 0;
+    return state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+  void unlock() noexcept {
+    if (state_.exchange(0, std::memory_order_release) == 2) {
+      syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1);
+    }
+  }
+
+ private:
+  std::atomic<std::uint32_t> state_{0};
+};
+
+}  // namespace lockyard::inline v0::controls

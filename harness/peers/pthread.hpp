@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/catalog.hpp>
+
+#include <pthread.h>
+
+#include <new>
+
+namespace lockyard::inline v0::peers {
+
+/// A pthread mutex of the given type. The attribute is set at run time because the static
+/// initialisers of the kinds are not portable.
+template <int Type>
+class pthread_mutex {
+ public:
+  pthread_mutex() {
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0 ||
+        pthread_mutexattr_settype(&attributes, Type) != 0 ||
+        pthread_mutex_init(&mutex_, &attributes) != 0) {
+      throw std::bad_alloc{};
+    }
+    pthread_mutexattr_destroy(&attributes);
+  }
+  pthread_mutex(const pthread_mutex&) = delete;
+  pthread_mutex& operator=(const pthread_mutex&) = delete;
+  ~pthread_mutex() { pthread_mutex_destroy(&mutex_); }
+
+  void lock() noexcept { pthread_mutex_lock(&mutex_); }
+  bool try_lock() noexcept { return pthread_mutex_trylock(&mutex_) == 0; }
+  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+class pthread_mutex_normal : public pthread_mutex<PTHREAD_MUTEX_NORMAL> {};
+class pthread_mutex_adaptive : public pthread_mutex<PTHREAD_MUTEX_ADAPTIVE_NP> {};
+class pthread_mutex_recursive : public pthread_mutex<PTHREAD_MUTEX_RECURSIVE> {};
+
+class pthread_spinlock {
+ public:
+  pthread_spinlock() {
+    if (pthread_spin_init(&lock_, PTHREAD_PROCESS_PRIVATE) != 0) throw std::bad_alloc{};
+  }
+  pthread_spinlock(const pthread_spinlock&) = delete;
+  pthread_spinlock& operator=(const pthread_spinlock&) = delete;
+  ~pthread_spinlock() { pthread_spin_destroy(&lock_); }
+
+  void lock() noexcept { pthread_spin_lock(&lock_); }
+  bool try_lock() noexcept { return pthread_spin_trylock(&lock_) == 0; }
+  void unlock() noexcept { pthread_spin_unlock(&lock_); }
+
+ private:
+  pthread_spinlock_t lock_;
+};
+
+}  // namespace lockyard::inline v0::peers

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record.hpp"
+
+#include "topology.hpp"
+
+#include <peers/all.hpp>
+
+#include <sched.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view name_of(lock_kind kind) {
+  return std::array<std::string_view, 3>{"ours", "peer", "control"}[static_cast<std::size_t>(kind)];
+}
+constexpr std::string_view name_of(lock_family family) {
+  return std::array<std::string_view, 3>{"spin", "park", "none"}[static_cast<std::size_t>(family)];
+}
+constexpr std::string_view name_of(waiting how) {
+  return std::array<std::string_view, 4>{"none", "spin", "yield", "park"}[static_cast<std::size_t>(how)];
+}
+constexpr std::string_view name_of(fairness how) {
+  return std::array<std::string_view, 3>{"none", "bounded_bypass",
+                                         "fifo"}[static_cast<std::size_t>(how)];
+}
+
+std::string policy_name(int policy) {
+  switch (policy) {
+    case SCHED_OTHER: return "other";
+    case SCHED_BATCH: return "batch";
+    case SCHED_IDLE: return "idle";
+    case SCHED_FIFO: return "fifo";
+    case SCHED_RR: return "rr";
+    default: return std::to_string(policy);
+  }
+}
+
+/// What the run was asked to be, and under which policy it found itself.
+ordered_json conditions_of(const job& of) {
+  sched_param parameters{};
+  sched_getparam(0, &parameters);
+  ordered_json pin = of.pin_name;
+  if (const auto* cpus = std::get_if<std::vector<int>>(&of.pin)) pin = *cpus;
+  ordered_json loops = nullptr;
+  if (of.bound.loops) loops = *of.bound.loops;
+  return {{"threads", of.threads},
+          {"policy", policy_name(sched_getscheduler(0))},
+          {"priority", parameters.sched_priority},
+          {"pinning", std::move(pin)},
+          {"load", 0},
+          {"arrival", "closed"},
+          {"hold_ns", 0},
+          {"bound", of.bound.loops ? "loops" : "time"},
+          {"loops", std::move(loops)},
+          {"duration_s", of.bound.duration_s},
+          {"as_published", of.as_published},
+          {"seed", of.seed}};
+}
+
+ordered_json record(const job& of, std::string_view status, const ordered_json& reason,
+                    const outcome& found) {
+  return {{"schema", schema_version},
+          {"study", of.study},
+          {"lock", of.lock},
+          {"conditions", conditions_of(of)},
+          {"block", of.block},
+          {"run", of.run},
+          {"status", status},
+          {"reason", reason},
+          {"clock",
+           {{"source", name_of(of.clock)},
+            {"ns_per_tick", clock::ns_per_tick()},
+            {"read_ns", clock::read_ns()}}},
+          {"values", found.values},
+          {"histograms", found.histograms},
+          {"stalls", found.stalls},
+          {"checks", found.checks},
+          {"environment", of.environment}};
+}
+
+ordered_json describe_clock() {
+  const bool invariant = detail::arch::cycle_counter_is_invariant();
+  clock::start(clock_source::tsc);
+  const double tsc_read_ns = clock::read_ns();
+  const double tsc_hz = 1e9 / clock::ns_per_tick();
+  const clock_skew skew = measure_skew();
+  clock::start(clock_source::monotonic_raw);
+  // An offset smaller than what the round trip leaves open shows no skew.
+  const bool synchronised = std::abs(skew.offset_ns) <= skew.uncertainty_ns + tsc_read_ns;
+  return {{"tsc_invariant", invariant},
+          {"tsc_hz", tsc_hz},
+          {"tsc_read_ns", tsc_read_ns},
+          {"monotonic_raw_read_ns", clock::read_ns()},
+          {"skew_ns", skew.offset_ns},
+          {"skew_uncertainty_ns", skew.uncertainty_ns},
+          {"skew_pairs", skew.pairs},
+          {"source", name_of(invariant && synchronised ? clock_source::tsc
+                                                       : clock_source::monotonic_raw)}};
+}
+
+}  // namespace
+
+ordered_json record_of(const job& of, const outcome& found) {
+  return record(of, "ok", nullptr, found);
+}
+
+ordered_json unavailable_record(const job& of, const std::string& reason) {
+  return record(of, "unavailable", reason, {});
+}
+
+ordered_json describe_catalog() {
+  auto locks = ordered_json::array();
+  for_each_entry([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
+    const lock_traits& traits = entry.traits;
+    locks.push_back({{"name", traits.name},
+                     {"seed_name", traits.seed_name},
+                     {"kind", name_of(traits.kind)},
+                     {"family", name_of(traits.family)},
+                     {"waiting", name_of(traits.waiting)},
+                     {"fairness", name_of(traits.fairness)},
+                     {"size_bytes", sizeof(Lock)},
+                     {"timed", traits.timed},
+                     {"shared", traits.shared},
+                     {"recursive", traits.recursive},
+                     {"recovering", traits.recovering},
+                     {"excludes", traits.excludes},
+                     {"origin", traits.origin}});
+  });
+  auto studies = ordered_json::array();
+  for (const study& each : all_studies()) {
+    studies.push_back({{"name", each.name},
+                       {"summary", each.summary},
+                       {"default_run_s", each.default_run_s},
+                       {"single_threaded", each.single_threaded},
+                       {"published_loops", each.published_loops},
+                       {"published_runs", each.published_runs}});
+  }
+  return {{"schema", schema_version},
+          {"version", LOCKYARD_VERSION},
+          {"locks", std::move(locks)},
+          {"studies", std::move(studies)}};
+}
+
+ordered_json describe_environment() {
+  return {{"compiler", LOCKYARD_COMPILER},
+          {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
+          {"clock", describe_clock()},
+          {"topology", describe_topology()}};
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies.hpp"
+
+#include <algorithm>
+
+namespace lockyard::harness {
+
+const std::vector<study>& all_studies() {
+  static const std::vector<study> studies{wait_study(), idle_study(), uncontended_study()};
+  return studies;
+}
+
+const study* find_study(std::string_view name) {
+  const auto found = std::ranges::find(all_studies(), name, &study::name);
+  return found == all_studies().end() ? nullptr : &*found;
+}
+
+const cell* find_cell(const study& in, std::string_view lock) {
+  const auto found = std::ranges::find(in.cells, lock, &cell::lock);
+  return found == in.cells.end() ? nullptr : &*found;
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A team of threads that start together, and what a run of them adds up to.
+
+#include "clock.hpp"
+#include "job.hpp"
+#include "stalls.hpp"
+#include "studies/studies.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace lockyard::harness {
+
+/// When one thread was in its loop, and how often it held the lock there.
+struct thread_span {
+  ticks first = 0;
+  ticks last = 0;
+  std::uint64_t operations = 0;
+};
+
+/// How long each thread goes on.
+struct loop_limit {
+  std::uint64_t operations;  ///< at most
+  ticks end;                 ///< at the latest
+};
+
+/// What the threads of a team do. `before` runs while the team gathers; its result is handed to the
+/// starter. `loop` is the measured part.
+struct team_work {
+  std::function<void(unsigned thread)> before;
+  std::function<thread_span(unsigned thread, loop_limit limit)> loop;
+  std::function<void()> gathered;  ///< on the starting thread, when all are there and none started
+};
+
+/// Processor time and context switches of the whole process.
+struct process_usage {
+  double cpu_s;
+  long voluntary_switches;
+  long involuntary_switches;
+
+  static process_usage now();
+};
+
+/// What happened in a team's run.
+struct team_run {
+  std::vector<thread_span> spans;
+  process_usage used;  ///< between start and end
+
+  [[nodiscard]] ticks start() const;
+  [[nodiscard]] ticks end() const;
+  [[nodiscard]] std::uint64_t operations() const;
+  /// The values that every study over a team reports.
+  [[nodiscard]] nlohmann::ordered_json values(const job& of) const;
+};
+
+/// Runs the work on `of.threads` threads, pinned and bounded as the job says. Throws
+/// condition_error if the threads or their places cannot be had; then nothing was measured.
+team_run run_team(const job& of, const team_work& work);
+
+/// Keeps a lock and what it protects in cache lines of their own, at a place that the seed chooses
+/// within a page, because the place alone can change a figure.
+template <class Lock, class Protected>
+class arena {
+ public:
+  explicit arena(std::uint64_t seed)
+      : page_{static_cast<std::byte*>(::operator new(page_size * 2, std::align_val_t{page_size}))} {
+    static_assert(sizeof(Lock) <= spacing && alignof(Lock) <= spacing);
+    constexpr std::size_t places = page_size / spacing;
+    std::byte* const place = page_.get() + seed % places * spacing;
+    lock_ = ::new (place) Lock;
+    protected_ = ::new (place + spacing) Protected;
+  }
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+  ~arena() {
+    protected_->~Protected();
+    lock_->~Lock();
+  }
+
+  Lock& lock() noexcept { return *lock_; }
+  Protected& data() noexcept { return *protected_; }
+
+ private:
+  static constexpr std::size_t page_size = 4096;
+  static constexpr std::size_t spacing = detail::arch::interference_size;
+  struct page_deleter {
+    void operator()(std::byte* page) const noexcept {
+      ::operator delete(page, std::align_val_t{page_size});
+    }
+  };
+
+  std::unique_ptr<std::byte, page_deleter> page_;
+  Lock* lock_;
+  Protected* protected_;
+};
+
+/// Whether a lock refuses everybody while it is held: the starter holds it, each thread tries.
+/// Certain on any number of cores, where a lost update needs luck.
+template <class Lock>
+class refusal_check {
+ public:
+  explicit refusal_check(Lock& lock) : lock_{lock} { lock_.lock(); }
+
+  /// By each thread of the team, while the starter holds the lock.
+  void probe() {
+    if (lock_.try_lock()) {
+      admitted_ = true;
+      lock_.unlock();
+    }
+  }
+  /// By the starter, when every thread has probed.
+  void finish() { lock_.unlock(); }
+
+  [[nodiscard]] bool passed() const { return !admitted_; }
+
+ private:
+  Lock& lock_;
+  std::atomic<bool> admitted_{false};
+};
+
+/// The checks of a lock that claims to exclude, and null for one that does not.
+nlohmann::ordered_json checks_of(const lock_traits& traits, bool refused_while_held,
+                                 bool counter_is_exact);
+
+/// The longest stalls as a record carries them, with times since `start`.
+nlohmann::ordered_json stalls_to_json(const longest_stalls& stalls, ticks start);
+
+}  // namespace lockyard::harness

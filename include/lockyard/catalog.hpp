@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The only list of locks. Typed tests, harness, checker, the command's tables and its completion
+// derive from it. An entry is an instance: one lock type with one choice of parameters.
+
+#include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/spin/tas_spinlock.hpp>
+#include <lockyard/spin/ticket_spinlock.hpp>
+#include <lockyard/spin/ttas_spinlock.hpp>
+#include <lockyard/spin/yielding_spinlock.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace lockyard::inline v0 {
+
+// Locks that are measured beside ours are only named here; whoever uses them includes
+// harness/peers/all.hpp, so that the library needs no other one.
+namespace peers {
+class std_mutex;
+class pthread_mutex_normal;
+class pthread_mutex_adaptive;
+class pthread_mutex_recursive;
+class pthread_spinlock;
+}  // namespace peers
+namespace controls {
+class null_lock;
+class broken_lock;
+class handwritten_spinlock;
+class handwritten_futex_mutex;
+}  // namespace controls
+
+enum class lock_kind : std::uint8_t {
+  ours,
+  peer,     ///< another library's lock
+  control,  ///< no lock to use: shows what the harness costs and that its checks bite
+};
+enum class lock_family : std::uint8_t { spin, park, none };
+enum class waiting : std::uint8_t {
+  none,
+  spin,   ///< keeps the processor
+  yield,  ///< offers the processor to others, and stays runnable
+  park,   ///< sleeps
+};
+enum class fairness : std::uint8_t {
+  none,            ///< a waiter may be overtaken for ever
+  bounded_bypass,  ///< a waiter is overtaken a bounded number of times
+  fifo,            ///< first come, first served
+};
+
+struct lock_traits {
+  std::string_view name;
+  std::string_view seed_name;  ///< what the text that published the lock's figures calls it
+  lock_kind kind;
+  lock_family family;
+  lockyard::waiting waiting;
+  lockyard::fairness fairness;
+  bool timed;       ///< has try_lock_for and try_lock_until
+  bool shared;      ///< has lock_shared
+  bool recursive;   ///< the owner may lock again
+  bool recovering;  ///< a deadlock or a dead owner ends in an error
+  bool excludes;    ///< provides mutual exclusion
+  std::string_view origin;
+};
+
+/// One line of the catalogue. Lock may be incomplete where only the traits are read.
+template <class Lock>
+struct catalog_entry {
+  using lock_type = Lock;
+  lock_traits traits;
+};
+
+// clang-format off
+inline constexpr std::tuple catalog{
+    catalog_entry<tas_spinlock>{{
+        .name = "tas_spinlock", .seed_name = "terrible_spinlock",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::spin, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "M. Skarupke 2019"}},
+    catalog_entry<ttas_spinlock>{{
+        .name = "ttas_spinlock", .seed_name = "spinlock_amd",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::spin, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Rudolph and Segall 1984; M. Skarupke 2019"}},
+    catalog_entry<yielding_spinlock>{{
+        .name = "yielding_spinlock", .seed_name = "spinlock",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "M. Skarupke 2019"}},
+    catalog_entry<ticket_spinlock>{{
+        .name = "ticket_spinlock", .seed_name = "ticket_spinlock",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
+    catalog_entry<futex_mutex>{{
+        .name = "futex_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "U. Drepper 2004"}},
+
+    catalog_entry<peers::std_mutex>{{
+        .name = "std::mutex", .seed_name = "std::mutex",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "the C++ standard library"}},
+    catalog_entry<peers::pthread_mutex_normal>{{
+        .name = "pthread_mutex[normal]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "the C library"}},
+    catalog_entry<peers::pthread_mutex_adaptive>{{
+        .name = "pthread_mutex[adaptive]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "the C library"}},
+    catalog_entry<peers::pthread_mutex_recursive>{{
+        .name = "pthread_mutex[recursive]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = true, .recovering = false, .excludes = true,
+        .origin = "the C library"}},
+    catalog_entry<peers::pthread_spinlock>{{
+        .name = "pthread_spinlock", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::spin, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "the C library"}},
+
+    catalog_entry<controls::null_lock>{{
+        .name = "null_lock", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::none,
+        .waiting = waiting::none, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = false,
+        .origin = "does nothing: what remains is the harness's own cost"}},
+    catalog_entry<controls::broken_lock>{{
+        .name = "broken_lock", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::none,
+        .waiting = waiting::none, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "claims to exclude and does not: every check has to catch it"}},
+    catalog_entry<controls::handwritten_spinlock>{{
+        .name = "handwritten_spinlock", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "exchange and store, written without a world: the floor for yielding_spinlock"}},
+    catalog_entry<controls::handwritten_futex_mutex>{{
+        .name = "handwritten_futex_mutex", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "three states, written without a world: the floor for futex_mutex"}},
+};
+// clang-format on
+
+/// Calls `visit` with every entry of the catalogue, in its order.
+template <class Visitor>
+constexpr void for_each_entry(Visitor&& visit) {
+  std::apply([&](const auto&... entries) { (visit(entries), ...); }, catalog);
+}
+
+namespace detail {
+template <class Lock, class World>
+struct in_world;
+template <template <world> class Basic, world From, world To>
+struct in_world<Basic<From>, To> {
+  using type = Basic<To>;
+};
+}  // namespace detail
+
+/// The lock of a catalogue entry, instantiated for another world.
+template <class Lock, world World>
+using in_world_t = typename detail::in_world<Lock, World>::type;
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a lock offers its users, in the terms of the standard ([thread.req.lockable]).
+
+#include <concepts>
+
+namespace lockyard::inline v0 {
+
+/// The lock can be acquired and released; blocking on it is all one can do.
+template <class Lock>
+concept basic_lockable = requires(Lock& lock) {
+  lock.lock();
+  lock.unlock();
+};
+
+/// The lock can also be tried: `try_lock` returns at once and says whether it acquired.
+template <class Lock>
+concept lockable = basic_lockable<Lock> && requires(Lock& lock) {
+  { lock.try_lock() } -> std::convertible_to<bool>;
+};
+
+}  // namespace lockyard::inline v0

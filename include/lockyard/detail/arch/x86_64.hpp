@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::inline v0::detail::arch {
+
+/// Tells the processor that this is a spin loop; costs 10 to 140 cycles depending on the model.
+inline void pause() noexcept { _mm_pause(); }
+
+/// Bytes that two threads must keep apart to stay out of each other's way: two lines, because
+/// the spatial prefetcher fetches them in pairs.
+inline constexpr std::size_t interference_size = 128;
+
+/// The time-stamp counter, not before every earlier instruction has been executed.
+inline std::uint64_t cycle_counter() noexcept {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  // rdtscp's third result, the processor's number, would cost the intrinsic a store.
+  asm volatile("rdtscp" : "=a"(low), "=d"(high)::"rcx", "memory");
+  return std::uint64_t{high} << 32U | low;
+}
+
+/// Whether the counter runs at one rate through every power state (CPUID 8000_0007h, EDX bit 8).
+inline bool cycle_counter_is_invariant() noexcept {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 8U)) != 0;
+}
+
+}  // namespace lockyard::inline v0::detail::arch

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace lockyard::inline v0::detail::os {
+
+/// Ends the process because the kernel refused what a lock cannot do without. A lock that went on
+/// would lose its guarantee silently; `call` and errno say what was refused.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fatal(const char* call, int error) noexcept {
+  std::fprintf(stderr, "lockyard: %s failed with errno %d; a lock cannot go on without it\n", call,
+               error);
+  std::abort();
+}
+
+/// A system call that leaves errno as it found it, for a lock may be taken between a call that sets
+/// errno and the line that reads it; returns the result or the negated error.
+template <class... Arguments>
+inline long call(long number, Arguments... arguments) noexcept {
+  const int saved = errno;
+  const long result = syscall(number, arguments...);
+  const long outcome = result >= 0 ? result : -static_cast<long>(errno);
+  errno = saved;
+  return outcome;
+}
+
+/// Cannot fail on Linux, so errno is safe.
+inline void yield() noexcept { sched_yield(); }
+
+enum class wait_result : std::uint8_t {
+  woken,      ///< by a wake, a signal, or for no reason: look again
+  changed,    ///< the word did not hold the expected value, so there was no sleep
+  timed_out,  ///< the deadline passed
+};
+
+// The futex calls share one shape: the word is named by its address alone, and only the kernel
+// looks at it. A wake may therefore name a word that has been freed meanwhile: at worst it wakes a
+// thread that sleeps on something new at that address, which is a spurious wake-up.
+
+/// Sleeps while the word holds `expected`, at longest until `deadline` (CLOCK_MONOTONIC; null is
+/// never).
+inline wait_result futex_wait(const void* word, std::uint32_t expected,
+                              const timespec* deadline) noexcept {
+  const long result = call(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
+                           FUTEX_BITSET_MATCH_ANY);
+  switch (-result) {
+    case 0:
+    case EINTR: return wait_result::woken;
+    case EAGAIN: return wait_result::changed;
+    case ETIMEDOUT: return wait_result::timed_out;
+    default: fatal("futex wait", static_cast<int>(-result));
+  }
+}
+
+/// The kernel takes counts as int; more than INT_MAX sleepers cannot exist.
+inline long futex_count(std::uint32_t count) noexcept { return count > INT_MAX ? INT_MAX : count; }
+
+/// Wakes at most `count` sleepers; returns how many it woke. EFAULT is no error here: the word's
+/// page may be gone, and with it everybody who slept on it.
+inline std::uint32_t futex_wake(const void* word, std::uint32_t count) noexcept {
+  const long result = call(SYS_futex, word, FUTEX_WAKE_PRIVATE, futex_count(count));
+  if (result >= 0) return static_cast<std::uint32_t>(result);
+  if (result == -EFAULT) return 0;
+  fatal("futex wake", static_cast<int>(-result));
+}
+
+/// If `from` still holds `expected`: wakes at most `wake` of its sleepers and moves at most `move`
+/// others to `to`. False if the word had changed, and then nothing happened.
+inline bool futex_requeue(const void* from, std::uint32_t expected, std::uint32_t wake,
+                          std::uint32_t move, const void* to) noexcept {
+  const long result = call(SYS_futex, from, FUTEX_CMP_REQUEUE_PRIVATE, futex_count(wake),
+                           futex_count(move), to, expected);
+  if (result >= 0) return true;
+  if (result == -EAGAIN) return false;
+  fatal("futex requeue", static_cast<int>(-result));
+}
+
+enum class membarrier_outcome : std::uint8_t { done, unregistered, unavailable };
+
+/// Registers the process for expedited barriers; false where the kernel or a filter refuses.
+inline bool membarrier_register() noexcept {
+  return call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/// Executes a full barrier on every core that runs a thread of this process.
+inline membarrier_outcome membarrier() noexcept {
+  switch (call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
+    case 0: return membarrier_outcome::done;
+    case -EPERM: return membarrier_outcome::unregistered;
+    default: return membarrier_outcome::unavailable;
+  }
+}
+
+}  // namespace lockyard::inline v0::detail::os

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What ThreadSanitizer is told about locks. It needs no help to see that a lock of this library
+// synchronises: the preset tsan-lock relies on that and would show a lock that does not. With
+// LOCKYARD_TSAN_ANNOTATIONS (the preset tsan-user) it knows locks as mutexes instead, and reports
+// lock-order inversions and misuse in the program under test.
+
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define LOCKYARD_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKYARD_UNDER_TSAN 1
+#endif
+#endif
+#if !defined(LOCKYARD_UNDER_TSAN)
+#define LOCKYARD_UNDER_TSAN 0
+#endif
+
+#if LOCKYARD_UNDER_TSAN && defined(LOCKYARD_TSAN_ANNOTATIONS)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace lockyard::inline v0::detail::sanitizer {
+
+/// Whether this build runs under ThreadSanitizer, which models neither fences nor membarrier.
+inline constexpr bool under_tsan = LOCKYARD_UNDER_TSAN != 0;
+
+enum class attempt : std::uint8_t { blocking, trying };
+
+#if LOCKYARD_UNDER_TSAN && defined(LOCKYARD_TSAN_ANNOTATIONS)
+inline void before_acquire(const void* lock, attempt kind) noexcept {
+  __tsan_mutex_pre_lock(const_cast<void*>(lock),
+                        kind == attempt::trying ? __tsan_mutex_try_lock : 0);
+}
+inline void after_acquire(const void* lock, attempt kind, bool acquired) noexcept {
+  const unsigned trying = kind == attempt::trying ? __tsan_mutex_try_lock : 0;
+  const unsigned failed = acquired ? 0 : __tsan_mutex_try_lock_failed;
+  __tsan_mutex_post_lock(const_cast<void*>(lock), trying | failed, 0);
+}
+inline void before_release(const void* lock) noexcept {
+  __tsan_mutex_pre_unlock(const_cast<void*>(lock), 0);
+}
+inline void after_release(const void* lock) noexcept {
+  __tsan_mutex_post_unlock(const_cast<void*>(lock), 0);
+}
+#else
+inline void before_acquire(const void* /*lock*/, attempt /*kind*/) noexcept {}
+inline void after_acquire(const void* /*lock*/, attempt /*kind*/, bool /*acquired*/) noexcept {}
+inline void before_release(const void* /*lock*/) noexcept {}
+inline void after_release(const void* /*lock*/) noexcept {}
+#endif
+
+}  // namespace lockyard::inline v0::detail::sanitizer

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// A mutex of one word with three states that sleeps as soon as the lock is held: the textbook
+/// futex mutex, and the baseline for the other parking locks.
+///
+/// Use: where waiters must not burn processor time. It does not spin, so a short wait costs two
+/// trips into the kernel.
+/// Source: U. Drepper, "Futexes Are Tricky" (2004), the second mutex.
+/// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake a woken waiter
+///   any number of times. Not recursive. Not safe between a thread and its own signal handler.
+///   After fork, held by the forking thread alone. May be destroyed by the next owner as soon as
+///   that one holds it: after the exchange, unlock uses the lock's address only, to name the
+///   sleepers to the kernel.
+/// Size: 4 bytes. All zero bytes are the free state.
+///
+/// | state_ | meaning |
+/// |---|---|
+/// | 0 | free |
+/// | 1 | held, nobody sleeps |
+/// | 2 | held, somebody may sleep |
+///
+/// Invariant I1: while a thread sleeps in the kernel and no wake for it is under way, state_ is 2.
+/// No lost wake-up: a thread sleeps only if the kernel finds 2, compared and enqueued in one step
+/// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper; that one, like
+/// everybody who has been in the slow path, comes back with 2, not 1, for it cannot know whether
+/// others sleep on. So I1 holds again when it owns the lock. If the woken thread finds the lock
+/// held, it sets 2 before it sleeps. A planted `exchange(1)` in the slow path turns
+/// FutexMutex.comes_back_from_sleep_expecting_other_sleepers red.
+template <world W = native>
+class basic_futex_mutex {
+ public:
+  constexpr basic_futex_mutex() noexcept = default;
+  basic_futex_mutex(const basic_futex_mutex&) = delete;
+  basic_futex_mutex& operator=(const basic_futex_mutex&) = delete;
+
+  /// Precondition: the calling thread does not hold the mutex.
+  /// Effects: acquires the mutex, sleeping while it is held.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: deadlock-free; none guaranteed to a given thread.
+  void lock() noexcept {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]] lock_contended();
+  }
+
+  /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the mutex.
+  /// Effects: releases it, and wakes one sleeper if there may be one.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free but for the system call.
+  void unlock() noexcept {
+    const typename W::releasing scope{this};
+    // (state)  1 -> 0,  2 -> 0 and one wake
+    // order[unlock]: release; pairs [take, retake]; publishes the critical section.
+    if (state_.exchange(0, std::memory_order_release) == 2) [[unlikely]] {
+      W::wake(state_, 1);
+    }
+  }
+
+ private:
+  bool take() noexcept {
+    std::uint32_t expected = 0;
+    // (state)  0 -> 1
+    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // relaxed(hint): a failure promises nothing.
+    return state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    // (state)  0 -> 2 and owned,  1 -> 2,  2 -> 2
+    // order[retake]: acquire; pairs [unlock]; as in take().
+    while (state_.exchange(2, std::memory_order_acquire) != 0) {
+      W::wait(state_, 2);
+    }
+  }
+
+  typename W::template atomic<std::uint32_t> state_{0};
+};
+
+using futex_mutex = basic_futex_mutex<>;
+
+}  // namespace lockyard::inline v0

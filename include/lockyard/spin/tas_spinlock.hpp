@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+
+namespace lockyard::inline v0 {
+
+/// A test-and-set spinlock with nothing in the loop: the worst behaved of the family, kept as the
+/// example of what not to do. Every waiter writes the lock's cache line without rest, which slows
+/// the owner and, through the interconnect, threads that have nothing to do with the lock.
+///
+/// Use: to see what the others gain. For anything else take yielding_spinlock or a mutex.
+/// Source: the "terrible_spinlock" of M. Skarupke, "Measuring Mutexes, Spinlocks and how Bad the
+///   Linux Scheduler Really is" (2019).
+/// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
+///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
+///   lock once.
+/// Size: 1 byte. All zero bytes are the free state.
+///
+/// | locked_ | meaning |
+/// |---|---|
+/// | false | free |
+/// | true | held |
+template <world W = native>
+class basic_tas_spinlock {
+ public:
+  constexpr basic_tas_spinlock() noexcept = default;
+  basic_tas_spinlock(const basic_tas_spinlock&) = delete;
+  basic_tas_spinlock& operator=(const basic_tas_spinlock&) = delete;
+
+  /// Precondition: the calling thread does not hold the lock.
+  /// Effects: acquires the lock, spinning while it is held.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: none guaranteed to a given thread.
+  void lock() noexcept {
+    const typename W::acquiring scope{this};
+    // order[lock]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    W::await_exchange(locked_, true, is_zero, std::memory_order_acquire, wait_policies::busy{});
+  }
+
+  /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    typename W::acquiring scope{this, W::trying};
+    // order[try_lock]: acquire; pairs [unlock]; as in lock().
+    return scope.result(!locked_.exchange(true, std::memory_order_acquire));
+  }
+
+  /// Precondition: the calling thread holds the lock. Effects: releases it.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free.
+  void unlock() noexcept {
+    const typename W::releasing scope{this};
+    // order[unlock]: release; pairs [lock, try_lock]; publishes the critical section.
+    locked_.store(false, std::memory_order_release);
+  }
+
+ private:
+  typename W::template atomic<bool> locked_{false};
+};
+
+using tas_spinlock = basic_tas_spinlock<>;
+
+}  // namespace lockyard::inline v0

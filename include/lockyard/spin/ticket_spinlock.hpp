@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// A spinlock that serves its waiters in order of arrival: each draws a number and waits until it
+/// is called; after every 16 pauses it yields.
+///
+/// Use: where waits must be short and even, and there are at most as many threads as cores. Strict
+/// order is a weakness under oversubscription: the lock stays free until the one thread whose turn
+/// it is runs again, whoever else is ready.
+/// Source: the "ticket_spinlock" of M. Skarupke (2019); ticket locks are due to D. Reed and
+///   R. Kanodia (1979).
+/// Guarantees: mutual exclusion; first come, first served, by the order of the ticket draws; with
+///   fewer than 2^32 threads. Not recursive. Not safe between a thread and its own signal handler.
+///   After fork, held by the forking thread alone, and waiters' numbers are never called in the
+///   child. May be destroyed by the next owner as soon as that one holds it: unlock's last access
+///   is the store that calls the next number.
+/// Size: 8 bytes. All zero bytes are the free state.
+///
+/// | (next_, serving_) | meaning |
+/// |---|---|
+/// | n, n | free |
+/// | n + 1 + k, n | held by ticket n, k threads wait |
+///
+/// Invariants: I1 serving_ <= next_ (as distance, modulo 2^32). I2 only the owner changes serving_.
+template <world W = native>
+class basic_ticket_spinlock {
+ public:
+  constexpr basic_ticket_spinlock() noexcept = default;
+  basic_ticket_spinlock(const basic_ticket_spinlock&) = delete;
+  basic_ticket_spinlock& operator=(const basic_ticket_spinlock&) = delete;
+
+  /// Precondition: the calling thread does not hold the lock.
+  /// Effects: draws a ticket and waits for its turn, spinning and yielding in turns.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler.
+  void lock() noexcept {
+    const typename W::acquiring scope{this};
+    // (next,serving)  n+k,n -> n+k+1,n
+    // relaxed(atomicity): the draw orders the waiters; serving_ alone carries data.
+    const std::uint32_t mine = next_.fetch_add(1, std::memory_order_relaxed);
+    const auto is_mine = [mine](std::uint32_t called) noexcept { return called == mine; };
+    // order[turn]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    W::await(serving_, is_mine, std::memory_order_acquire,
+             wait_policies::pausing_then_yielding<16>{});
+  }
+
+  /// Precondition: as lock(). Effects: acquires the lock if it is free and nobody waits; returns
+  /// whether it did. Synchronisation: as lock() if it returns true, none otherwise.
+  /// Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    typename W::acquiring scope{this, W::trying};
+    // order[called]: acquire; pairs [unlock]; if this number is still to be drawn, the lock is free
+    // and the critical section starts after the last one's end.
+    std::uint32_t called = serving_.load(std::memory_order_acquire);
+    // (next,serving)  n,n -> n+1,n
+    // By I1, next_ == called means that serving_ has not moved on: nobody can have been served.
+    // relaxed(atomicity): success is a draw as in lock(); the load above carries the data.
+    return scope.result(
+        next_.compare_exchange_strong(called, called + 1, std::memory_order_relaxed));
+  }
+
+  /// Precondition: the calling thread holds the lock. Effects: calls the next number.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free.
+  void unlock() noexcept {
+    const typename W::releasing scope{this};
+    // (next,serving)  n+1+k,n -> n+1+k,n+1
+    // relaxed(owner): by I2 nobody else writes serving_, so no atomic addition is needed.
+    const std::uint32_t mine = serving_.load(std::memory_order_relaxed);
+    // order[unlock]: release; pairs [turn, called]; publishes the critical section.
+    serving_.store(mine + 1, std::memory_order_release);
+  }
+
+ private:
+  typename W::template atomic<std::uint32_t> next_{0};
+  typename W::template atomic<std::uint32_t> serving_{0};
+};
+
+using ticket_spinlock = basic_ticket_spinlock<>;
+
+}  // namespace lockyard::inline v0

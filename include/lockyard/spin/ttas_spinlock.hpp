@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+
+namespace lockyard::inline v0 {
+
+/// A test and test-and-set spinlock that pauses and never yields. Waiters read a shared copy of
+/// the line until the lock looks free, so they do not disturb the owner; but a waiter whose owner
+/// has been preempted burns its whole time slice.
+///
+/// Use: where there are never more threads than cores and critical sections are short. Under
+/// oversubscription take yielding_spinlock or a mutex.
+/// Source: the "spinlock_amd" of M. Skarupke (2019), after AMD's advice for spin loops; test and
+///   test-and-set is due to L. Rudolph and Z. Segall (1984).
+/// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
+///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
+///   lock once.
+/// Size: 1 byte. All zero bytes are the free state.
+///
+/// | locked_ | meaning |
+/// |---|---|
+/// | false | free |
+/// | true | held |
+template <world W = native>
+class basic_ttas_spinlock {
+ public:
+  constexpr basic_ttas_spinlock() noexcept = default;
+  basic_ttas_spinlock(const basic_ttas_spinlock&) = delete;
+  basic_ttas_spinlock& operator=(const basic_ttas_spinlock&) = delete;
+
+  /// Precondition: the calling thread does not hold the lock.
+  /// Effects: acquires the lock, spinning while it is held.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: none guaranteed to a given thread.
+  void lock() noexcept {
+    const typename W::acquiring scope{this};
+    while (!take()) {
+      // relaxed(revalidated): take() decides.
+      W::await(locked_, is_zero, std::memory_order_relaxed, wait_policies::pausing{});
+    }
+  }
+
+  /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the lock. Effects: releases it.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free.
+  void unlock() noexcept {
+    const typename W::releasing scope{this};
+    // order[unlock]: release; pairs [take]; publishes the critical section.
+    locked_.store(false, std::memory_order_release);
+  }
+
+ private:
+  bool take() noexcept {
+    bool expected = false;
+    // relaxed(revalidated): a stale "free" is caught by the compare-exchange.
+    if (locked_.load(std::memory_order_relaxed)) return false;
+    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // relaxed(hint): a failure promises nothing.
+    return locked_.compare_exchange_strong(expected, true, std::memory_order_acquire,
+                                           std::memory_order_relaxed);
+  }
+
+  typename W::template atomic<bool> locked_{false};
+};
+
+using ttas_spinlock = basic_ttas_spinlock<>;
+
+}  // namespace lockyard::inline v0

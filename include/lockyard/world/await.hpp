@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The vocabulary of spin loops: what is waited for (a condition), and how the time between two
+// looks is passed (a policy). Every world understands both; what a world makes of them is its own
+// affair. The native world looks, lets the policy act, and looks again; a checker schedules the
+// thread only when a condition can hold; a simulator wakes it when the line changes.
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::inline v0 {
+
+/// One thing to wait for: `word`, read with `order`, satisfies `predicate`. The predicate must be a
+/// pure function of the value, for a world may call it as often and as early as it likes.
+template <class Atomic, std::predicate<typename Atomic::value_type> Predicate>
+struct condition {
+  const Atomic& word;
+  Predicate predicate;
+  std::memory_order order;
+
+  [[nodiscard]] bool holds() const noexcept { return predicate(word.load(order)); }
+};
+
+template <class Atomic, class Predicate>
+condition(const Atomic&, Predicate, std::memory_order) -> condition<Atomic, Predicate>;
+
+/// How a spin loop passes the time between two looks. A policy is an object with a member template
+/// `step<World>()`, called after every look that failed, which does nothing but call
+/// `World::pause()` and `World::yield()`. It may count; passed by reference it goes on counting
+/// over several waits.
+template <class Policy, class World>
+concept wait_policy = requires(Policy& policy) {
+  { policy.template step<World>() } noexcept;
+};
+
+namespace wait_policies {
+
+/// Looks again at once.
+struct busy {
+  template <class World>
+  void step() noexcept {}
+};
+
+/// Pauses between two looks, and never yields.
+struct pausing {
+  template <class World>
+  void step() noexcept {
+    World::pause();
+  }
+};
+
+/// Pauses between two looks, and yields the processor once after every `Pauses` pauses.
+template <std::uint32_t Pauses>
+class pausing_then_yielding {
+ public:
+  template <class World>
+  void step() noexcept {
+    if (pauses_ < Pauses) {
+      ++pauses_;
+      World::pause();
+    } else {
+      pauses_ = 0;
+      World::yield();
+    }
+  }
+
+ private:
+  std::uint32_t pauses_ = 0;
+};
+
+/// Waits twice as long before every look, from one pause up to `MaxPauses`.
+template <std::uint32_t MaxPauses>
+class backing_off {
+ public:
+  template <class World>
+  void step() noexcept {
+    for (std::uint32_t i = 0; i < pauses_; ++i) World::pause();
+    pauses_ = pauses_ > MaxPauses / 2 ? MaxPauses : pauses_ * 2;
+  }
+
+ private:
+  std::uint32_t pauses_ = 1;
+};
+
+}  // namespace wait_policies
+
+/// The value that lets an await end: the word is zero, false or null.
+inline constexpr auto is_zero = [](auto value) noexcept { return value == decltype(value){}; };
+
+}  // namespace lockyard::inline v0

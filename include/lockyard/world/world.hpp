@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The seam between a lock and the machine. A lock is a template over a world and asks everything
+// of it, so that one source runs on the real machine, under a checker, in a simulator, and traced.
+// The rules for a lock that keep this true:
+//   1. shared state is `W::atomic<T>` or, where the lock itself protects it, `W::var<T>`;
+//   2. every loop that waits goes through an await or `W::wait`;
+//   3. every clock, random number, thread identity and static object comes from the world;
+//   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope.
+
+#include <lockyard/world/await.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::inline v0 {
+
+namespace detail {
+
+/// The predicate with which the concepts probe an await.
+struct any_value {
+  template <class T>
+  bool operator()(T /*value*/) const noexcept {
+    return true;
+  }
+};
+
+/// The state with which the concepts probe per-thread and process-wide state.
+struct any_state {};
+
+template <class W, class T>
+concept provides_atomic = requires(typename W::template atomic<T>& word, T value) {
+  typename W::template atomic<T>::value_type;
+  { word.load(std::memory_order_acquire) } noexcept -> std::same_as<T>;
+  { word.store(value, std::memory_order_release) } noexcept;
+  { word.exchange(value, std::memory_order_acq_rel) } noexcept -> std::same_as<T>;
+  {
+    word.compare_exchange_weak(value, value, std::memory_order_acq_rel, std::memory_order_relaxed)
+  } noexcept -> std::same_as<bool>;
+  {
+    word.compare_exchange_strong(value, value, std::memory_order_acq_rel, std::memory_order_relaxed)
+  } noexcept -> std::same_as<bool>;
+};
+
+template <class W>
+concept provides_memory =
+    provides_atomic<W, bool> && provides_atomic<W, std::uint8_t> &&
+    provides_atomic<W, std::uint32_t> && provides_atomic<W, void*> &&
+    requires(typename W::template atomic<std::uint32_t>& word,
+             typename W::template var<int>& plain) {
+      { word.fetch_add(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
+      { word.fetch_or(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
+      { word.fetch_and(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
+      { plain.read() } noexcept -> std::convertible_to<int>;
+      { plain.write(1) } noexcept;
+      { W::fence(std::memory_order_seq_cst) } noexcept;
+      { W::asymmetric_fence_light() } noexcept;
+      { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
+    };
+
+template <class W>
+concept provides_waiting =
+    requires(typename W::template atomic<std::uint32_t>& word, wait_policies::busy policy,
+             typename W::deadline deadline) {
+      { W::pause() } noexcept;
+      { W::yield() } noexcept;
+      { W::await(word, any_value{}, std::memory_order_acquire, policy) } noexcept
+          -> std::same_as<std::uint32_t>;
+      { W::await(word, any_value{}, std::memory_order_acquire, policy, deadline) } noexcept
+          -> std::same_as<std::optional<std::uint32_t>>;
+      { W::await_exchange(word, 1U, any_value{}, std::memory_order_acquire, policy) } noexcept
+          -> std::same_as<std::uint32_t>;
+      {
+        W::await_any(policy, condition{word, any_value{}, std::memory_order_acquire},
+                     condition{word, any_value{}, std::memory_order_relaxed})
+      } noexcept -> std::same_as<std::size_t>;
+      {
+        W::await_any(policy, deadline, condition{word, any_value{}, std::memory_order_acquire})
+      } noexcept -> std::same_as<std::optional<std::size_t>>;
+      { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
+      { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
+      { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
+      { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<bool>;
+    };
+
+template <class W>
+concept provides_surroundings = requires(const void* address, typename W::deadline deadline,
+                                        std::chrono::nanoseconds duration) {
+  { W::now() } noexcept -> std::same_as<typename W::time_point>;
+  { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
+  { W::passed(deadline) } noexcept -> std::same_as<bool>;
+  { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
+  { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
+  { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
+  { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
+  { W::random() } noexcept -> std::same_as<std::uint32_t>;
+};
+
+template <class W>
+concept provides_observation =
+    std::constructible_from<typename W::acquiring, const void*> &&
+    std::constructible_from<typename W::acquiring, const void*, decltype(W::trying)> &&
+    std::constructible_from<typename W::releasing, const void*> &&
+    requires(typename W::acquiring& scope, bool acquired) {
+      { scope.result(acquired) } noexcept -> std::same_as<bool>;
+    };
+
+}  // namespace detail
+
+/// Everything a lock may ask of the machine. All members are static; docs/decisions/0001-the-seam.md
+/// gives each one's meaning and what other worlds do with it.
+///
+/// Memory
+/// - `atomic<T>`: as `std::atomic<T>`; the order is always written.
+/// - `var<T>`: plain data that the lock protects: `read()`, `write(value)`. A race on it is a bug.
+/// - `fence(order)`: as `std::atomic_thread_fence`.
+/// - `asymmetric_fence_light()`, `asymmetric_fence_heavy()`: a pair of a light and a heavy one
+///   orders like two sequentially consistent fences. The light one is for the side that must be
+///   cheap. The heavy one returns false if it could not be had this time; the caller must then not
+///   rely on it.
+///
+/// Waiting
+/// - `await(word, predicate, order, policy)`: returns the first value seen that satisfies
+///   `predicate`, read with `order`. With a deadline: nothing if it passed first.
+/// - `await_any(policy, [deadline,] condition...)`: the same over several words; returns the index
+///   of a condition that holds (of the first in the list if several do). An abort is one more
+///   condition.
+/// - `await_exchange(word, desired, predicate, order, policy)`: exchanges `desired` into the word
+///   until the value that came out satisfies `predicate`, and returns that one. Only for words
+///   where storing `desired` over a value that does not satisfy `predicate` changes nothing.
+/// - `pause()`, `yield()`: for policies.
+/// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
+///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
+///   returns how many; uses the address alone, so the word may be gone by then.
+///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes n and moves m to `to`.
+///
+/// Surroundings
+/// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
+/// - `thread_slot()`: a small number that no other living thread has, or `no_slot`.
+/// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit.
+///   `process_state<T>()`: the one T of the process.
+/// - `hash(address)`, `random()`.
+///
+/// Observation
+/// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`
+///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They know the lock by its
+///   address alone, because it may be gone when a `releasing` ends.
+template <class W>
+concept world = detail::provides_memory<W> && detail::provides_waiting<W> &&
+                detail::provides_surroundings<W> && detail::provides_observation<W>;
+
+/// What `thread_slot()` returns when every slot is taken, or when the thread is past its end.
+inline constexpr std::uint32_t no_slot = UINT32_MAX;
+
+}  // namespace lockyard::inline v0

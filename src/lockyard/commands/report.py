@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard report: this machine and its locks, in a few minutes; or the tables of a file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lockyard import harness, records, session
+from lockyard.plan import Cell, Request, plan_cells
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lockyard.catalog import Catalog
+    from lockyard.errors import ExitStatus
+
+STUDIES = ("wait", "idle", "uncontended")
+LOCKS = ("seeds", "ours", "peers")
+OVERSUBSCRIBED_THREADS = 16
+REFERENCE = "std::mutex"
+HARNESS_COST_LOCK = "null_lock"
+
+# The time of all cells together. Starting processes and printing come on top.
+BUDGET_S = 160.0
+QUICK_BUDGET_S = 38.0
+# A cell of the study uncontended needs little to be exact.
+UNCONTENDED_BUDGET_S = 0.6
+QUICK_UNCONTENDED_BUDGET_S = 0.2
+
+
+def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+    cells = _cells(harness.catalog(), quick)
+    path = out if out or as_json else records.default_path("report")
+    measured = session.measure(cells, seed, path, to_stdout=as_json, refuse_unavailable=False)
+    if not as_json:
+        from lockyard.report.text import print_measured
+
+        print_measured(measured, REFERENCE)
+    return measured.status
+
+
+def show(path: Path) -> ExitStatus:
+    """The tables of a file that was measured before."""
+    from lockyard.report.text import print_measured
+
+    content = records.read_records(path)
+    for warning in content.warnings:
+        session.say(warning)
+    measured = session.Measured(content.environment, content.runs, path=path)
+    print_measured(measured, REFERENCE)
+    return measured.status
+
+
+def _cells(catalog: Catalog, quick: bool) -> list[Cell]:
+    """The whole time in equal shares, but for what is cheap."""
+    uncontended_s = QUICK_UNCONTENDED_BUDGET_S if quick else UNCONTENDED_BUDGET_S
+    locks = catalog.select_locks(LOCKS)
+    null_lock = catalog.select_locks([HARNESS_COST_LOCK])
+    threads = sorted({1, os.cpu_count() or 1, OVERSUBSCRIBED_THREADS})
+    studies = catalog.select_studies(STUDIES)
+    shared = [study for study in studies if not study.single_threaded]
+    alone = [study for study in studies if study.single_threaded]
+    cheap = plan_cells(alone, [*locks, *null_lock], Request([1], budget_s=uncontended_s))
+    cheap += plan_cells(shared[:1], null_lock, Request([1], budget_s=uncontended_s))
+    budget_s = QUICK_BUDGET_S if quick else BUDGET_S
+    left_s = budget_s - sum(cell.budget_s for cell in cheap)
+    share_s = left_s / (len(shared) * len(locks) * len(threads))
+    return plan_cells(shared, locks, Request(threads, budget_s=share_s)) + cheap

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log-linear histograms as records carry them, merged over runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+# A percentile is worth printing when at least this many samples lie beyond it.
+SAMPLES_BEYOND = 10
+
+
+@dataclass
+class Histogram:
+    """Counts by value in nanoseconds; a value stands for its bucket's middle."""
+
+    counts: Counter[float] = field(default_factory=Counter)
+
+    def add(self, document: dict[str, Any]) -> None:
+        bits = document["sub_bucket_bits"]
+        scale = document["scale"]
+        for index, count in document["counts"]:
+            self.counts[middle_of_bucket(index, bits) * scale] += count
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def percentile(self, share: float) -> float | None:
+        """Nothing where too few samples lie beyond it to say."""
+        total = self.total
+        if total == 0 or total * (1 - share) < SAMPLES_BEYOND:
+            return None
+        rank = share * total
+        seen = 0
+        for value in sorted(self.counts):
+            seen += self.counts[value]
+            if seen >= rank:
+                return value
+        return None
+
+
+def middle_of_bucket(index: int, sub_bucket_bits: int) -> float:
+    """Values below 2 ** (bits + 1) have a bucket each; above, every octave has 2 ** bits."""
+    if index < 2 << sub_bucket_bits:
+        return float(index)
+    shift = (index >> sub_bucket_bits) - 1
+    lowest = (index - (shift << sub_bucket_bits)) << shift
+    return lowest + ((1 << shift) - 1) / 2

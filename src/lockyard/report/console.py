@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tables go."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+# A table in a file or a pipe is as wide as it needs to be, up to here.
+PIPE_WIDTH = 250
+
+
+def stdout_console() -> Console:
+    """Colours only on a terminal and only without NO_COLOR; no wrapping in a pipe."""
+    if sys.stdout.isatty():
+        return Console()
+    return Console(width=PIPE_WIDTH)

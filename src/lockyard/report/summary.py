@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the runs of a cell come to."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lockyard.histogram import Histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lockyard.harness import Record
+
+
+@dataclass
+class CellSummary:
+    """All runs of one lock in one study under one set of conditions."""
+
+    study: str
+    lock: str
+    threads: int
+    conditions: dict[str, Any]
+    runs: list[Record] = field(default_factory=list)  # that count, in block order
+    cut_short: int = 0  # runs bounded by loops that their time limit ended
+    trouble: str = ""  # why there are none, or no more
+
+    @property
+    def as_published(self) -> bool:
+        return bool(self.conditions.get("as_published"))
+
+    @property
+    def checks_hold(self) -> bool:
+        return not any(value is False for run in self.runs for value in run["checks"].values())
+
+    def mean(self, key: str) -> float | None:
+        values = [run["values"][key] for run in self.runs if key in run["values"]]
+        return statistics.fmean(values) if values else None
+
+    def median(self, key: str) -> float | None:
+        values = [run["values"][key] for run in self.runs if key in run["values"]]
+        return statistics.median(values) if values else None
+
+    def maximum(self, key: str) -> float | None:
+        return max((run["values"][key] for run in self.runs if key in run["values"]), default=None)
+
+    def by_block(self, key: str) -> dict[int, float]:
+        return {run["block"]: run["values"][key] for run in self.runs if key in run["values"]}
+
+    def histogram(self, name: str) -> Histogram:
+        merged = Histogram()
+        for run in self.runs:
+            if name in run["histograms"]:
+                merged.add(run["histograms"][name])
+        return merged
+
+    def longest(self, key: str, runs: int) -> list[float]:
+        """The four largest per-run maxima of the first so many runs."""
+        values = [run["values"][key] for run in self.runs[:runs] if key in run["values"]]
+        return sorted(values, reverse=True)[:4]
+
+
+def summarise(records: Iterable[Record]) -> list[CellSummary]:
+    """One summary for each cell, in the order in which the cells first appear."""
+    cells: dict[str, CellSummary] = {}
+    for record in records:
+        conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
+        key = json.dumps([record["study"], record["lock"], conditions])
+        cell = cells.setdefault(
+            key,
+            CellSummary(record["study"], record["lock"], conditions["threads"], conditions),
+        )
+        if record["status"] == "ok":
+            cell.runs.append(record)
+        else:
+            cell.trouble = f"{record['status']}: {record['reason']}"
+    for cell in cells.values():
+        _count_complete(cell)
+    return list(cells.values())
+
+
+# What tells one cell of a study from another; the rest of the conditions may vary between runs.
+CELL_CONDITIONS = ("threads", "pinning", "as_published")
+
+
+def _count_complete(cell: CellSummary) -> None:
+    """A run that was cut short counts only where there is no other."""
+    complete = [run for run in cell.runs if run["values"]["complete"]]
+    cell.cut_short = len(cell.runs) - len(complete)
+    cell.runs = sorted(complete or cell.runs, key=lambda run: int(run["block"]))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as text: the machine, the harness's own cost, the tables, where the records lie."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from lockyard.report.console import stdout_console
+from lockyard.report.summary import CellSummary, summarise
+from lockyard.report.tables import tables
+from lockyard.report.units import duration
+
+if TYPE_CHECKING:
+    from lockyard.session import Measured
+
+
+def print_measured(measured: Measured, reference: str | None) -> None:
+    console = stdout_console()
+    cells = summarise(measured.runs)
+    for line in (*_machine(measured.environment), *_harness_cost(cells), *_trouble(cells)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for table in tables(cells, reference):
+        console.print()
+        console.print(table)
+    if measured.path is not None:
+        console.print()
+        console.print(f"records: {measured.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _machine(environment: dict[str, Any]) -> list[str]:
+    if not environment:
+        return ["machine: the file holds no environment record"]
+    topology = environment["harness"]["topology"]
+    clock = environment["clock"]
+    return [
+        f"machine: {environment['cpu']['model']}, {topology['cores']} cores, "
+        f"{topology['processors']} processors, Linux {environment['system']['kernel']}, "
+        f"virtual: {environment['system']['hypervisor']}",
+        f"clock: {clock['source']}, a read costs {duration(clock['tsc_read_ns'])} (tsc) or "
+        f"{duration(clock['monotonic_raw_read_ns'])} (monotonic_raw); cores at most "
+        f"{duration(abs(clock['skew_ns']))} ± {duration(clock['skew_uncertainty_ns'])} apart",
+    ]
+
+
+def harness_cost(cell: CellSummary) -> tuple[float, float]:
+    """What an iteration of the measuring loop costs beyond its clock reads, and one such read: the
+    medians over the runs, each run with the read as it cost then."""
+    beyond = [
+        run["values"]["run_ns"] / run["values"]["operations"] - 2 * run["clock"]["read_ns"]
+        for run in cell.runs
+    ]
+    reads = [run["clock"]["read_ns"] for run in cell.runs]
+    return statistics.median(beyond), statistics.median(reads)
+
+
+def _harness_cost(cells: list[CellSummary]) -> list[str]:
+    for cell in cells:
+        if (cell.study, cell.lock, cell.threads) == ("wait", "null_lock", 1) and cell.runs:
+            beyond_ns, read_ns = harness_cost(cell)
+            return [
+                f"harness: an iteration of wait around null_lock costs 2 clock reads of "
+                f"{duration(read_ns)} and {duration(beyond_ns)} (median of {len(cell.runs)} runs)"
+            ]
+    return []
+
+
+def _trouble(cells: list[CellSummary]) -> list[str]:
+    lines = []
+    for cell in cells:
+        name = f"{cell.study} of {cell.lock} with {cell.threads} threads"
+        if not cell.checks_hold:
+            failed = {
+                check for run in cell.runs for check, held in run["checks"].items() if held is False
+            }
+            lines.append(f"BROKEN: {name} fails its checks ({', '.join(sorted(failed))})")
+        if cell.trouble:
+            lines.append(f"{name}: {cell.trouble}")
+    return lines
