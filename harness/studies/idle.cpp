@@ -43,7 +43,9 @@ struct alignas(detail::arch::interference_size) idle_log {
   histogram in_release;         ///< gaps whose releaser had not left its unlock
   longest_stalls longest;       ///< of the honest gaps; of the published ones in that mode
   ticks published_max = 0;
+  ticks in_release_max = 0;
   ticks wanted_total = 0;
+  ticks in_release_total = 0;
   std::uint64_t not_wanted = 0;  ///< gaps past the threshold in which nobody waited
 };
 
@@ -73,7 +75,10 @@ bool was_wanted(const stage& on, unsigned releaser, ticks released) noexcept {
   // relaxed(revalidated): a stamp of an earlier release is older than release_began.
   const ticks released = on.lines[releaser].released_at.load(std::memory_order_relaxed);
   if (released < on.state.release_began || released > acquired) {
-    log.in_release.add(acquired - on.state.release_began);
+    const ticks gap = acquired - on.state.release_began;
+    log.in_release.add(gap);
+    log.in_release_max = std::max(log.in_release_max, gap);
+    log.in_release_total += gap;
     return;
   }
   const bool own_call_counts = thread != releaser && called < released;
@@ -150,8 +155,15 @@ void merge(idle_log& all, const idle_log& log) {
   all.in_release.merge(log.in_release);
   all.longest.merge(log.longest);
   all.published_max = std::max(all.published_max, log.published_max);
+  all.in_release_max = std::max(all.in_release_max, log.in_release_max);
+  all.in_release_total += log.in_release_total;
   all.wanted_total += log.wanted_total;
   all.not_wanted += log.not_wanted;
+}
+
+double share_of(ticks part, const team_run& run) {
+  const ticks whole = std::max<ticks>(run.end() - run.start(), 1);
+  return static_cast<double>(part) / static_cast<double>(whole);
 }
 
 void report(outcome& to, const idle_log& all, const team_run& run, bool as_published) {
@@ -163,8 +175,9 @@ void report(outcome& to, const idle_log& all, const team_run& run, bool as_publi
   if (as_published) return;
   to.values["idle_threshold_ns"] = threshold_ns;
   to.values["idle_wanted_max_ns"] = clock::ns(longest);
-  to.values["idle_wanted_share"] = static_cast<double>(all.wanted_total) /
-                                   static_cast<double>(std::max<ticks>(run.end() - run.start(), 1));
+  to.values["idle_wanted_share"] = share_of(all.wanted_total, run);
+  to.values["idle_in_release_max_ns"] = clock::ns(all.in_release_max);
+  to.values["idle_in_release_share"] = share_of(all.in_release_total, run);
   to.values["idle_not_wanted"] = all.not_wanted;
   to.histograms["idle_wanted"] = all.wanted.to_json(scale);
   to.histograms["idle_in_release"] = all.in_release.to_json(scale);

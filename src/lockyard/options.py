@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from lockyard.plan import Pinning
 
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0}
 MAX_THREADS = 4096
@@ -48,7 +52,7 @@ def names(text: str) -> list[str]:
     return found
 
 
-def pinning(text: str) -> str | list[int]:
+def pinning(text: str) -> Pinning:
     if text in ("none", "compact", "spread"):
         return text
     parts = [part.strip() for part in text.split(",")]
@@ -56,7 +60,7 @@ def pinning(text: str) -> str | list[int]:
         raise UsageError(
             f"--pin {text}: is none, compact, spread, or processor numbers, as in 0,2"
         )
-    return [int(part) for part in parts]
+    return tuple(int(part) for part in parts)
 
 
 def seed(value: int | None) -> int:

@@ -28,7 +28,7 @@ SHORTEST_RUN_S = 0.01
 BUDGET_PER_RUN = 3.0
 BUDGET_SPARE_S = 5.0
 
-Pinning = str | list[int]
+Pinning = str | tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,12 @@ b|  while (g()) {}
 c|void h() {}
 d|int x;
 """,
+    "a block stays one whatever comes last in it": """\
+a|struct x {
+b|  void f() { g(); }
+c|  ~x() noexcept {}
+-|}
+""",
     "semicolons in a for head end nothing": """\
 a|for (f();
 a|     g();

@@ -75,7 +75,7 @@ def unordered_accesses(code: str) -> Iterator[tuple[int, str]]:
     for match in _ACCESS.finditer(code):
         name = match["member"] or match["world"] or match["fence"] or match["free"]
         wanted = _ARGUMENTS.get(name, _OTHER_ARGUMENTS)
-        line = line_at(code, match.start(match.lastgroup or 0))
+        line = line_at(code, match.end())
         if match["free"]:
             yield line, f"{name}() has no explicit order: use the member function with one"
         elif _count_arguments(code, match.end()) < wanted:

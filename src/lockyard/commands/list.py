@@ -7,6 +7,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.table import Table
 
 from lockyard import harness
@@ -31,7 +32,7 @@ def run(as_json: bool) -> None:
 
 
 def _locks(found: Catalog) -> Table:
-    table = Table(title="locks", title_justify="left", title_style="bold")
+    table = Table(title="locks", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for title in ("name", "seed name", "kind", "waits by", "fairness", "bytes", "origin"):
         table.add_column(title, justify="right" if title == "bytes" else "left")
     for lock in found.locks:
@@ -48,7 +49,7 @@ def _locks(found: Catalog) -> Table:
 
 
 def _studies(found: Catalog) -> Table:
-    table = Table(title="studies", title_justify="left", title_style="bold")
+    table = Table(title="studies", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("name")
     table.add_column("what it measures")
     for study in found.studies:

@@ -13,6 +13,7 @@ from lockyard.histogram import Histogram
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from lockyard.catalog import Catalog
     from lockyard.harness import Record
 
 
@@ -63,8 +64,8 @@ class CellSummary:
         return sorted(values, reverse=True)[:4]
 
 
-def summarise(records: Iterable[Record]) -> list[CellSummary]:
-    """One summary for each cell, in the order in which the cells first appear."""
+def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
+    """One summary for each cell, in the catalogue's order; what it does not know comes last."""
     cells: dict[str, CellSummary] = {}
     for record in records:
         conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
@@ -79,7 +80,16 @@ def summarise(records: Iterable[Record]) -> list[CellSummary]:
             cell.trouble = f"{record['status']}: {record['reason']}"
     for cell in cells.values():
         _count_complete(cell)
-    return list(cells.values())
+    studies = [study.name for study in catalog.studies]
+    locks = [lock.name for lock in catalog.locks]
+    return sorted(
+        cells.values(),
+        key=lambda cell: (_place(studies, cell.study), cell.threads, _place(locks, cell.lock)),
+    )
+
+
+def _place(names: list[str], name: str) -> int:
+    return names.index(name) if name in names else len(names)
 
 
 # What tells one cell of a study from another; the rest of the conditions may vary between runs.

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,8 @@ from lockyard.stats import paired_ratio
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from rich.console import Console
+
     from lockyard.report.summary import CellSummary
 
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 class Column:
     title: str
     cell: Callable[[CellSummary], str]
+    optional: bool = False  # left out where the terminal is too narrow
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,15 @@ def _maximum(key: str, prefix: str = "") -> Column:
     return Column(f"{prefix}max", lambda cell: duration(cell.maximum(key)))
 
 
+def _share(title: str, key: str) -> Column:
+    return Column(title, lambda cell: percent(cell.mean(key)))
+
+
 RUNS = Column("runs", lambda cell: str(len(cell.runs)))
 MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")))
 TEAM = (
-    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}"),
-    Column("overlap", lambda cell: percent(cell.mean("overlap"))),
+    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", optional=True),
+    Column("overlap", lambda cell: percent(cell.mean("overlap")), optional=True),
 )
 
 LAYOUTS = {
@@ -64,19 +72,17 @@ LAYOUTS = {
         compared_title="rate",
     ),
     "idle": Layout(
-        title="idle while wanted: from the end of a release to the next acquisition, counted only "
-        "if somebody waited, and past 1 µs",
+        title="idle while wanted, past 1 µs: from the end of a release to the next acquisition, if "
+        "somebody waited",
         columns=[
             RUNS,
             MEAN_RUN,
-            Column("of the time", lambda cell: percent(cell.mean("idle_wanted_share"))),
+            _share("of the time", "idle_wanted_share"),
             *_percentiles("idle_wanted"),
             _maximum("idle_wanted_max_ns"),
-            Column(
-                "in release",
-                lambda cell: str(cell.histogram("idle_in_release").total),
-            ),
-            _maximum("idle_published_max_ns", "as published: "),
+            _share("in release: of the time", "idle_in_release_share"),
+            replace(_maximum("idle_in_release_max_ns", "in release: "), optional=True),
+            replace(_maximum("idle_published_max_ns", "as published: "), optional=True),
             *TEAM,
         ],
         maxima="idle_wanted_max_ns",
@@ -121,7 +127,9 @@ LAYOUTS["wait as published"] = Layout(
 )
 
 
-def tables(cells: Iterable[CellSummary], against: str | None) -> Iterable[Table | Text]:
+def tables(
+    cells: Iterable[CellSummary], against: str | None, console: Console
+) -> Iterable[Table | Text]:
     groups: dict[tuple[str, int], list[CellSummary]] = {}
     for cell in cells:
         name = f"{cell.study} as published" if cell.as_published else cell.study
@@ -131,7 +139,29 @@ def tables(cells: Iterable[CellSummary], against: str | None) -> Iterable[Table 
         if layout is None:
             yield Text(f"{name}: this version has no table for it; the records hold its values")
             continue
-        yield _table(layout, threads, group, against)
+        yield _fitting(layout, threads, group, against, console)
+
+
+def _fitting(
+    layout: Layout,
+    threads: int,
+    cells: Sequence[CellSummary],
+    against: str | None,
+    console: Console,
+) -> Table:
+    """Leaves optional columns out, from the right, until the table fits the terminal."""
+    columns = list(layout.columns)
+    left_out: list[str] = []
+    while True:
+        table = _table(replace(layout, columns=columns), threads, cells, against)
+        optional = [column for column in columns if column.optional]
+        if not optional or console.measure(table).maximum <= console.width:
+            break
+        columns.remove(optional[-1])
+        left_out.append(optional[-1].title)
+    if left_out:
+        table.caption = f"too narrow for: {', '.join(reversed(left_out))}"
+    return table
 
 
 def _table(
@@ -140,12 +170,18 @@ def _table(
     reference = next((cell for cell in cells if cell.lock == against and cell.runs), None)
     equal_runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
     count = "1 thread" if threads == 1 else f"{threads} threads"
-    table = Table(title=f"{layout.title} · {count}", title_justify="left", title_style="bold")
-    table.add_column("lock")
+    table = Table(
+        title=f"{layout.title} · {count}",
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("lock", no_wrap=True)
     for column in layout.columns:
         table.add_column(column.title, justify="right")
     if layout.maxima:
-        table.add_column(f"longest in each of the first {equal_runs} runs", justify="right")
+        table.add_column(f"longest of each of the first {equal_runs} runs", justify="right")
     if reference:
         table.add_column(f"{layout.compared_title} / {against} \\[95 %]", justify="right")
     for cell in cells:
@@ -157,11 +193,11 @@ def _row(
     layout: Layout, cell: CellSummary, equal_runs: int, reference: CellSummary | None
 ) -> list[str | Text]:
     if not cell.runs:
-        return [cell.lock, Text(cell.trouble, overflow="fold")]
+        return [Text(cell.lock), Text(cell.trouble.split(":")[0], style="red")]
     row: list[str | Text] = [_name(cell)]
     row += [column.cell(cell) for column in layout.columns]
     if layout.maxima:
-        row.append("  ".join(duration(value) for value in cell.longest(layout.maxima, equal_runs)))
+        row.append(", ".join(duration(value) for value in cell.longest(layout.maxima, equal_runs)))
     if reference:
         found = paired_ratio(cell.by_block(layout.compared), reference.by_block(layout.compared))
         row.append(Text(ratio(found.median, found.low, found.high) if found else MISSING))

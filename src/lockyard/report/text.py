@@ -6,6 +6,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from lockyard import harness
 from lockyard.report.console import stdout_console
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 def print_measured(measured: Measured, reference: str | None) -> None:
     console = stdout_console()
-    cells = summarise(measured.runs)
+    cells = summarise(measured.runs, harness.catalog())
     for line in (*_machine(measured.environment), *_harness_cost(cells), *_trouble(cells)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for table in tables(cells, reference):
+    for table in tables(cells, reference, console):
         console.print()
         console.print(table)
     if measured.path is not None:

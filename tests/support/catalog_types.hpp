@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The catalogue as types for typed tests.
+
+#include <lockyard/catalog.hpp>
+
+#include <gtest/gtest.h>
+#include <peers/all.hpp>
+
+#include <cctype>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lockyard::testing {
+
+template <class Lock>
+constexpr lock_traits traits_of() {
+  lock_traits found{};
+  for_each_entry([&found]<class Each>(const catalog_entry<Each>& entry) {
+    if constexpr (std::is_same_v<Each, Lock>) found = entry.traits;
+  });
+  return found;
+}
+
+/// All that claim to exclude and do: every entry but the two controls made to fail.
+template <class Lock>
+inline constexpr bool is_sound = !std::is_base_of_v<controls::null_lock, Lock>;
+
+template <class Lock>
+inline constexpr bool is_ours = traits_of<Lock>().kind == lock_kind::ours;
+
+namespace detail {
+template <template <class> class Select, class Catalog>
+struct selected;
+template <template <class> class Select, class... Locks>
+struct selected<Select, std::tuple<catalog_entry<Locks>...>> {
+  using tuple = decltype(std::tuple_cat(
+      std::conditional_t<Select<Locks>::value, std::tuple<std::type_identity<Locks>>,
+                         std::tuple<>>{}...));
+};
+template <class Tuple>
+struct as_types;
+template <class... Locks>
+struct as_types<std::tuple<std::type_identity<Locks>...>> {
+  using type = ::testing::Types<Locks...>;
+};
+template <class Lock>
+struct sound : std::bool_constant<is_sound<Lock>> {};
+template <class Lock>
+struct ours : std::bool_constant<is_ours<Lock>> {};
+template <template <class> class Select>
+using types = typename as_types<
+    typename selected<Select, std::remove_const_t<decltype(catalog)>>::tuple>::type;
+}  // namespace detail
+
+using sound_locks = detail::types<detail::sound>;
+using our_locks = detail::types<detail::ours>;
+
+/// Names a typed test after its catalogue entry.
+struct catalog_name {
+  template <class Lock>
+  static std::string GetName(int /*index*/) {
+    std::string name{traits_of<Lock>().name};
+    for (char& c : name) {
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    }
+    return name;
+  }
+};
+
+}  // namespace lockyard::testing

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What every lock has to do, as functions that say whether it did.
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace lockyard::testing {
+
+/// Whether the lock refuses another thread's try_lock while it is held, and admits it afterwards.
+template <class Lock>
+bool refuses_while_held(Lock& lock) {
+  const auto tried_elsewhere = [&lock] {
+    bool admitted = false;
+    std::thread{[&] {
+      admitted = lock.try_lock();
+      if (admitted) lock.unlock();
+    }}.join();
+    return admitted;
+  };
+  lock.lock();
+  const bool admitted_while_held = tried_elsewhere();
+  lock.unlock();
+  return !admitted_while_held && tried_elsewhere();
+}
+
+/// Whether no update of a plain counter is lost. Every third acquisition is by try_lock.
+template <class Lock>
+bool counts_exactly(unsigned threads, std::uint64_t rounds) {
+  Lock lock;
+  std::uint64_t counter = 0;
+  std::vector<std::thread> team;
+  for (unsigned t = 0; t < threads; ++t) {
+    team.emplace_back([&] {
+      for (std::uint64_t i = 0; i < rounds; ++i) {
+        if (i % 3 != 0 || !lock.try_lock()) lock.lock();
+        counter = counter + 1;
+        lock.unlock();
+      }
+    });
+  }
+  for (auto& thread : team) thread.join();
+  return counter == threads * rounds;
+}
+
+}  // namespace lockyard::testing

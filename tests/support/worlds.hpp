@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Worlds for tests. That the locks run in them unchanged is itself what the seam promises.
+
+#include <lockyard/world/native.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace lockyard::testing {
+
+/// The real machine, with a count of the threads that have come to wait.
+struct counting_world : native {
+  static inline std::atomic<int> awaits{0};
+
+  template <class... Arguments>
+  static auto await(Arguments&&... arguments) noexcept {
+    ++awaits;
+    return native::await(std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// What a scripted world does and counts.
+struct script {
+  std::function<void()> on_wait;
+  int pauses = 0;
+  int yields = 0;
+  int waits = 0;
+  int wakes = 0;
+};
+
+/// One thread alone. Where it would wait, `on_wait` plays the others; it must change something
+/// within a hundred calls, or the lock is taken to hang and the test ends by std::terminate.
+struct scripted_world : native {
+  static inline script now_playing;
+
+  static void pause() noexcept { step(now_playing.pauses); }
+  static void yield() noexcept { step(now_playing.yields); }
+
+  template <class T, class Predicate, class Policy>
+  static T await(const atomic<T>& word, Predicate predicate, std::memory_order order,
+                 Policy&& policy) noexcept {
+    for (;;) {
+      const T value = word.load(order);
+      if (predicate(value)) return value;
+      policy.template step<scripted_world>();
+    }
+  }
+  template <class T, class Predicate, class Policy>
+  static std::optional<T> await(const atomic<T>& word, Predicate predicate,
+                                std::memory_order order, Policy&& policy,
+                                deadline limit) noexcept {
+    return native::await(word, predicate, order, policy, limit);
+  }
+
+  template <class... Deadline>
+  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                          Deadline... /*limit*/) noexcept {
+    if (word.load() != expected) return wait_result::changed;
+    step(now_playing.waits);
+    return wait_result::woken;
+  }
+  static std::uint32_t wake(const atomic<std::uint32_t>& /*word*/,
+                            std::uint32_t /*count*/) noexcept {
+    ++now_playing.wakes;
+    return 1;
+  }
+
+ private:
+  static void step(int& count) noexcept {
+    if (++count > 100) std::terminate();
+    if (now_playing.on_wait) now_playing.on_wait();
+  }
+};
+
+static_assert(world<counting_world>);
+static_assert(world<scripted_world>);
+
+}  // namespace lockyard::testing
