@@ -56,7 +56,7 @@ struct alignas(detail::arch::interference_size) mailbox {
 };
 
 constexpr std::uint32_t skew_rounds = 500;
-constexpr double skew_limit_ns = 5e6;
+constexpr double skew_limit_ns = 20e6;
 
 /// Waits for its turn, but no longer than the pair's share of time.
 bool await_turn(const mailbox& box, std::uint32_t turn, ticks limit) noexcept {

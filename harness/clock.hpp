@@ -64,7 +64,7 @@ struct clock_skew {
 };
 
 /// Measures the skew of the current source between the first core this process may use and each
-/// other one; at most a few milliseconds a pair. Starts threads.
+/// other one; at most 20 ms a pair. Starts threads.
 clock_skew measure_skew();
 
 }  // namespace lockyard::harness

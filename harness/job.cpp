@@ -100,8 +100,8 @@ json parsed(std::string_view text) {
 }  // namespace
 
 job_error::job_error(std::string_view pointer, std::string_view message)
-    : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} +
-                         std::string{pointer} + ": " + std::string{message}} {}
+    : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} + std::string{pointer} +
+                         ": " + std::string{message}} {}
 
 job parse_job(std::string_view text) {
   const json document = parsed(text);

@@ -57,8 +57,7 @@ bool write_all(std::string_view text) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      std::fprintf(stderr, "lockyard-harness: cannot write the record: %s\n",
-                   std::strerror(errno));
+      std::fprintf(stderr, "lockyard-harness: cannot write the record: %s\n", std::strerror(errno));
       return false;
     }
     text.remove_prefix(static_cast<std::size_t>(written));
@@ -127,7 +126,8 @@ int dispatch(std::string_view option) {
   if (option.empty()) return serve();
   if (option == "--catalog") return print(describe_catalog());
   if (option == "--environment") return print(describe_environment());
-  if (option == "--version") return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : cannot_write;
+  if (option == "--version")
+    return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : cannot_write;
   if (option == "--help") return write_all(usage) ? done : cannot_write;
   std::fprintf(stderr, "lockyard-harness: unknown option %s\n%s", std::string{option}.c_str(),
                std::string{usage}.c_str());

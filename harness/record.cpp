@@ -29,7 +29,8 @@ constexpr std::string_view name_of(lock_family family) {
   return std::array<std::string_view, 3>{"spin", "park", "none"}[static_cast<std::size_t>(family)];
 }
 constexpr std::string_view name_of(waiting how) {
-  return std::array<std::string_view, 4>{"none", "spin", "yield", "park"}[static_cast<std::size_t>(how)];
+  return std::array<std::string_view, 4>{"none", "spin", "yield",
+                                         "park"}[static_cast<std::size_t>(how)];
 }
 constexpr std::string_view name_of(fairness how) {
   return std::array<std::string_view, 3>{"none", "bounded_bypass",
@@ -106,8 +107,8 @@ ordered_json describe_clock() {
           {"skew_ns", skew.offset_ns},
           {"skew_uncertainty_ns", skew.uncertainty_ns},
           {"skew_pairs", skew.pairs},
-          {"source", name_of(invariant && synchronised ? clock_source::tsc
-                                                       : clock_source::monotonic_raw)}};
+          {"source",
+           name_of(invariant && synchronised ? clock_source::tsc : clock_source::monotonic_raw)}};
 }
 
 }  // namespace

@@ -61,8 +61,12 @@ process_usage process_usage::now() {
           .involuntary_switches = usage.ru_nivcsw};
 }
 
-ticks team_run::start() const { return std::ranges::min_element(spans, {}, &thread_span::first)->first; }
-ticks team_run::end() const { return std::ranges::max_element(spans, {}, &thread_span::last)->last; }
+ticks team_run::start() const {
+  return std::ranges::min_element(spans, {}, &thread_span::first)->first;
+}
+ticks team_run::end() const {
+  return std::ranges::max_element(spans, {}, &thread_span::last)->last;
+}
 
 std::uint64_t team_run::operations() const {
   std::uint64_t total = 0;
@@ -96,7 +100,7 @@ team_run run_team(const job& of, const team_work& work) {
   std::vector<std::optional<std::string>> failures(of.threads);
   std::latch gathered{static_cast<std::ptrdiff_t>(of.threads)};
   std::latch started{1};
-  std::atomic<bool> cancelled{false};
+  bool cancelled = false;
   loop_limit limit{};
 
   const auto member = [&](unsigned thread) {

@@ -113,14 +113,18 @@ class refusal_check {
   /// By each thread of the team, while the starter holds the lock.
   void probe() {
     if (lock_.try_lock()) {
-      admitted_ = true;
+      // relaxed(unpublished): the starter reads it after joining the thread.
+      admitted_.store(true, std::memory_order_relaxed);
       lock_.unlock();
     }
   }
   /// By the starter, when every thread has probed.
   void finish() { lock_.unlock(); }
 
-  [[nodiscard]] bool passed() const { return !admitted_; }
+  [[nodiscard]] bool passed() const {
+    // relaxed(owner): no thread is left that could write.
+    return !admitted_.load(std::memory_order_relaxed);
+  }
 
  private:
   Lock& lock_;

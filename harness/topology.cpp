@@ -133,8 +133,7 @@ void pin_this_thread(int cpu) {
 nlohmann::ordered_json describe_topology() {
   const topology_handle topology = load();
   nlohmann::ordered_json caches = nlohmann::ordered_json::array();
-  for (const hwloc_obj_type_t type :
-       {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
     const hwloc_obj_t cache = hwloc_get_obj_by_type(topology.get(), type, 0);
     if (cache == nullptr) continue;
     caches.push_back({{"level", cache->attr->cache.depth},

@@ -18,12 +18,19 @@ namespace lockyard::inline v0::controls {
 /// Does nothing. The compiler may not move the critical section out of it.
 class null_lock {
  public:
-  void lock() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  void lock() noexcept {
+    // order[entry]: seq_cst; pairs [exit]; for the compiler alone, no test: no other thread is
+    // meant.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   bool try_lock() noexcept {
     lock();
     return true;
   }
-  void unlock() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  void unlock() noexcept {
+    // order[exit]: seq_cst; pairs [entry]; for the compiler alone, no test: as above.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 };
 
 /// Admits everybody, at once and always: a try_lock while the lock is held succeeds, which a check
@@ -34,7 +41,8 @@ class broken_lock : public null_lock {};
 class handwritten_spinlock {
  public:
   void lock() noexcept {
-    while (locked_.exchange(true, std::memory_order_acquire)) {
+    while (!try_lock()) {
+      // relaxed(revalidated): the exchange decides.
       for (int pauses = 0; locked_.load(std::memory_order_relaxed); ++pauses) {
         if (pauses < 16) {
           detail::arch::pause();
@@ -45,8 +53,14 @@ class handwritten_spinlock {
       }
     }
   }
-  bool try_lock() noexcept { return !locked_.exchange(true, std::memory_order_acquire); }
-  void unlock() noexcept { locked_.store(false, std::memory_order_release); }
+  bool try_lock() noexcept {
+    // order[spin_take]: acquire; pairs [spin_release]; starts after the last critical section.
+    return !locked_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept {
+    // order[spin_release]: release; pairs [spin_take]; publishes the critical section.
+    locked_.store(false, std::memory_order_release);
+  }
 
  private:
   std::atomic<bool> locked_{false};
@@ -57,16 +71,20 @@ class handwritten_futex_mutex {
  public:
   void lock() noexcept {
     if (try_lock()) return;
+    // order[futex_retake]: acquire; pairs [futex_release]; starts after the last critical section.
     while (state_.exchange(2, std::memory_order_acquire) != 0) {
       syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, 2, nullptr);
     }
   }
   bool try_lock() noexcept {
     std::uint32_t free = 0;
+    // order[futex_take]: acquire; pairs [futex_release]; starts after the last critical section.
+    // relaxed(hint): a failure promises nothing.
     return state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
   void unlock() noexcept {
+    // order[futex_release]: release; pairs [futex_take, futex_retake]; publishes the section.
     if (state_.exchange(0, std::memory_order_release) == 2) {
       syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1);
     }

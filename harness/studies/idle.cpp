@@ -38,10 +38,10 @@ struct alignas(detail::arch::interference_size) announcement {
 };
 
 struct alignas(detail::arch::interference_size) idle_log {
-  histogram published;          ///< every gap, wanted or not
-  histogram wanted;             ///< gaps past the threshold in which somebody waited
-  histogram in_release;         ///< gaps whose releaser had not left its unlock
-  longest_stalls longest;       ///< of the honest gaps; of the published ones in that mode
+  histogram published;     ///< every gap, wanted or not
+  histogram wanted;        ///< gaps past the threshold in which somebody waited
+  histogram in_release;    ///< gaps whose releaser had not left its unlock
+  longest_stalls longest;  ///< of the honest gaps; of the published ones in that mode
   ticks published_max = 0;
   ticks in_release_max = 0;
   ticks wanted_total = 0;
@@ -205,8 +205,7 @@ struct idle {
     for (unsigned thread = 0; thread < of.threads; ++thread) merge(all, logs[thread]);
     outcome result{.values = run.values(of)};
     report(result, all, run, of.as_published);
-    result.checks =
-        checks_of(traits, refusal.passed(), place.data().counter == run.operations());
+    result.checks = checks_of(traits, refusal.passed(), place.data().counter == run.operations());
     return result;
   }
 };
@@ -215,8 +214,9 @@ struct idle {
 
 study idle_study() {
   return {.name = "idle",
-          .summary = "how long the lock is free although somebody wants it, beside the published "
-                     "definition that does not ask whether anybody does",
+          .summary =
+              "how long the lock is free although somebody wants it, beside the published "
+              "definition that does not ask whether anybody does",
           .default_run_s = 0.2,
           .single_threaded = false,
           .published_loops = 16384,

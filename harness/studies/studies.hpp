@@ -34,9 +34,9 @@ struct cell {
 struct study {
   std::string_view name;
   std::string_view summary;
-  double default_run_s;             ///< length of one run bounded by time
-  bool single_threaded;             ///< runs on one thread whatever is asked
-  std::uint64_t published_loops;    ///< per thread and run, in the text; 0 if not from a text
+  double default_run_s;           ///< length of one run bounded by time
+  bool single_threaded;           ///< runs on one thread whatever is asked
+  std::uint64_t published_loops;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs;
   std::vector<cell> cells;
 };
@@ -47,9 +47,8 @@ template <class Study>
 std::vector<cell> cells_of() {
   std::vector<cell> cells;
   for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
-    cells.push_back({.lock = entry.traits.name,
-                     .run = &Study::template run<Lock>,
-                     .traits = entry.traits});
+    cells.push_back(
+        {.lock = entry.traits.name, .run = &Study::template run<Lock>, .traits = entry.traits});
   });
   return cells;
 }

@@ -91,8 +91,8 @@ struct uncontended {
     result.values["complete"] = true;
     report(result, "before_threads", before);
     report(result, "after_threads", after);
-    result.checks = checks_of(traits, refusal.passed(),
-                              place.data().value == before.pairs + after.pairs);
+    result.checks =
+        checks_of(traits, refusal.passed(), place.data().value == before.pairs + after.pairs);
     return result;
   }
 };
@@ -101,8 +101,9 @@ struct uncontended {
 
 study uncontended_study() {
   return {.name = "uncontended",
-          .summary = "what lock and unlock cost when nobody else wants the lock, before and after "
-                     "a second thread has existed",
+          .summary =
+              "what lock and unlock cost when nobody else wants the lock, before and after "
+              "a second thread has existed",
           .default_run_s = 0.02,
           .single_threaded = true,
           .published_loops = 0,

@@ -51,13 +51,13 @@ struct wait {
     arena<Lock, protected_counter> place{of.seed};
     const auto logs = std::make_unique<wait_log[]>(of.threads);
     refusal_check refusal{place.lock()};
-    const team_run run = run_team(
-        of, {.before = [&](unsigned) { refusal.probe(); },
-             .loop =
-                 [&](unsigned thread, loop_limit limit) {
-                   return wait_loop(place.lock(), place.data().value, thread, limit, logs[thread]);
-                 },
-             .gathered = [&] { refusal.finish(); }});
+    const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
+                                       .loop =
+                                           [&](unsigned thread, loop_limit limit) {
+                                             return wait_loop(place.lock(), place.data().value,
+                                                              thread, limit, logs[thread]);
+                                           },
+                                       .gathered = [&] { refusal.finish(); }});
     wait_log all;
     for (unsigned thread = 0; thread < of.threads; ++thread) {
       all.waits.merge(logs[thread].waits);
@@ -67,8 +67,7 @@ struct wait {
     result.values["wait_max_ns"] = clock::ns(all.longest.longest_first()[0].length);
     result.histograms["wait"] = all.waits.to_json(clock::ns_per_tick());
     result.stalls = stalls_to_json(all.longest, run.start());
-    result.checks =
-        checks_of(traits, refusal.passed(), place.data().value == run.operations());
+    result.checks = checks_of(traits, refusal.passed(), place.data().value == run.operations());
     return result;
   }
 };

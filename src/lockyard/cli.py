@@ -67,9 +67,7 @@ Seed = Annotated[
 def _lockyard(
     _version: Annotated[
         bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_show_version, is_eager=True
-        ),
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     pass
@@ -124,7 +122,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         ),
     ] = "",
     runs: Annotated[
-        "int | None",
+        int | None,
         typer.Option(
             metavar="N", help="Runs of each cell.", show_default="as many as fit the time"
         ),
@@ -164,9 +162,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         as_published=as_published,
     )
     names = options.names(locks)
-    status = command.run(
-        studies, names, request, options.seed(seed), out, as_json, against or None
-    )
+    status = command.run(studies, names, request, options.seed(seed), out, as_json, against or None)
     raise typer.Exit(status)
 
 
@@ -179,7 +175,7 @@ def report(
         bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")
     ] = False,
     source: Annotated[
-        "Path | None",
+        Path | None,
         typer.Option(
             "--from",
             metavar="FILE",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self, cast
 
 from lockyard.catalog import Catalog
 from lockyard.errors import LockyardError, MissingCapabilityError
@@ -83,7 +84,7 @@ class Harness:
         )
         self._pending = b""
 
-    def __enter__(self) -> Harness:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,16 +103,12 @@ class Harness:
 
     def close(self) -> None:
         """Ends the process and whatever run it has under way."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 cast("IO[bytes]", pipe).close()
-            except BrokenPipeError:
-                pass
         self._stderr.close()
 
     def _read_line(self, deadline: float, timeout_s: float) -> bytes:

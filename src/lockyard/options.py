@@ -57,9 +57,7 @@ def pinning(text: str) -> Pinning:
         return text
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise UsageError(
-            f"--pin {text}: is none, compact, spread, or processor numbers, as in 0,2"
-        )
+        raise UsageError(f"--pin {text}: is none, compact, spread, or processor numbers, as in 0,2")
     return tuple(int(part) for part in parts)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records in files: JSON Lines, the environment first, each line complete before the next begins."""
+"""Records in files: JSON Lines, the environment first, each line whole before the next begins."""
 
 from __future__ import annotations
 

@@ -38,11 +38,7 @@ class _State:
 
     @property
     def wants_more(self) -> bool:
-        return (
-            not self.ended
-            and self.runs < self.cell.runs
-            and self.cell.limit_s(self.spent_s) > 0
-        )
+        return not self.ended and self.runs < self.cell.runs and self.cell.limit_s(self.spent_s) > 0
 
 
 @dataclass
@@ -111,7 +107,19 @@ def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
         "schema": SCHEMA,
         "study": job["study"],
         "lock": job["lock"],
-        "conditions": {**job["conditions"], "as_published": job["as_published"]},
+        "conditions": {
+            **job["conditions"],
+            "policy": None,
+            "priority": None,
+            "load": 0,
+            "arrival": "closed",
+            "hold_ns": 0,
+            "bound": "loops" if "loops" in job["bound"] else "time",
+            "loops": job["bound"].get("loops"),
+            "duration_s": job["bound"]["duration_s"],
+            "as_published": job["as_published"],
+            "seed": job["seed"],
+        },
         "block": job["block"],
         "run": job["run"],
         "status": status,

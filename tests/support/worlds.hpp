@@ -53,9 +53,8 @@ struct scripted_world : native {
     }
   }
   template <class T, class Predicate, class Policy>
-  static std::optional<T> await(const atomic<T>& word, Predicate predicate,
-                                std::memory_order order, Policy&& policy,
-                                deadline limit) noexcept {
+  static std::optional<T> await(const atomic<T>& word, Predicate predicate, std::memory_order order,
+                                Policy&& policy, deadline limit) noexcept {
     return native::await(word, predicate, order, policy, limit);
   }
 

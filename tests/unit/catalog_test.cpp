@@ -35,7 +35,9 @@ TYPED_TEST(EveryLock, leaves_nothing_behind_when_try_lock_fails) {
   EXPECT_TRUE(refuses_while_held(lock));
 }
 
-TYPED_TEST(EveryLock, excludes_two_threads) { EXPECT_TRUE(counts_exactly<TypeParam>(2, 20000)); }
+TYPED_TEST(EveryLock, excludes_two_threads) {
+  EXPECT_TRUE(counts_exactly<TypeParam>(2, 20000));
+}
 
 TYPED_TEST(EveryLock, is_lockable_for_the_standard_guards) {
   static_assert(lockable<TypeParam>);
@@ -61,7 +63,8 @@ TYPED_TEST(OurLock, is_constant_initialised_and_trivially_destructible) {
   static constinit TypeParam lock;
   const std::scoped_lock guard{lock};
   static_assert(std::is_trivially_destructible_v<TypeParam>);
-  static_assert(!std::is_copy_constructible_v<TypeParam> && !std::is_move_constructible_v<TypeParam>);
+  static_assert(!std::is_copy_constructible_v<TypeParam> &&
+                !std::is_move_constructible_v<TypeParam>);
 }
 
 TYPED_TEST(OurLock, never_throws) {

@@ -8,5 +8,6 @@
 #elif defined(__aarch64__)
 #include <lockyard/detail/arch/aarch64.hpp>
 #else
-#error "lockyard supports x86-64 and aarch64; port it by writing include/lockyard/detail/arch/<name>.hpp"
+#error \
+    "lockyard supports x86-64 and aarch64; port it by writing include/lockyard/detail/arch/<name>.hpp"
 #endif

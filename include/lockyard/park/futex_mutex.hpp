@@ -48,7 +48,8 @@ class basic_futex_mutex {
   /// Progress: deadlock-free; none guaranteed to a given thread.
   void lock() noexcept {
     const typename W::acquiring scope{this};
-    if (!take()) [[unlikely]] lock_contended();
+    if (!take()) [[unlikely]]
+      lock_contended();
   }
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.

@@ -37,7 +37,8 @@ class basic_yielding_spinlock {
   /// Progress: none guaranteed to a given thread.
   void lock() noexcept {
     const typename W::acquiring scope{this};
-    if (!take()) [[unlikely]] lock_contended();
+    if (!take()) [[unlikely]]
+      lock_contended();
   }
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.

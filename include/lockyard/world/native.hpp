@@ -76,6 +76,8 @@ struct native {
     // registered, so that every later heavy fence is a barrier on this core.
     if (detail::asymmetric_mode_now.load(std::memory_order_acquire) ==
         detail::asymmetric_mode::membarrier) {
+      // order[light_compiler]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
+      // named below; the processor is kept from it by the heavy side's barrier.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     } else {
       // order[light_full]: seq_cst; pairs [heavy_full]; forbids the cycle in which each side reads
@@ -128,9 +130,8 @@ struct native {
   static bool passed(deadline limit) noexcept { return now() >= limit; }
 
   template <class T, class Predicate, class Policy>
-  static std::optional<T> await(const atomic<T>& word, Predicate predicate,
-                                std::memory_order order, Policy&& policy,
-                                deadline limit) noexcept {
+  static std::optional<T> await(const atomic<T>& word, Predicate predicate, std::memory_order order,
+                                Policy&& policy, deadline limit) noexcept {
     std::optional<T> found;
     look_until(limit, policy, [&] {
       const T value = word.load(order);

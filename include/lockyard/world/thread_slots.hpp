@@ -38,7 +38,8 @@ class slot_registry {
 
   void give_back(std::uint32_t slot) noexcept {
     const std::uint64_t mask = std::uint64_t{1} << (slot % 64);
-    // order[give_back]: release; pairs [claim]; hands what this thread wrote to the slot's next one.
+    // order[give_back]: release; pairs [claim]; hands what this thread wrote to the slot's next
+    // one.
     words_[slot / 64].fetch_and(~mask, std::memory_order_release);
   }
 

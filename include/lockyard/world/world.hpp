@@ -48,49 +48,56 @@ concept provides_atomic = requires(typename W::template atomic<T>& word, T value
 };
 
 template <class W>
-concept provides_memory =
-    provides_atomic<W, bool> && provides_atomic<W, std::uint8_t> &&
-    provides_atomic<W, std::uint32_t> && provides_atomic<W, void*> &&
-    requires(typename W::template atomic<std::uint32_t>& word,
-             typename W::template var<int>& plain) {
-      { word.fetch_add(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
-      { word.fetch_or(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
-      { word.fetch_and(1U, std::memory_order_relaxed) } noexcept -> std::same_as<std::uint32_t>;
-      { plain.read() } noexcept -> std::convertible_to<int>;
-      { plain.write(1) } noexcept;
-      { W::fence(std::memory_order_seq_cst) } noexcept;
-      { W::asymmetric_fence_light() } noexcept;
-      { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
-    };
+concept provides_memory = provides_atomic<W, bool> && provides_atomic<W, std::uint8_t> &&
+                          provides_atomic<W, std::uint32_t> && provides_atomic<W, void*> &&
+                          requires(typename W::template atomic<std::uint32_t>& word,
+                                   typename W::template var<int>& plain) {
+                            {
+                              word.fetch_add(1U, std::memory_order_relaxed)
+                            } noexcept -> std::same_as<std::uint32_t>;
+                            {
+                              word.fetch_or(1U, std::memory_order_relaxed)
+                            } noexcept -> std::same_as<std::uint32_t>;
+                            {
+                              word.fetch_and(1U, std::memory_order_relaxed)
+                            } noexcept -> std::same_as<std::uint32_t>;
+                            { plain.read() } noexcept -> std::convertible_to<int>;
+                            { plain.write(1) } noexcept;
+                            { W::fence(std::memory_order_seq_cst) } noexcept;
+                            { W::asymmetric_fence_light() } noexcept;
+                            { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
+                          };
 
 template <class W>
-concept provides_waiting =
-    requires(typename W::template atomic<std::uint32_t>& word, wait_policies::busy policy,
-             typename W::deadline deadline) {
-      { W::pause() } noexcept;
-      { W::yield() } noexcept;
-      { W::await(word, any_value{}, std::memory_order_acquire, policy) } noexcept
-          -> std::same_as<std::uint32_t>;
-      { W::await(word, any_value{}, std::memory_order_acquire, policy, deadline) } noexcept
-          -> std::same_as<std::optional<std::uint32_t>>;
-      { W::await_exchange(word, 1U, any_value{}, std::memory_order_acquire, policy) } noexcept
-          -> std::same_as<std::uint32_t>;
-      {
-        W::await_any(policy, condition{word, any_value{}, std::memory_order_acquire},
-                     condition{word, any_value{}, std::memory_order_relaxed})
-      } noexcept -> std::same_as<std::size_t>;
-      {
-        W::await_any(policy, deadline, condition{word, any_value{}, std::memory_order_acquire})
-      } noexcept -> std::same_as<std::optional<std::size_t>>;
-      { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
-      { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
-      { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
-      { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<bool>;
-    };
+concept provides_waiting = requires(typename W::template atomic<std::uint32_t>& word,
+                                    wait_policies::busy policy, typename W::deadline deadline) {
+  { W::pause() } noexcept;
+  { W::yield() } noexcept;
+  {
+    W::await(word, any_value{}, std::memory_order_acquire, policy)
+  } noexcept -> std::same_as<std::uint32_t>;
+  {
+    W::await(word, any_value{}, std::memory_order_acquire, policy, deadline)
+  } noexcept -> std::same_as<std::optional<std::uint32_t>>;
+  {
+    W::await_exchange(word, 1U, any_value{}, std::memory_order_acquire, policy)
+  } noexcept -> std::same_as<std::uint32_t>;
+  {
+    W::await_any(policy, condition{word, any_value{}, std::memory_order_acquire},
+                 condition{word, any_value{}, std::memory_order_relaxed})
+  } noexcept -> std::same_as<std::size_t>;
+  {
+    W::await_any(policy, deadline, condition{word, any_value{}, std::memory_order_acquire})
+  } noexcept -> std::same_as<std::optional<std::size_t>>;
+  { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
+  { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
+  { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
+  { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<bool>;
+};
 
 template <class W>
 concept provides_surroundings = requires(const void* address, typename W::deadline deadline,
-                                        std::chrono::nanoseconds duration) {
+                                         std::chrono::nanoseconds duration) {
   { W::now() } noexcept -> std::same_as<typename W::time_point>;
   { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
   { W::passed(deadline) } noexcept -> std::same_as<bool>;
@@ -112,8 +119,8 @@ concept provides_observation =
 
 }  // namespace detail
 
-/// Everything a lock may ask of the machine. All members are static; docs/decisions/0001-the-seam.md
-/// gives each one's meaning and what other worlds do with it.
+/// Everything a lock may ask of the machine. All members are static;
+/// docs/decisions/0001-the-seam.md gives each one's meaning and what other worlds do with it.
 ///
 /// Memory
 /// - `atomic<T>`: as `std::atomic<T>`; the order is always written.

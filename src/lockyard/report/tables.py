@@ -90,7 +90,8 @@ LAYOUTS = {
         compared_title="rate",
     ),
     "idle as published": Layout(
-        title="idle as published: from just before a release to the next acquisition, wanted or not",
+        title="idle as published: from just before a release to the next acquisition, whether "
+        "wanted or not",
         columns=[
             RUNS,
             MEAN_RUN,

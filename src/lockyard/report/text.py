@@ -39,9 +39,17 @@ def _machine(environment: dict[str, Any]) -> list[str]:
         f"{topology['processors']} processors, Linux {environment['system']['kernel']}, "
         f"virtual: {environment['system']['hypervisor']}",
         f"clock: {clock['source']}, a read costs {duration(clock['tsc_read_ns'])} (tsc) or "
-        f"{duration(clock['monotonic_raw_read_ns'])} (monotonic_raw); cores at most "
-        f"{duration(abs(clock['skew_ns']))} ± {duration(clock['skew_uncertainty_ns'])} apart",
+        f"{duration(clock['monotonic_raw_read_ns'])} (monotonic_raw); {_skew(clock)}",
     ]
+
+
+def _skew(clock: dict[str, Any]) -> str:
+    if clock["skew_pairs"] == 0:
+        return "how far the cores' counters are apart could not be measured"
+    return (
+        f"cores at most {duration(abs(clock['skew_ns']))} ± "
+        f"{duration(clock['skew_uncertainty_ns'])} apart"
+    )
 
 
 def harness_cost(cell: CellSummary) -> tuple[float, float]:

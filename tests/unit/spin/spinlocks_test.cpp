@@ -14,7 +14,9 @@
 namespace lockyard::testing {
 namespace {
 
-script& played() { return scripted_world::now_playing; }
+script& played() {
+  return scripted_world::now_playing;
+}
 
 /// Has the lock wait until it has paused and yielded so many times in all.
 template <class Lock>

@@ -67,8 +67,9 @@ TEST(AwaitAny, gives_up_when_its_deadline_has_passed) {
 
 TEST(AwaitExchange, returns_once_an_accepted_value_came_out) {
   word target{1};
-  EXPECT_EQ(native::await_exchange(target, 1U, [](auto value) { return value == 1; },
-                                   std::memory_order_acquire, wait_policies::busy{}),
+  EXPECT_EQ(native::await_exchange(
+                target, 1U, [](auto value) { return value == 1; }, std::memory_order_acquire,
+                wait_policies::busy{}),
             1U);
 }
 

@@ -6,8 +6,11 @@
 
 namespace lockyard::inline v0::detail::arch {
 
-/// Lets time pass in a spin loop: `isb` waits for the pipeline to drain, where `yield` does nothing.
-inline void pause() noexcept { asm volatile("isb" ::: "memory"); }
+/// Lets time pass in a spin loop: `isb` waits for the pipeline to drain, where `yield` does
+/// nothing.
+inline void pause() noexcept {
+  asm volatile("isb" ::: "memory");
+}
 
 /// Bytes that two threads must keep apart to stay out of each other's way.
 inline constexpr std::size_t interference_size = 128;
@@ -20,6 +23,8 @@ inline std::uint64_t cycle_counter() noexcept {
 }
 
 /// The architecture promises one rate and one value for all cores.
-inline bool cycle_counter_is_invariant() noexcept { return true; }
+inline bool cycle_counter_is_invariant() noexcept {
+  return true;
+}
 
 }  // namespace lockyard::inline v0::detail::arch

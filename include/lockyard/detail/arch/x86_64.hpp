@@ -10,7 +10,9 @@
 namespace lockyard::inline v0::detail::arch {
 
 /// Tells the processor that this is a spin loop; costs 10 to 140 cycles depending on the model.
-inline void pause() noexcept { _mm_pause(); }
+inline void pause() noexcept {
+  _mm_pause();
+}
 
 /// Bytes that two threads must keep apart to stay out of each other's way: two lines, because
 /// the spatial prefetcher fetches them in pairs.

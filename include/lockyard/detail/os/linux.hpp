@@ -36,7 +36,9 @@ inline long call(long number, Arguments... arguments) noexcept {
 }
 
 /// Cannot fail on Linux, so errno is safe.
-inline void yield() noexcept { sched_yield(); }
+inline void yield() noexcept {
+  sched_yield();
+}
 
 enum class wait_result : std::uint8_t {
   woken,      ///< by a wake, a signal, or for no reason: look again
@@ -64,7 +66,9 @@ inline wait_result futex_wait(const void* word, std::uint32_t expected,
 }
 
 /// The kernel takes counts as int; more than INT_MAX sleepers cannot exist.
-inline long futex_count(std::uint32_t count) noexcept { return count > INT_MAX ? INT_MAX : count; }
+inline long futex_count(std::uint32_t count) noexcept {
+  return count > INT_MAX ? INT_MAX : count;
+}
 
 /// Wakes at most `count` sleepers; returns how many it woke. EFAULT is no error here: the word's
 /// page may be gone, and with it everybody who slept on it.

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+SHORT = ("--for", "60ms", "--threads", "2")
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_prints_records_and_nothing_else_with_json(lockyard: Callable[..., Outcome]) -> None:
+    measured = lockyard("measure", "wait", "idle", *SHORT, "--json")
+    assert measured.returncode == 0, measured.stderr
+    environment, *runs = lines_of(measured.stdout)
+    assert environment["record"] == "environment"
+    assert {run["study"] for run in runs} == {"wait", "idle"}
+    assert {run["lock"] for run in runs} == {
+        "std::mutex",
+        "tas_spinlock",
+        "ttas_spinlock",
+        "yielding_spinlock",
+        "ticket_spinlock",
+    }
+    assert all(run["environment"] == environment["environment"] for run in runs)
+    assert all(value is True for run in runs for value in run["checks"].values())
+
+
+def test_catches_a_lock_that_does_not_exclude(lockyard: Callable[..., Outcome]) -> None:
+    for study in ("wait", "idle", "uncontended"):
+        measured = lockyard("measure", study, "--locks", "broken_lock", *SHORT)
+        assert measured.returncode == 4
+        assert "BROKEN" in measured.stdout
+
+
+def test_checks_nothing_about_a_lock_that_promises_nothing(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    measured = lockyard("measure", "wait", "--locks", "null_lock", *SHORT, "--json")
+    assert measured.returncode == 0
+    assert all(value is None for value in lines_of(measured.stdout)[1]["checks"].values())
+
+
+def test_keeps_the_records_when_no_file_is_named(
+    lockyard: Callable[..., Outcome], state: Path
+) -> None:
+    measured = lockyard("measure", "uncontended", "--locks", "futex_mutex", "--runs", "2")
+    (path,) = (state / "lockyard").glob("measure.*.jsonl")
+    assert f"records: {path}" in measured.stdout
+    assert len(lines_of(path.read_text())) == 3
+
+
+def test_runs_each_cell_once_a_block_in_an_order_that_the_seed_determines(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    def order(seed: str) -> list[tuple[int, str]]:
+        measured = lockyard(
+            "measure", "uncontended", "--locks", "all", "--runs", "3", "--seed", seed, "--json"
+        )
+        return [(run["block"], run["lock"]) for run in lines_of(measured.stdout)[1:]]
+
+    first = order("7")
+    assert first == order("7")
+    assert first != order("8")
+    assert sorted(set(first)) == sorted(first)
+    assert [block for block, _ in first] == sorted(block for block, _ in first)
+
+
+def test_prints_ratios_with_intervals_against_a_reference(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    measured = lockyard(
+        *("measure", "uncontended", "--locks", "null_lock", "--runs", "6"),
+        *("--against", "std::mutex"),
+    )
+    assert measured.returncode == 0, measured.stderr
+    assert "after / std::mutex [95 %]" in measured.stdout
+    (row,) = [line for line in measured.stdout.splitlines() if line.strip().startswith("null_lock")]
+    assert "[0.0" in row or "[0.1" in row, row
+
+
+def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
+    measured = lockyard(
+        *("measure", "wait", "idle", "--as-published", "--locks", "std::mutex"),
+        *("--threads", "2", "--runs", "2", "--for", "20s", "--json"),
+    )
+    _, *runs = lines_of(measured.stdout)
+    for run in runs:
+        assert run["conditions"]["loops"] == 16384
+        assert run["values"]["operations_per_thread"] == [16384, 16384]
+        assert run["values"]["complete"]
+    idle = next(run for run in runs if run["study"] == "idle")
+    assert set(idle["histograms"]) == {"idle_published"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("measure", "wait", "--locks", "tickt_spinlock"), "did you mean ticket_spinlock"),
+        (("measure", "wiat"), "did you mean wait"),
+        (("measure", "wait", "--threads", "0"), "--threads 0"),
+        (("measure", "wait", "--threads", "-3"), "--threads -3"),
+        (("measure", "wait", "--for", "0s"), "--for 0s"),
+        (("measure", "wait", "--for", "-1s"), "--for -1s"),
+        (("measure", "wait", "--for", "2"), "--for 2"),
+        (("measure", "wait", "--runs", "0"), "--runs 0"),
+        (("measure", "wait", "--runs", "-1"), "--runs -1"),
+        (("measure", "wait", "--seed", "-1"), "--seed -1"),
+        (("measure", "wait", "--locks", ","), "names no lock"),
+        (("measure", "wait", "--pin", "tight"), "--pin tight"),
+        (("measure", "wait", "--pin", "4095", *SHORT), "cannot pin to processor 4095"),
+        (("measure", "uncontended", "--as-published"), "no published form"),
+        (("measure", "wait", "--out", "/nowhere/at/all"), "cannot write records"),
+    ],
+)
+def test_refuses_bad_input_with_cause_and_remedy(
+    lockyard: Callable[..., Outcome], arguments: tuple[str, ...], message: str
+) -> None:
+    if "/nowhere/at/all" in arguments:
+        arguments = (*arguments[:-1], "/proc/nowhere/records.jsonl")
+    measured = lockyard(*arguments)
+    assert measured.returncode == 2
+    assert message in measured.stderr
+    assert "Traceback" not in measured.stderr
+    assert measured.stdout == ""
+
+
+def test_reports_a_crash_with_its_cell_and_keeps_the_others(
+    lockyard: Callable[..., Outcome], fake_harness: Callable[[str], dict[str, str]]
+) -> None:
+    crash = 'case $job in *futex_mutex*) echo "it broke" >&2; kill -SEGV $$;; esac'
+    measured = lockyard(
+        *("measure", "wait", "--locks", "ours", *SHORT, "--json"), extra=fake_harness(crash)
+    )
+    assert measured.returncode == 4
+    _, *runs = lines_of(measured.stdout)
+    (crashed,) = [run for run in runs if run["lock"] == "futex_mutex"]
+    assert crashed["status"] == "crashed"
+    assert "it broke" in crashed["reason"]
+    assert "signal 11" in crashed["reason"]
+    others = {run["lock"] for run in runs if run["status"] == "ok"}
+    assert others == {"tas_spinlock", "ttas_spinlock", "yielding_spinlock", "ticket_spinlock"}
+
+
+def test_names_the_cell_that_crashed_in_its_table(
+    lockyard: Callable[..., Outcome], fake_harness: Callable[[str], dict[str, str]]
+) -> None:
+    crash = 'case $job in *futex_mutex*) echo "it broke" >&2; exit 70;; esac'
+    measured = lockyard("measure", "wait", "--locks", "ours", *SHORT, extra=fake_harness(crash))
+    assert measured.returncode == 4
+    assert "wait of futex_mutex with 2 threads: crashed" in measured.stdout
+    assert "it broke" in measured.stdout
+
+
+def test_keeps_what_was_measured_on_ctrl_c(environment: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "records.jsonl"
+    with subprocess.Popen(
+        [COMMAND, "measure", "wait", "--for", "30s", "--threads", "2", "--out", out],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        while not out.exists() or len(out.read_text().splitlines()) < 4:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what was measured is kept" in stderr
+    assert "Traceback" not in stderr
+    assert f"records: {out}" in stdout
+    assert all(record["schema"] == 1 for record in lines_of(out.read_text()))
+
+
+def test_ends_quietly_when_its_reader_goes_away(environment: dict[str, str]) -> None:
+    pipeline = (
+        f"{COMMAND} measure wait --for 500ms --threads 2 --json | head -c 100; "
+        "exit ${PIPESTATUS[0]}"
+    )
+    measured = subprocess.run(
+        ["bash", "-c", pipeline],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env=environment,
+    )
+    assert measured.returncode == 141
+    assert "Traceback" not in measured.stderr
+    assert "Error" not in measured.stderr
+
+
+def test_says_so_when_the_disk_is_full(lockyard: Callable[..., Outcome]) -> None:
+    measured = lockyard("measure", "wait", *SHORT, "--out", "/dev/full")
+    assert measured.returncode == 3
+    assert "No space left on device" in measured.stderr
+    assert "Traceback" not in measured.stderr
+
+
+def test_says_so_when_there_is_no_harness(lockyard: Callable[..., Outcome]) -> None:
+    measured = lockyard("measure", "wait", extra={"LOCKYARD_HARNESS": "/nowhere/harness"})
+    assert measured.returncode == 3
+    assert "/nowhere/harness" in measured.stderr

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conftest import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+GOLDEN = Path(__file__).with_name("golden.jsonl")
+GOLDEN_REPORT = Path(__file__).with_name("golden.txt")
+
+
+def test_shows_the_golden_records_as_the_golden_report(lockyard: Callable[..., Outcome]) -> None:
+    shown = lockyard("report", "--from", str(GOLDEN))
+    assert shown.returncode == 0, shown.stderr
+    *expected, _ = GOLDEN_REPORT.read_text().splitlines()
+    *lines, where = shown.stdout.splitlines()
+    assert [line.rstrip() for line in lines] == expected
+    assert where == f"records: {GOLDEN}"
+
+
+def test_says_that_a_file_is_torn_and_shows_the_rest(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(GOLDEN.read_bytes()[:-40])
+    shown = lockyard("report", "--from", str(torn))
+    assert shown.returncode == 0
+    assert "the last line is torn" in shown.stderr
+    assert "futex_mutex" in shown.stdout
+
+
+def test_says_so_when_there_is_no_such_file(lockyard: Callable[..., Outcome]) -> None:
+    shown = lockyard("report", "--from", "/nowhere.jsonl")
+    assert shown.returncode == 2
+    assert "cannot read records" in shown.stderr
+
+
+def test_measures_the_whole_plan_of_a_report(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    out = tmp_path / "report.jsonl"
+    reported = lockyard("report", "--quick", "--out", str(out))
+    assert reported.returncode == 0, reported.stderr
+    _, *runs = [json.loads(line) for line in out.read_text().splitlines()]
+    threads = {1, os.cpu_count() or 1, 16}
+    for study in ("wait", "idle"):
+        seen = {(r["lock"], r["conditions"]["threads"]) for r in runs if r["study"] == study}
+        assert {n for _, n in seen} == threads
+        assert {lock for lock, _ in seen} >= {"ticket_spinlock", "std::mutex", "pthread_spinlock"}
+    assert "harness: an iteration of wait around null_lock costs 2 clock reads" in reported.stdout
+    assert f"records: {out}" in reported.stdout
+
+
+def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, str]) -> None:
+    shown = _on_a_terminal(
+        ["measure", "wait", "--locks", "futex_mutex", "--threads", "2", "--for", "300ms"],
+        environment,
+    )
+    assert "wait futex_mutex × 2" in shown
+    assert "left" in shown
+    assert "\x1b" in shown
+
+
+def test_shows_no_colours_on_a_terminal_that_wants_none(environment: dict[str, str]) -> None:
+    shown = _on_a_terminal(["list"], {**environment, "NO_COLOR": "1"})
+    assert "\x1b[3" not in shown
+
+
+def _on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
+    """What a person at a terminal of 80 columns sees, with its control sequences."""
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [COMMAND, *arguments],
+        stdout=terminal,
+        stderr=terminal,
+        env={**environment, "TERM": "xterm"},
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while select.select([controller], [], [], 60)[0]:
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:
+                break  # the other side is closed
+        assert process.wait(timeout=60) == 0
+    os.close(controller)
+    return shown.decode()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command share."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+COMMAND = Path(sys.executable).with_name("lockyard")
+
+Outcome = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Where the command keeps records that nobody named a file for."""
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def environment(state: Path) -> dict[str, str]:
+    return {**os.environ, "XDG_STATE_HOME": str(state), "COLUMNS": "80"}
+
+
+@pytest.fixture
+def lockyard(environment: dict[str, str]) -> Callable[..., Outcome]:
+    """Runs the installed command and gives back what it printed and how it ended."""
+
+    def run(*arguments: str, extra: Mapping[str, str] | None = None) -> Outcome:
+        return subprocess.run(
+            [COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+            env={**environment, **(extra or {})},
+        )
+
+    return run
+
+
+@pytest.fixture
+def fake_harness(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """An environment in which the harness is the real one but for what `job` does with a job.
+
+    `job` is shell text that sees the job as $job and may fall through to the real harness.
+    """
+
+    def make(job: str) -> dict[str, str]:
+        from lockyard.harness import harness_path
+
+        path = tmp_path / "harness"
+        path.write_text(
+            "#!/bin/sh\n"
+            f"real='{harness_path()}'\n"
+            '[ $# -eq 0 ] || exec "$real" "$@"\n'
+            "while read -r job; do\n"
+            f"{job}\n"
+            'printf "%s\\n" "$job" | "$real" || exit $?\n'
+            "done\n"
+        )
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return {"LOCKYARD_HARNESS": str(path)}
+
+    return make
