@@ -186,7 +186,16 @@ struct native {
     return detail::process_instance<T>;
   }
   static std::uint32_t thread_slot() noexcept {
-    return thread_state<detail::slot_holder>().slot(process_state<detail::slot_registry>());
+    auto& memory = thread_state<detail::slot_memory>();
+    if (!memory.asked) [[unlikely]] {
+      memory.asked = true;
+      auto& registry = process_state<detail::slot_registry>();
+      memory.slot = registry.claim();
+      auto& guard = thread_state<detail::slot_guard>();
+      guard.registry = &registry;
+      guard.memory = &memory;
+    }
+    return memory.slot;
   }
   /// Fibonacci hashing: the upper bits are the good ones.
   static std::uint64_t hash(const void* address) noexcept {

@@ -47,33 +47,26 @@ class slot_registry {
   std::array<std::atomic<std::uint64_t>, capacity / 64> words_{};
 };
 
-/// A thread's hold on its slot, given back by the destructor.
-class slot_holder {
- public:
-  constexpr slot_holder() noexcept = default;
-  slot_holder(const slot_holder&) = delete;
-  slot_holder& operator=(const slot_holder&) = delete;
-  ~slot_holder() {
-    if (slot_ != no_slot) registry_->give_back(slot_);
-    registry_ = nullptr;
-    slot_ = no_slot;
-    asked_ = true;
-  }
+/// What a thread knows of its slot. Trivially destructible, so that it can be asked until the thread
+/// is gone, by other objects' destructors too.
+struct slot_memory {
+  std::uint32_t slot = no_slot;
+  bool asked = false;
+};
 
-  /// The slot; `no_slot` also for whoever asks after this object's destruction at thread exit.
-  std::uint32_t slot(slot_registry& registry) noexcept {
-    if (!asked_) {
-      asked_ = true;
-      registry_ = &registry;
-      slot_ = registry.claim();
-    }
-    return slot_;
-  }
+/// Gives a thread's slot back when the thread ends.
+struct slot_guard {
+  slot_registry* registry = nullptr;
+  slot_memory* memory = nullptr;
 
- private:
-  slot_registry* registry_ = nullptr;
-  std::uint32_t slot_ = no_slot;
-  bool asked_ = false;
+  constexpr slot_guard() noexcept = default;
+  slot_guard(const slot_guard&) = delete;
+  slot_guard& operator=(const slot_guard&) = delete;
+  ~slot_guard() {
+    if (memory == nullptr || memory->slot == no_slot) return;
+    registry->give_back(memory->slot);
+    memory->slot = no_slot;
+  }
 };
 
 }  // namespace lockyard::inline v0::detail

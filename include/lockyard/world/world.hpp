@@ -149,7 +149,8 @@ concept provides_observation =
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
 /// - `thread_slot()`: a small number that no other living thread has, or `no_slot`.
-/// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit.
+/// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
+///   destructors may ask for it afterwards only if T is trivially destructible.
 ///   `process_state<T>()`: the one T of the process.
 /// - `hash(address)`, `random()`.
 ///
