@@ -13,7 +13,8 @@ namespace lockyard::harness {
 /// Counts of values in log-linear buckets: exact below 256, 128 buckets an octave above, so that
 /// the middle of a bucket is at most 0.4 % away from any value in it. Adding is a handful of
 /// instructions without a branch; nothing is allocated.
-class histogram {
+template <class Count>
+class basic_histogram {
  public:
   static constexpr unsigned sub_bucket_bits = 7;
 
@@ -32,14 +33,32 @@ class histogram {
     return (index - (shift << sub_bucket_bits)) << shift;
   }
 
-  void merge(const histogram& other) noexcept {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  static constexpr double middle(std::size_t index) noexcept {
+    return static_cast<double>(lowest(index)) / 2 + static_cast<double>(lowest(index + 1) - 1) / 2;
   }
+
+  template <class Other>
+  void merge(const basic_histogram<Other>& other) noexcept {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts()[i];
+  }
+
+  [[nodiscard]] const auto& counts() const noexcept { return counts_; }
 
   [[nodiscard]] std::uint64_t count() const noexcept {
     std::uint64_t total = 0;
     for (const auto count : counts_) total += count;
     return total;
+  }
+
+  /// The middle of the bucket that holds the median; 0 if there is none.
+  [[nodiscard]] double median() const noexcept {
+    const std::uint64_t total = count();
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      seen += counts_[i];
+      if (seen * 2 >= total && seen != 0) return middle(i);
+    }
+    return 0;
   }
 
   /// As a record carries it: a bucket's value times `scale` is in nanoseconds.
@@ -58,7 +77,13 @@ class histogram {
   static constexpr std::uint64_t exact_mask = (1U << (sub_bucket_bits + 1)) - 1;
   static constexpr std::size_t buckets = std::size_t{64 - sub_bucket_bits + 1} << sub_bucket_bits;
 
-  std::array<std::uint32_t, buckets> counts_{};
+  std::array<Count, buckets> counts_{};
 };
+
+/// One thread's: small, and wide enough for the longest run that a job may ask for.
+using histogram = basic_histogram<std::uint32_t>;
+
+/// All threads' together.
+using merged_histogram = basic_histogram<std::uint64_t>;
 
 }  // namespace lockyard::harness

@@ -46,8 +46,10 @@ class node {
     }
     return value_.get<std::uint64_t>();
   }
-  [[nodiscard]] double positive() const {
-    if (!value_.is_number() || !(value_.get<double>() > 0)) fail("must be a number above 0");
+  [[nodiscard]] double positive(double most) const {
+    if (!value_.is_number() || !(value_.get<double>() > 0) || value_.get<double>() > most) {
+      fail("must be a number above 0 and at most " + std::to_string(most));
+    }
     return value_.get<double>();
   }
   [[nodiscard]] std::vector<int> processors() const {
@@ -76,7 +78,7 @@ pin_request pin_of(const node& pin) {
 }
 
 run_bound bound_of(const node& bound) {
-  run_bound result{.loops = std::nullopt, .duration_s = bound.at("duration_s").positive()};
+  run_bound result{.loops = std::nullopt, .duration_s = bound.at("duration_s").positive(max_run_s)};
   if (bound.has("loops")) result.loops = bound.at("loops").integer(1);
   return result;
 }
@@ -130,6 +132,9 @@ job parse_job(std::string_view text) {
   if (chosen == nullptr) root.at("study").fail("names no study of this harness");
   if (find_cell(*chosen, result.lock) == nullptr) {
     root.at("lock").fail("names no lock of this harness");
+  }
+  if (chosen->single_threaded && result.threads != 1) {
+    conditions.at("threads").fail("must be 1, the number of threads that this study has");
   }
   return result;
 }

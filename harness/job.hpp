@@ -16,6 +16,8 @@ namespace lockyard::harness {
 
 inline constexpr int schema_version = 1;
 inline constexpr unsigned max_threads = 4096;
+/// No bucket of a thread's histogram can overflow in this time.
+inline constexpr double max_run_s = 100;
 
 /// What ends a run. A run bounded by loops ends by time too, so that no lock can hold it for ever;
 /// it is then incomplete.

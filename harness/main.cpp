@@ -83,7 +83,7 @@ nlohmann::ordered_json measure(const job& of) {
 [[noreturn]] void run_in_child(const job& of, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(done);  // it died before the line above
-  int status = bad_input;
+  int status = run_died;
   try {
     status = print(measure(of));
   } catch (const std::exception& error) {

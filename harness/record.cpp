@@ -8,7 +8,6 @@
 #include <sched.h>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -98,17 +97,17 @@ ordered_json describe_clock() {
   const double tsc_hz = 1e9 / clock::ns_per_tick();
   const clock_skew skew = measure_skew();
   clock::start(clock_source::monotonic_raw);
-  // An offset smaller than what the round trip leaves open shows no skew.
-  const bool synchronised = std::abs(skew.offset_ns) <= skew.uncertainty_ns + tsc_read_ns;
-  return {{"tsc_invariant", invariant},
+  const auto source = invariant && skew.synchronised() ? clock_source::tsc : clock::source();
+  return {{"source", name_of(source)},
+          {"tsc_invariant", invariant},
           {"tsc_hz", tsc_hz},
           {"tsc_read_ns", tsc_read_ns},
           {"monotonic_raw_read_ns", clock::read_ns()},
           {"skew_ns", skew.offset_ns},
           {"skew_uncertainty_ns", skew.uncertainty_ns},
           {"skew_pairs", skew.pairs},
-          {"source",
-           name_of(invariant && synchronised ? clock_source::tsc : clock_source::monotonic_raw)}};
+          {"skew_pairs_apart", skew.apart},
+          {"skew_pairs_wanted", skew.wanted}};
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "team.hpp"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <latch>
 #include <limits>
 #include <optional>
@@ -19,36 +21,57 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Jain's index of the threads' acquisition rates: 1 when all are equal, 1/n when one has it all.
-double jain_index(const std::vector<thread_span>& spans) {
-  double sum = 0;
-  double sum_of_squares = 0;
-  for (const auto& span : spans) {
-    const double time = clock::ns(std::max<ticks>(span.last - span.first, 1));
-    const double rate = static_cast<double>(span.operations) / time;
-    sum += rate;
-    sum_of_squares += rate * rate;
+/// Lets the team start together. Threads that are woken one after the other start one after the
+/// other; so each reports that it runs, and all wait, runnable, until everybody does.
+class starting_line {
+ public:
+  explicit starting_line(unsigned threads) : missing_{threads} {}
+
+  /// By each thread. Returns nothing if the run is called off.
+  std::optional<loop_limit> await_start() {
+    woken_.wait();
+    // order[ready]: release; pairs [all_ready]; nothing but the arrival itself is published.
+    missing_.fetch_sub(1, std::memory_order_release);
+    // order[seen_start]: acquire; pairs [start]; makes the limit readable.
+    while (!started_.load(std::memory_order_acquire)) sched_yield();
+    return limit_;
   }
-  if (sum_of_squares == 0) return 1;
-  return sum * sum / (static_cast<double>(spans.size()) * sum_of_squares);
+
+  /// By the starter.
+  void start(const run_bound& bound) {
+    woken_.count_down();
+    // order[all_ready]: acquire; pairs [ready]; every thread runs.
+    while (missing_.load(std::memory_order_acquire) != 0) sched_yield();
+    limit_ = {.operations = bound.loops.value_or(std::numeric_limits<std::uint64_t>::max()),
+              .end = clock::now() + clock::from_ns(bound.duration_s * 1e9)};
+    // order[start]: release; pairs [seen_start]; publishes the limit.
+    started_.store(true, std::memory_order_release);
+  }
+
+  /// By the starter, instead: the threads that there are come back with nothing.
+  void call_off() {
+    // relaxed(unpublished): the latch below publishes it.
+    started_.store(true, std::memory_order_relaxed);
+    woken_.count_down();
+  }
+
+ private:
+  std::latch woken_{1};
+  std::atomic<unsigned> missing_;
+  std::atomic<bool> started_{false};
+  std::optional<loop_limit> limit_;
+};
+
+process_usage since(const process_usage& before) {
+  const process_usage now = process_usage::now();
+  return {.cpu_s = now.cpu_s - before.cpu_s,
+          .voluntary_switches = now.voluntary_switches - before.voluntary_switches,
+          .involuntary_switches = now.involuntary_switches - before.involuntary_switches};
 }
 
-/// The part of the run in which every thread was between its first and its last operation.
-double overlap_of(const team_run& run) {
-  ticks last_start = 0;
-  ticks first_end = std::numeric_limits<ticks>::max();
-  for (const auto& span : run.spans) {
-    last_start = std::max(last_start, span.first);
-    first_end = std::min(first_end, span.last);
-  }
-  if (first_end <= last_start) return 0;
-  return static_cast<double>(first_end - last_start) /
-         static_cast<double>(std::max<ticks>(run.end() - run.start(), 1));
-}
-
-loop_limit limit_of(const run_bound& bound) {
-  return {.operations = bound.loops.value_or(std::numeric_limits<std::uint64_t>::max()),
-          .end = clock::now() + clock::from_ns(bound.duration_s * 1e9)};
+std::string too_many_threads(unsigned wanted, std::size_t had, const char* cause) {
+  return "cannot have " + std::to_string(wanted) + " threads, only " + std::to_string(had) + ": " +
+         cause + "; ask for fewer or raise the limit of processes";
 }
 
 }  // namespace
@@ -61,34 +84,26 @@ process_usage process_usage::now() {
           .involuntary_switches = usage.ru_nivcsw};
 }
 
-ticks team_run::start() const {
-  return std::ranges::min_element(spans, {}, &thread_span::first)->first;
-}
-ticks team_run::end() const {
-  return std::ranges::max_element(spans, {}, &thread_span::last)->last;
-}
-
-std::uint64_t team_run::operations() const {
-  std::uint64_t total = 0;
-  for (const auto& span : spans) total += span.operations;
-  return total;
+double team_run::share_of(ticks part) const {
+  const ticks whole = std::max<ticks>(elapsed(start_of(spans), end_of(spans)), 1);
+  return static_cast<double>(part) / static_cast<double>(whole);
 }
 
 nlohmann::ordered_json team_run::values(const job& of) const {
-  const double run_ns = clock::ns(end() - start());
+  const double run_ns = std::max(clock::ns(elapsed(start_of(spans), end_of(spans))), 1.0);
   auto per_thread = nlohmann::ordered_json::array();
   bool complete = true;
   for (const auto& span : spans) {
     per_thread.push_back(span.operations);
-    if (of.bound.loops) complete = complete && span.operations == *of.bound.loops;
+    complete = complete && span.operations >= of.bound.loops.value_or(1);
   }
   return {{"run_ns", run_ns},
           {"complete", complete},
           {"operations", operations()},
           {"operations_per_thread", std::move(per_thread)},
           {"operations_per_s", static_cast<double>(operations()) / (run_ns * 1e-9)},
-          {"overlap", overlap_of(*this)},
-          {"fairness_jain", jain_index(spans)},
+          {"overlap", overlap_of(spans)},
+          {"fairness_jain", jain_index(spans, of.bound.loops.has_value())},
           {"cpu_ns", used.cpu_s * 1e9},
           {"voluntary_switches", used.voluntary_switches},
           {"involuntary_switches", used.involuntary_switches}};
@@ -99,9 +114,7 @@ team_run run_team(const job& of, const team_work& work) {
   team_run run{.spans = std::vector<thread_span>(of.threads), .used = {}};
   std::vector<std::optional<std::string>> failures(of.threads);
   std::latch gathered{static_cast<std::ptrdiff_t>(of.threads)};
-  std::latch started{1};
-  bool cancelled = false;
-  loop_limit limit{};
+  starting_line line{of.threads};
 
   const auto member = [&](unsigned thread) {
     try {
@@ -111,17 +124,15 @@ team_run run_team(const job& of, const team_work& work) {
     }
     work.before(thread);
     gathered.count_down();
-    started.wait();
-    if (!cancelled) run.spans[thread] = work.loop(thread, limit);
+    if (const auto limit = line.await_start()) run.spans[thread] = work.loop(thread, *limit);
   };
   std::vector<std::jthread> team;
+  team.reserve(of.threads);
   std::optional<std::string> failure;
   try {
     for (unsigned thread = 0; thread < of.threads; ++thread) team.emplace_back(member, thread);
   } catch (const std::system_error& error) {
-    failure = "cannot have " + std::to_string(of.threads) + " threads, only " +
-              std::to_string(team.size()) + ": " + error.what() +
-              "; ask for fewer or raise the limit of processes";
+    failure = too_many_threads(of.threads, team.size(), error.what());
     gathered.count_down(static_cast<std::ptrdiff_t>(of.threads - team.size()));
   }
   gathered.wait();
@@ -129,16 +140,15 @@ team_run run_team(const job& of, const team_work& work) {
     if (each && !failure) failure = each;
   }
   work.gathered();
-  cancelled = failure.has_value();
   const process_usage before = process_usage::now();
-  limit = limit_of(of.bound);
-  started.count_down();
+  if (failure) {
+    line.call_off();
+  } else {
+    line.start(of.bound);
+  }
   team.clear();
   if (failure) throw condition_error{*failure};
-  const process_usage after = process_usage::now();
-  run.used = {.cpu_s = after.cpu_s - before.cpu_s,
-              .voluntary_switches = after.voluntary_switches - before.voluntary_switches,
-              .involuntary_switches = after.involuntary_switches - before.involuntary_switches};
+  run.used = since(before);
   return run;
 }
 
@@ -153,7 +163,7 @@ nlohmann::ordered_json stalls_to_json(const longest_stalls& stalls, ticks start)
   for (const auto& each : stalls.longest_first()) {
     if (each.length == 0) break;
     list.push_back({{"thread", each.thread},
-                    {"end_ns", clock::ns(each.at - start)},
+                    {"end_ns", clock::ns(elapsed(start, each.at))},
                     {"length_ns", clock::ns(each.length)}});
   }
   return list;

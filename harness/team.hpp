@@ -5,6 +5,7 @@
 
 #include "clock.hpp"
 #include "job.hpp"
+#include "spans.hpp"
 #include "stalls.hpp"
 #include "studies/studies.hpp"
 
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <new>
@@ -20,25 +22,17 @@
 
 namespace lockyard::harness {
 
-/// When one thread was in its loop, and how often it held the lock there.
-struct thread_span {
-  ticks first = 0;
-  ticks last = 0;
-  std::uint64_t operations = 0;
-};
-
 /// How long each thread goes on.
 struct loop_limit {
   std::uint64_t operations;  ///< at most
   ticks end;                 ///< at the latest
 };
 
-/// What the threads of a team do. `before` runs while the team gathers; its result is handed to the
-/// starter. `loop` is the measured part.
+/// What the threads of a team do.
 struct team_work {
-  std::function<void(unsigned thread)> before;
-  std::function<thread_span(unsigned thread, loop_limit limit)> loop;
+  std::function<void(unsigned thread)> before;  ///< while the team gathers
   std::function<void()> gathered;  ///< on the starting thread, when all are there and none started
+  std::function<thread_span(unsigned thread, loop_limit limit)> loop;  ///< the measured part
 };
 
 /// Processor time and context switches of the whole process.
@@ -55,9 +49,10 @@ struct team_run {
   std::vector<thread_span> spans;
   process_usage used;  ///< between start and end
 
-  [[nodiscard]] ticks start() const;
-  [[nodiscard]] ticks end() const;
-  [[nodiscard]] std::uint64_t operations() const;
+  [[nodiscard]] ticks start() const { return start_of(spans); }
+  [[nodiscard]] std::uint64_t operations() const { return operations_of(spans); }
+  /// A part of the run's time, between 0 and 1.
+  [[nodiscard]] double share_of(ticks part) const;
   /// The values that every study over a team reports.
   [[nodiscard]] nlohmann::ordered_json values(const job& of) const;
 };
@@ -109,17 +104,25 @@ template <class Lock>
 class refusal_check {
  public:
   explicit refusal_check(Lock& lock) : lock_{lock} { lock_.lock(); }
+  refusal_check(const refusal_check&) = delete;
+  refusal_check& operator=(const refusal_check&) = delete;
+  ~refusal_check() {
+    if (!finished_) lock_.unlock();
+  }
 
-  /// By each thread of the team, while the starter holds the lock.
+  /// By each thread of the team, while the starter holds the lock. A lock that admits it may hang
+  /// later; this line is then all that is heard of the cause.
   void probe() {
-    if (lock_.try_lock()) {
-      // relaxed(unpublished): the starter reads it after joining the thread.
-      admitted_.store(true, std::memory_order_relaxed);
-      lock_.unlock();
-    }
+    if (!lock_.try_lock()) return;
+    // relaxed(unpublished): the starter reads it after joining the thread.
+    admitted_.store(true, std::memory_order_relaxed);
+    std::fputs("lockyard-harness: the lock admits a thread while another one holds it\n", stderr);
   }
   /// By the starter, when every thread has probed.
-  void finish() { lock_.unlock(); }
+  void finish() {
+    finished_ = true;
+    lock_.unlock();
+  }
 
   [[nodiscard]] bool passed() const {
     // relaxed(owner): no thread is left that could write.
@@ -128,6 +131,7 @@ class refusal_check {
 
  private:
   Lock& lock_;
+  bool finished_ = false;
   std::atomic<bool> admitted_{false};
 };
 

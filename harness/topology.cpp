@@ -24,7 +24,16 @@ topology_handle load() {
   if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0) {
     throw condition_error{"hwloc cannot read this machine's topology; use --pin none"};
   }
-  return topology_handle{topology};
+  topology_handle handle{topology};
+  // hwloc knows the machine's processors; this process may be confined to some of them.
+  const hwloc_cpuset_t usable = hwloc_bitmap_alloc();
+  for (const int cpu : usable_cpus()) hwloc_bitmap_set(usable, static_cast<unsigned>(cpu));
+  const int restricted = hwloc_topology_restrict(topology, usable, 0);
+  hwloc_bitmap_free(usable);
+  if (restricted != 0) {
+    throw condition_error{"hwloc knows none of the processors of this process; use --pin none"};
+  }
+  return handle;
 }
 
 /// The processors' system numbers, in hwloc's logical order: neighbours stand side by side.

@@ -3,6 +3,7 @@
 // How long the lock is free although somebody wants it. docs/studies/idle.md gives both
 // definitions, the published one and ours, and how to read them.
 
+#include "../gap.hpp"
 #include "../histogram.hpp"
 #include "../team.hpp"
 #include "studies.hpp"
@@ -13,13 +14,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace lockyard::harness {
 
 namespace {
 
-/// Hand-offs shorter than this are not looked into: reading the other threads' lines costs about as
-/// much.
+/// Shorter gaps are not looked into, and shorter parts of gaps not counted: reading the other
+/// threads' lines costs about as much.
 constexpr double threshold_ns = 1000;
 
 /// What the lock protects.
@@ -37,17 +40,45 @@ struct alignas(detail::arch::interference_size) announcement {
   std::atomic<ticks> released_at{0};  ///< when its last unlock had returned
 };
 
-struct alignas(detail::arch::interference_size) idle_log {
-  histogram published;     ///< every gap, wanted or not
-  histogram wanted;        ///< gaps past the threshold in which somebody waited
-  histogram in_release;    ///< gaps whose releaser had not left its unlock
-  longest_stalls longest;  ///< of the honest gaps; of the published ones in that mode
-  ticks published_max = 0;
-  ticks in_release_max = 0;
-  ticks wanted_total = 0;
-  ticks in_release_total = 0;
-  std::uint64_t not_wanted = 0;  ///< gaps past the threshold in which nobody waited
+/// Gaps of one kind, by one thread or by all.
+template <class Histogram>
+struct gap_log {
+  Histogram lengths;
+  ticks longest = 0;
+  ticks total = 0;
+
+  void add(ticks length) noexcept {
+    lengths.add(length);
+    longest = std::max(longest, length);
+    total += length;
+  }
+  template <class Other>
+  void merge(const Other& other) noexcept {
+    lengths.merge(other.lengths);
+    longest = std::max(longest, other.longest);
+    total += other.total;
+  }
 };
+
+template <class Histogram>
+struct alignas(detail::arch::interference_size) idle_log {
+  gap_log<Histogram> published;   ///< every gap, wanted or not
+  gap_log<Histogram> wanted;      ///< idle while somebody waited
+  gap_log<Histogram> in_release;  ///< waited for while the releaser was in its unlock
+  longest_stalls longest;         ///< of the wanted ones; of the published ones as published
+  std::uint64_t inversions = 0;   ///< hand-offs that the two cores' clocks put in reverse
+
+  template <class Other>
+  void merge(const Other& other) noexcept {
+    published.merge(other.published);
+    wanted.merge(other.wanted);
+    in_release.merge(other.in_release);
+    longest.merge(other.longest);
+    inversions += other.inversions;
+  }
+};
+using thread_log = idle_log<histogram>;
+using merged_log = idle_log<merged_histogram>;
 
 /// What all threads of a run share beside the lock.
 struct stage {
@@ -57,59 +88,63 @@ struct stage {
   ticks threshold;
 };
 
-/// Whether a thread other than the releaser had called lock before the release ended. Called by the
-/// owner, so nobody whose call is announced can have acquired since.
-bool was_wanted(const stage& on, unsigned releaser, ticks released) noexcept {
+/// The earliest call by another thread than the releaser. Asked by the owner, so nobody else whose
+/// call is announced can have acquired since; its own announcement still stands.
+ticks first_call(const stage& on, unsigned releaser) noexcept {
+  ticks first = never;
   for (unsigned thread = 0; thread < on.threads; ++thread) {
+    if (thread == releaser) continue;
     // relaxed(hint): a call that is not yet visible is one that came too late to count.
     const ticks called = on.lines[thread].called_at.load(std::memory_order_relaxed);
-    if (thread != releaser && called != 0 && called < released) return true;
+    if (called != 0) first = std::min(first, called);
   }
-  return false;
+  return first;
 }
 
-/// Sorts a long gap into its class. `called` is when the owner itself asked for the lock.
-[[gnu::noinline]] void classify(const stage& on, unsigned thread, ticks called, ticks acquired,
-                                idle_log& log) noexcept {
+/// Takes a long gap apart.
+[[gnu::noinline]] void look_into(const stage& on, unsigned thread, ticks acquired,
+                                 thread_log& log) noexcept {
   const unsigned releaser = on.state.releaser;
-  // relaxed(revalidated): a stamp of an earlier release is older than release_began.
+  const ticks began = on.state.release_began;
+  // relaxed(revalidated): a stamp of an earlier release is older than this release's beginning.
   const ticks released = on.lines[releaser].released_at.load(std::memory_order_relaxed);
-  if (released < on.state.release_began || released > acquired) {
-    const ticks gap = acquired - on.state.release_began;
-    log.in_release.add(gap);
-    log.in_release_max = std::max(log.in_release_max, gap);
-    log.in_release_total += gap;
-    return;
+  const gap_parts parts =
+      parts_of({.release_began = began,
+                .released = released >= began ? std::optional{released} : std::nullopt,
+                .acquired = acquired,
+                .first_call = first_call(on, releaser)});
+  if (parts.idle > on.threshold) {
+    log.wanted.add(parts.idle);
+    log.longest.offer(thread, acquired, parts.idle);
   }
-  const bool own_call_counts = thread != releaser && called < released;
-  if (!own_call_counts && !was_wanted(on, releaser, released)) {
-    ++log.not_wanted;
-    return;
-  }
-  log.wanted.add(acquired - released);
-  log.wanted_total += acquired - released;
-  log.longest.offer(thread, acquired, acquired - released);
+  if (parts.in_release > on.threshold) log.in_release.add(parts.in_release);
 }
 
-/// The text's loop, and nothing else.
+/// The time since the last release began, and what both loops keep of it.
+ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept {
+  const ticks gap = elapsed(state.release_began, acquired);
+  if (gap == 0) [[unlikely]]
+    ++log.inversions;
+  log.published.add(gap);
+  return gap;
+}
+
+/// The text's loop. What is kept of a gap is kept inside the critical section, as there.
 template <class Lock>
 [[gnu::noinline]] thread_span published_loop(Lock& lock, const stage& on, unsigned thread,
-                                             loop_limit limit, idle_log& log) {
+                                             loop_limit limit, thread_log& log) {
   thread_span span{.first = clock::now()};
-  for (std::uint64_t i = 0; i < limit.operations; ++i) {
+  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
+       ++span.operations) {
     lock.lock();
-    const ticks acquired = clock::now();
+    acquired = clock::now();
     if (on.state.released_once) {
-      const ticks gap = acquired - on.state.release_began;
-      log.published.add(gap);
-      log.longest.offer(thread, acquired, gap);
+      log.longest.offer(thread, acquired, gap_until(acquired, on.state, log));
     }
     on.state.released_once = true;
     ++on.state.counter;
     on.state.release_began = clock::now();
     lock.unlock();
-    ++span.operations;
-    if (acquired >= limit.end) break;
   }
   span.last = clock::now();
   return span;
@@ -118,76 +153,43 @@ template <class Lock>
 /// The published gap and idle-while-wanted of the same hand-offs.
 template <class Lock>
 [[gnu::noinline]] thread_span honest_loop(Lock& lock, const stage& on, unsigned thread,
-                                          loop_limit limit, idle_log& log) {
+                                          loop_limit limit, thread_log& log) {
   announcement& mine = on.lines[thread];
   thread_span span{.first = clock::now()};
-  for (std::uint64_t i = 0; i < limit.operations; ++i) {
-    const ticks called = clock::now();
-    // relaxed(hint): was_wanted() says what a late sight of it costs.
-    mine.called_at.store(called, std::memory_order_relaxed);
+  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
+       ++span.operations) {
+    // relaxed(hint): first_call() says what a late sight of it costs.
+    mine.called_at.store(clock::now(), std::memory_order_relaxed);
     lock.lock();
-    const ticks acquired = clock::now();
+    acquired = clock::now();
+    if (on.state.released_once && gap_until(acquired, on.state, log) > on.threshold) {
+      look_into(on, thread, acquired, log);
+    }
     // relaxed(locked): whoever owns the lock next sees it.
     mine.called_at.store(0, std::memory_order_relaxed);
-    if (on.state.released_once) {
-      const ticks gap = acquired - on.state.release_began;
-      log.published.add(gap);
-      if (gap > log.published_max) log.published_max = gap;
-      if (gap > on.threshold) classify(on, thread, called, acquired, log);
-    }
     on.state.released_once = true;
     on.state.releaser = thread;
     ++on.state.counter;
     on.state.release_began = clock::now();
     lock.unlock();
-    // relaxed(revalidated): classify() compares it with release_began.
+    // relaxed(revalidated): look_into() compares it with release_began.
     mine.released_at.store(clock::now(), std::memory_order_relaxed);
-    ++span.operations;
-    if (acquired >= limit.end) break;
   }
   span.last = clock::now();
   return span;
 }
 
-void merge(idle_log& all, const idle_log& log) {
-  all.published.merge(log.published);
-  all.wanted.merge(log.wanted);
-  all.in_release.merge(log.in_release);
-  all.longest.merge(log.longest);
-  all.published_max = std::max(all.published_max, log.published_max);
-  all.in_release_max = std::max(all.in_release_max, log.in_release_max);
-  all.in_release_total += log.in_release_total;
-  all.wanted_total += log.wanted_total;
-  all.not_wanted += log.not_wanted;
-}
-
-double share_of(ticks part, const team_run& run) {
-  const ticks whole = std::max<ticks>(run.end() - run.start(), 1);
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-void report(outcome& to, const idle_log& all, const team_run& run, bool as_published) {
-  const ticks longest = all.longest.longest_first()[0].length;
-  const double scale = clock::ns_per_tick();
-  to.values["idle_published_max_ns"] = clock::ns(as_published ? longest : all.published_max);
-  to.histograms["idle_published"] = all.published.to_json(scale);
-  to.stalls = stalls_to_json(all.longest, run.start());
-  if (as_published) return;
-  to.values["idle_threshold_ns"] = threshold_ns;
-  to.values["idle_wanted_max_ns"] = clock::ns(longest);
-  to.values["idle_wanted_share"] = share_of(all.wanted_total, run);
-  to.values["idle_in_release_max_ns"] = clock::ns(all.in_release_max);
-  to.values["idle_in_release_share"] = share_of(all.in_release_total, run);
-  to.values["idle_not_wanted"] = all.not_wanted;
-  to.histograms["idle_wanted"] = all.wanted.to_json(scale);
-  to.histograms["idle_in_release"] = all.in_release.to_json(scale);
+template <class Log>
+void report(outcome& to, const std::string& name, const Log& gaps) {
+  to.values[name + "_max_ns"] = clock::ns(gaps.longest);
+  to.histograms[name] = gaps.lengths.to_json(clock::ns_per_tick());
 }
 
 struct idle {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     arena<Lock, handover> place{of.seed};
-    const auto logs = std::make_unique<idle_log[]>(of.threads);
+    const auto logs = std::make_unique<thread_log[]>(of.threads);
     const auto lines = std::make_unique<announcement[]>(of.threads);
     const stage on{.state = place.data(),
                    .lines = lines.get(),
@@ -199,12 +201,21 @@ struct idle {
                              : honest_loop(place.lock(), on, thread, limit, logs[thread]);
     };
     const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
-                                       .loop = loop,
-                                       .gathered = [&] { refusal.finish(); }});
-    idle_log all;
-    for (unsigned thread = 0; thread < of.threads; ++thread) merge(all, logs[thread]);
+                                       .gathered = [&] { refusal.finish(); },
+                                       .loop = loop});
+    const auto all = std::make_unique<merged_log>();
+    for (unsigned thread = 0; thread < of.threads; ++thread) all->merge(logs[thread]);
     outcome result{.values = run.values(of)};
-    report(result, all, run, of.as_published);
+    result.values["clock_inversions"] = all->inversions;
+    report(result, "idle_published", all->published);
+    if (!of.as_published) {
+      result.values["idle_threshold_ns"] = threshold_ns;
+      result.values["idle_wanted_share"] = run.share_of(all->wanted.total);
+      result.values["idle_in_release_share"] = run.share_of(all->in_release.total);
+      report(result, "idle_wanted", all->wanted);
+      report(result, "idle_in_release", all->in_release);
+    }
+    result.stalls = stalls_to_json(all->longest, run.start());
     result.checks = checks_of(traits, refusal.passed(), place.data().counter == run.operations());
     return result;
   }

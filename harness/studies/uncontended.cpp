@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace lockyard::harness {
 
@@ -36,59 +35,59 @@ template <class Lock>
   return clock::now() - before;
 }
 
-/// The cost of a pair over many batches: the median, because interrupts only ever add.
+/// The cost of a pair over many batches. The figure is the median, because interrupts only ever
+/// add.
 struct pair_cost {
-  double median_ns;
-  double least_ns;
-  std::uint64_t pairs;
-  histogram batches;
+  merged_histogram batches;
+  ticks least = UINT64_MAX;
+  std::uint64_t pairs = 0;
+
+  void add(ticks batch) {
+    batches.add(batch);
+    least = std::min(least, batch);
+  }
 };
 
 template <class Lock>
 pair_cost measure(Lock& lock, std::uint64_t& counter, loop_limit limit) {
+  pair_cost cost;
   time_batch(lock, counter);  // warms up caches and predictors
-  pair_cost cost{};
-  std::vector<ticks> batches;
-  batches.reserve(1U << 16U);
-  do {
-    batches.push_back(time_batch(lock, counter));
-    cost.batches.add(batches.back());
-  } while (clock::now() < limit.end && batches.size() * pairs_per_batch < limit.operations &&
-           batches.size() < batches.capacity());
-  const auto middle = batches.begin() + static_cast<std::ptrdiff_t>(batches.size() / 2);
-  std::ranges::nth_element(batches, middle);
-  cost.median_ns = clock::ns(*middle) / pairs_per_batch;
-  cost.least_ns = clock::ns(*std::ranges::min_element(batches)) / pairs_per_batch;
-  cost.pairs = (batches.size() + 1) * pairs_per_batch;
+  for (cost.pairs = pairs_per_batch; clock::now() < limit.end && cost.pairs < limit.operations;
+       cost.pairs += pairs_per_batch) {
+    cost.add(time_batch(lock, counter));
+  }
   return cost;
 }
 
-loop_limit half_of(const run_bound& bound) {
+/// Before and after a second thread has existed: half the time, and as many pairs, for each.
+loop_limit limit_of_half(const run_bound& bound) {
   return {.operations = bound.loops.value_or(UINT64_MAX),
           .end = clock::now() + clock::from_ns(bound.duration_s * 1e9 / 2)};
 }
 
 void report(outcome& to, const std::string& when, const pair_cost& cost) {
-  to.values["pair_" + when + "_ns"] = cost.median_ns;
-  to.values["pair_" + when + "_least_ns"] = cost.least_ns;
-  to.histograms["pair_" + when] = cost.batches.to_json(clock::ns_per_tick() / pairs_per_batch);
+  const double scale = clock::ns_per_tick() / pairs_per_batch;
+  to.values["pair_" + when + "_ns"] = cost.batches.median() * scale;
+  to.values["pair_" + when + "_least_ns"] = static_cast<double>(cost.least) * scale;
+  to.histograms["pair_" + when] = cost.batches.to_json(scale);
 }
 
 struct uncontended {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    if (const auto cpus = place(of.pin, 1); !cpus.empty()) pin_this_thread(cpus[0]);
+    if (const auto cpus = harness::place(of.pin, 1); !cpus.empty()) pin_this_thread(cpus[0]);
     arena<Lock, protected_counter> place{of.seed};
-    const pair_cost before = measure(place.lock(), place.data().value, half_of(of.bound));
+    const auto before = measure(place.lock(), place.data().value, limit_of_half(of.bound));
 
     refusal_check refusal{place.lock()};
     std::thread{[&] { refusal.probe(); }}.join();
     refusal.finish();
 
-    const pair_cost after = measure(place.lock(), place.data().value, half_of(of.bound));
+    const auto after = measure(place.lock(), place.data().value, limit_of_half(of.bound));
+    const std::uint64_t wanted = of.bound.loops.value_or(2 * pairs_per_batch);
     outcome result;
     result.values["operations"] = before.pairs + after.pairs;
-    result.values["complete"] = true;
+    result.values["complete"] = before.pairs >= wanted && after.pairs >= wanted;
     report(result, "before_threads", before);
     report(result, "after_threads", after);
     result.checks =

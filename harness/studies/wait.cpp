@@ -30,16 +30,16 @@ template <class Lock>
 [[gnu::noinline]] thread_span wait_loop(Lock& lock, std::uint64_t& counter, unsigned thread,
                                         loop_limit limit, wait_log& log) {
   thread_span span{.first = clock::now()};
-  for (std::uint64_t i = 0; i < limit.operations; ++i) {
+  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
+       ++span.operations) {
     const ticks called = clock::now();
     lock.lock();
-    const ticks acquired = clock::now();
+    acquired = clock::now();
     counter = counter + 1;
     lock.unlock();
-    log.waits.add(acquired - called);
-    log.longest.offer(thread, acquired, acquired - called);
-    ++span.operations;
-    if (acquired >= limit.end) break;
+    const ticks waited = elapsed(called, acquired);
+    log.waits.add(waited);
+    log.longest.offer(thread, acquired, waited);
   }
   span.last = clock::now();
   return span;
@@ -51,22 +51,22 @@ struct wait {
     arena<Lock, protected_counter> place{of.seed};
     const auto logs = std::make_unique<wait_log[]>(of.threads);
     refusal_check refusal{place.lock()};
+    const auto loop = [&](unsigned thread, loop_limit limit) {
+      return wait_loop(place.lock(), place.data().value, thread, limit, logs[thread]);
+    };
     const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
-                                       .loop =
-                                           [&](unsigned thread, loop_limit limit) {
-                                             return wait_loop(place.lock(), place.data().value,
-                                                              thread, limit, logs[thread]);
-                                           },
-                                       .gathered = [&] { refusal.finish(); }});
-    wait_log all;
+                                       .gathered = [&] { refusal.finish(); },
+                                       .loop = loop});
+    merged_histogram waits;
+    longest_stalls longest;
     for (unsigned thread = 0; thread < of.threads; ++thread) {
-      all.waits.merge(logs[thread].waits);
-      all.longest.merge(logs[thread].longest);
+      waits.merge(logs[thread].waits);
+      longest.merge(logs[thread].longest);
     }
     outcome result{.values = run.values(of)};
-    result.values["wait_max_ns"] = clock::ns(all.longest.longest_first()[0].length);
-    result.histograms["wait"] = all.waits.to_json(clock::ns_per_tick());
-    result.stalls = stalls_to_json(all.longest, run.start());
+    result.values["wait_max_ns"] = clock::ns(longest.longest_first()[0].length);
+    result.histograms["wait"] = waits.to_json(clock::ns_per_tick());
+    result.stalls = stalls_to_json(longest, run.start());
     result.checks = checks_of(traits, refusal.passed(), place.data().value == run.operations());
     return result;
   }

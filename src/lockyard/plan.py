@@ -20,9 +20,11 @@ PUBLISHED_BUDGET_S = 30.0
 DEFAULT_BUDGET_S = 2.0
 # Starting and ending a run of one thread takes about this long.
 RUN_OVERHEAD_S = 0.005
-# Fewer runs than this make poor medians of blocks; shorter runs than this measure their own start.
-WANTED_RUNS = 5
+# Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
+WANTED_RUNS = 6
 SHORTEST_RUN_S = 0.01
+# The harness's counts may overflow in a longer one.
+LONGEST_RUN_S = 100.0
 # What the runs of a cell may take when only their number was given: a multiple of their length,
 # and some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0
@@ -53,7 +55,7 @@ class Cell:
         """How long the next run may take; 0 if no run is worth starting in what is left."""
         left_s = self.budget_s - spent_s
         if self.loops is not None:
-            return max(left_s, 0.0)
+            return min(max(left_s, 0.0), LONGEST_RUN_S)
         return self.run_s if left_s >= self.run_s / 2 else 0.0
 
     def job(self, block: int, limit_s: float, seed: int, clock: str, environment: str) -> Job:
@@ -125,6 +127,11 @@ def _timed_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cel
         budget_s = budget_s or DEFAULT_BUDGET_S
         runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + RUN_OVERHEAD_S)))
         run_s = max(budget_s / runs - RUN_OVERHEAD_S, SHORTEST_RUN_S)
+        if run_s > LONGEST_RUN_S:
+            raise UsageError(
+                f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
+                f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
+            )
     return Cell(
         study=study.name,
         lock=lock.name,

@@ -27,6 +27,11 @@ class RecordWriter:
         self._to_stdout = to_stdout
         self._file: int | None = None
         if path is not None:
+            if path.is_file() and path.stat().st_size > 0:
+                raise UsageError(
+                    f"{path} exists and would be overwritten; nothing was measured; choose "
+                    "another file with --out, or remove this one"
+                )
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC

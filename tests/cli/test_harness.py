@@ -65,7 +65,7 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/schema", 2),
         ("/schema", "1"),
         ("/schema", None),
-        ("/study", "wiat"),
+        ("/study", "wayt"),
         ("/study", 7),
         ("/lock", "no_such_lock"),
         ("/conditions", []),

@@ -110,7 +110,7 @@ def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
     ("arguments", "message"),
     [
         (("measure", "wait", "--locks", "tickt_spinlock"), "did you mean ticket_spinlock"),
-        (("measure", "wiat"), "did you mean wait"),
+        (("measure", "wayt"), "did you mean wait"),
         (("measure", "wait", "--threads", "0"), "--threads 0"),
         (("measure", "wait", "--threads", "-3"), "--threads -3"),
         (("measure", "wait", "--for", "0s"), "--for 0s"),

@@ -6,11 +6,9 @@
 #include <lockyard/world/native.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <optional>
 #include <utility>
 
 namespace lockyard::testing {
@@ -26,6 +24,27 @@ struct counting_world : native {
   }
 };
 
+/// A world whose awaits ask this class, and everything else the real machine.
+template <class World>
+struct derived_world : native {
+  template <class... Arguments>
+  static auto await(Arguments&&... arguments) noexcept {
+    return spinning<World>::await(std::forward<Arguments>(arguments)...);
+  }
+  template <class... Arguments>
+  static auto await_any(Arguments&&... arguments) noexcept {
+    return spinning<World>::await_any(std::forward<Arguments>(arguments)...);
+  }
+  template <class... Arguments>
+  static auto await_any_until(Arguments&&... arguments) noexcept {
+    return spinning<World>::await_any_until(std::forward<Arguments>(arguments)...);
+  }
+  template <class... Arguments>
+  static auto await_exchange(Arguments&&... arguments) noexcept {
+    return spinning<World>::await_exchange(std::forward<Arguments>(arguments)...);
+  }
+};
+
 /// What a scripted world does and counts.
 struct script {
   std::function<void()> on_wait;
@@ -37,26 +56,11 @@ struct script {
 
 /// One thread alone. Where it would wait, `on_wait` plays the others; it must change something
 /// within a hundred calls, or the lock is taken to hang and the test ends by std::terminate.
-struct scripted_world : native {
+struct scripted_world : derived_world<scripted_world> {
   static inline script now_playing;
 
   static void pause() noexcept { step(now_playing.pauses); }
   static void yield() noexcept { step(now_playing.yields); }
-
-  template <class T, class Predicate, class Policy>
-  static T await(const atomic<T>& word, Predicate predicate, std::memory_order order,
-                 Policy&& policy) noexcept {
-    for (;;) {
-      const T value = word.load(order);
-      if (predicate(value)) return value;
-      policy.template step<scripted_world>();
-    }
-  }
-  template <class T, class Predicate, class Policy>
-  static std::optional<T> await(const atomic<T>& word, Predicate predicate, std::memory_order order,
-                                Policy&& policy, deadline limit) noexcept {
-    return native::await(word, predicate, order, policy, limit);
-  }
 
   template <class... Deadline>
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,

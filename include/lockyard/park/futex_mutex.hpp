@@ -14,12 +14,12 @@ namespace lockyard::inline v0 {
 ///
 /// Use: where waiters must not burn processor time. It does not spin, so a short wait costs two
 /// trips into the kernel.
-/// Source: U. Drepper, "Futexes Are Tricky" (2004), the second mutex.
+/// Source: after U. Drepper, "Futexes Are Tricky" (2004), the third mutex; unlock by exchange.
 /// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake a woken waiter
 ///   any number of times. Not recursive. Not safe between a thread and its own signal handler.
 ///   After fork, held by the forking thread alone. May be destroyed by the next owner as soon as
 ///   that one holds it: after the exchange, unlock uses the lock's address only, to name the
-///   sleepers to the kernel.
+///   sleepers to the kernel. Within one process only.
 /// Size: 4 bytes. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
@@ -28,7 +28,8 @@ namespace lockyard::inline v0 {
 /// | 1 | held, nobody sleeps |
 /// | 2 | held, somebody may sleep |
 ///
-/// Invariant I1: while a thread sleeps in the kernel and no wake for it is under way, state_ is 2.
+/// Invariant I1: while a thread sleeps in the kernel, state_ is 2, or an owner is between its
+/// exchange and its wake, or a woken thread is on its way to its exchange.
 /// No lost wake-up: a thread sleeps only if the kernel finds 2, compared and enqueued in one step
 /// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper; that one, like
 /// everybody who has been in the slow path, comes back with 2, not 1, for it cannot know whether

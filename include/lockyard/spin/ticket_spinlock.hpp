@@ -18,10 +18,11 @@ namespace lockyard::inline v0 {
 /// Source: the "ticket_spinlock" of M. Skarupke (2019); ticket locks are due to D. Reed and
 ///   R. Kanodia (1979).
 /// Guarantees: mutual exclusion; first come, first served, by the order of the ticket draws; with
-///   fewer than 2^32 threads. Not recursive. Not safe between a thread and its own signal handler.
-///   After fork, held by the forking thread alone, and waiters' numbers are never called in the
-///   child. May be destroyed by the next owner as soon as that one holds it: unlock's last access
-///   is the store that calls the next number.
+///   fewer than 2^32 threads, and no try_lock() that is stopped for exactly 2^32 acquisitions. Not
+///   recursive. Not safe between a thread and its own signal handler. After fork usable in the
+///   child only if nobody waited, for the waiters' numbers would be called in vain. May be
+///   destroyed by the next owner as soon as that one holds it: unlock's last access is the store
+///   that calls the next number.
 /// Size: 8 bytes. All zero bytes are the free state.
 ///
 /// | (next_, serving_) | meaning |
@@ -63,8 +64,8 @@ class basic_ticket_spinlock {
     // (next,serving)  n,n -> n+1,n
     // By I1, next_ == called means that serving_ has not moved on: nobody can have been served.
     // relaxed(atomicity): success is a draw as in lock(); the load above carries the data.
-    return scope.result(
-        next_.compare_exchange_strong(called, called + 1, std::memory_order_relaxed));
+    return scope.result(next_.compare_exchange_strong(called, called + 1, std::memory_order_relaxed,
+                                                      std::memory_order_relaxed));
   }
 
   /// Precondition: the calling thread holds the lock. Effects: calls the next number.

@@ -27,13 +27,19 @@ struct condition {
 template <class Atomic, class Predicate>
 condition(const Atomic&, Predicate, std::memory_order) -> condition<Atomic, Predicate>;
 
+/// How long a step of a policy may have taken.
+enum class step_length : std::uint8_t {
+  brief,  ///< much less than a clock read
+  lengthy,
+};
+
 /// How a spin loop passes the time between two looks. A policy is an object with a member template
 /// `step<World>()`, called after every look that failed, which does nothing but call
-/// `World::pause()` and `World::yield()`. It may count; passed by reference it goes on counting
-/// over several waits.
+/// `World::pause()` and `World::yield()`, and says whether that may have taken long. It may count;
+/// passed by reference it goes on counting over several waits.
 template <class Policy, class World>
 concept wait_policy = requires(Policy& policy) {
-  { policy.template step<World>() } noexcept;
+  { policy.template step<World>() } noexcept -> std::same_as<step_length>;
 };
 
 namespace wait_policies {
@@ -41,14 +47,17 @@ namespace wait_policies {
 /// Looks again at once.
 struct busy {
   template <class World>
-  void step() noexcept {}
+  step_length step() noexcept {
+    return step_length::brief;
+  }
 };
 
 /// Pauses between two looks, and never yields.
 struct pausing {
   template <class World>
-  void step() noexcept {
+  step_length step() noexcept {
     World::pause();
+    return step_length::brief;
   }
 };
 
@@ -57,14 +66,15 @@ template <std::uint32_t Pauses>
 class pausing_then_yielding {
  public:
   template <class World>
-  void step() noexcept {
+  step_length step() noexcept {
     if (pauses_ < Pauses) {
       ++pauses_;
       World::pause();
-    } else {
-      pauses_ = 0;
-      World::yield();
+      return step_length::brief;
     }
+    pauses_ = 0;
+    World::yield();
+    return step_length::lengthy;
   }
 
  private:
@@ -76,9 +86,10 @@ template <std::uint32_t MaxPauses>
 class backing_off {
  public:
   template <class World>
-  void step() noexcept {
+  step_length step() noexcept {
     for (std::uint32_t i = 0; i < pauses_; ++i) World::pause();
     pauses_ = pauses_ > MaxPauses / 2 ? MaxPauses : pauses_ * 2;
+    return step_length::lengthy;
   }
 
  private:

@@ -7,9 +7,11 @@
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
+#include <lockyard/world/spinning.hpp>
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -21,28 +23,29 @@ namespace lockyard::inline v0 {
 
 namespace detail {
 
-/// The one T of the process. GCC gives it a unique symbol, which the dynamic linker resolves to one
-/// object even for libraries loaded with RTLD_LOCAL.
+/// The one T of the process, if T has default visibility: GCC then gives it a unique symbol, which
+/// the dynamic linker resolves to one object even for libraries loaded with RTLD_LOCAL.
 template <class T>
 [[gnu::visibility("default")]] inline constinit T process_instance{};
 
 /// How the two sides of an asymmetric fence order in this process. It only ever moves downwards in
 /// this list, by the heavy side; the light side executes a full fence in all states but one.
-enum class asymmetric_mode : std::uint8_t {
-  undecided,   ///< no heavy fence yet
-  membarrier,  ///< registered with the kernel: the light side is a compiler barrier
-  fences,      ///< no membarrier here: both sides are full fences, for good
-  lost,        ///< membarrier was there and is gone: the heavy side cannot vouch for the pair
+enum class [[gnu::visibility("default")]] asymmetric_mode : std::uint8_t{
+    undecided,   ///< no heavy fence yet
+    membarrier,  ///< registered with the kernel: the light side is a compiler barrier
+    fences,      ///< no membarrier here: both sides are full fences, for good
+    lost,        ///< membarrier was there and is gone: the heavy side cannot vouch for the pair
 };
 
-inline constinit std::atomic<asymmetric_mode> asymmetric_mode_now{asymmetric_mode::undecided};
+struct [[gnu::visibility("default")]] asymmetric_state {
+  std::atomic<asymmetric_mode> mode{asymmetric_mode::undecided};
+};
 
 /// A generator good enough to break ties (xorshift32, Marsaglia 2003).
-struct xorshift {
+struct [[gnu::visibility("default")]] xorshift {
   std::uint32_t state = 0;
 
-  std::uint32_t next(std::uint64_t seed) noexcept {
-    if (state == 0) state = static_cast<std::uint32_t>(seed >> 32U) | 1U;
+  std::uint32_t next() noexcept {
     state ^= state << 13U;
     state ^= state >> 17U;
     state ^= state << 5U;
@@ -52,8 +55,9 @@ struct xorshift {
 
 }  // namespace detail
 
-/// The real machine as a world; see the concept `world` for the meaning of each member.
-struct native {
+/// The real machine as a world; awaits come from spinning. See the concept `world` for the meaning
+/// of each member.
+struct [[gnu::visibility("default")]] native : spinning<native> {
   template <class T>
   using atomic = std::atomic<T>;
 
@@ -74,7 +78,7 @@ struct native {
   static void asymmetric_fence_light() noexcept {
     // order[light]: acquire; pairs [registered]; who sees `membarrier` knows that the process is
     // registered, so that every later heavy fence is a barrier on this core.
-    if (detail::asymmetric_mode_now.load(std::memory_order_acquire) ==
+    if (process_state<detail::asymmetric_state>().mode.load(std::memory_order_acquire) ==
         detail::asymmetric_mode::membarrier) {
       // order[light_compiler]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
       // named below; the processor is kept from it by the heavy side's barrier.
@@ -91,67 +95,16 @@ struct native {
   static void pause() noexcept { detail::arch::pause(); }
   static void yield() noexcept { detail::os::yield(); }
 
-  template <class T, class Predicate, class Policy>
-  static T await(const atomic<T>& word, Predicate predicate, std::memory_order order,
-                 Policy&& policy) noexcept {
-    for (;;) {
-      const T value = word.load(order);
-      if (predicate(value)) return value;
-      policy.template step<native>();
-    }
-  }
-
-  template <class Policy, class... Conditions>
-  static std::size_t await_any(Policy&& policy, const Conditions&... conditions) noexcept {
-    for (;;) {
-      const std::size_t first = first_that_holds(conditions...);
-      if (first != sizeof...(Conditions)) return first;
-      policy.template step<native>();
-    }
-  }
-
-  template <class T, class Predicate, class Policy>
-  static T await_exchange(atomic<T>& word, T desired, Predicate predicate, std::memory_order order,
-                          Policy&& policy) noexcept {
-    for (;;) {
-      const T value = word.exchange(desired, order);
-      if (predicate(value)) return value;
-      policy.template step<native>();
-    }
-  }
-
   using time_point = std::chrono::steady_clock::time_point;
   using deadline = time_point;
 
   static time_point now() noexcept { return std::chrono::steady_clock::now(); }
+  /// Saturates: a duration past the end of the clock is for ever.
   static deadline deadline_after(std::chrono::nanoseconds duration) noexcept {
-    return now() + duration;
+    const time_point start = now();
+    return duration < deadline::max() - start ? start + duration : deadline::max();
   }
   static bool passed(deadline limit) noexcept { return now() >= limit; }
-
-  template <class T, class Predicate, class Policy>
-  static std::optional<T> await(const atomic<T>& word, Predicate predicate, std::memory_order order,
-                                Policy&& policy, deadline limit) noexcept {
-    std::optional<T> found;
-    look_until(limit, policy, [&] {
-      const T value = word.load(order);
-      if (predicate(value)) found = value;
-      return found.has_value();
-    });
-    return found;
-  }
-
-  template <class Policy, class... Conditions>
-  static std::optional<std::size_t> await_any(Policy&& policy, deadline limit,
-                                              const Conditions&... conditions) noexcept {
-    std::size_t first = sizeof...(Conditions);
-    look_until(limit, policy, [&] {
-      first = first_that_holds(conditions...);
-      return first != sizeof...(Conditions);
-    });
-    if (first == sizeof...(Conditions)) return std::nullopt;
-    return first;
-  }
 
   using wait_result = detail::os::wait_result;
 
@@ -160,9 +113,8 @@ struct native {
   }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           deadline limit) noexcept {
-    const auto since_boot =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count();
-    if (since_boot < 0) return wait_result::timed_out;
+    const auto since_boot = std::max<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
     const timespec absolute{.tv_sec = since_boot / 1'000'000'000,
                             .tv_nsec = since_boot % 1'000'000'000};
     return detail::os::futex_wait(&word, expected, &absolute);
@@ -170,9 +122,10 @@ struct native {
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
     return detail::os::futex_wake(&word, count);
   }
-  static bool requeue(const atomic<std::uint32_t>& from, std::uint32_t expected,
-                      std::uint32_t wake_count, std::uint32_t move_count,
-                      const atomic<std::uint32_t>& to) noexcept {
+  static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
+                                              std::uint32_t expected, std::uint32_t wake_count,
+                                              std::uint32_t move_count,
+                                              const atomic<std::uint32_t>& to) noexcept {
     return detail::os::futex_requeue(&from, expected, wake_count, move_count, &to);
   }
 
@@ -203,7 +156,12 @@ struct native {
   }
   static std::uint32_t random() noexcept {
     auto& generator = thread_state<detail::xorshift>();
-    return generator.next(hash(&generator));
+    if (generator.state == 0) [[unlikely]] {
+      const auto moment = static_cast<std::uint64_t>(now().time_since_epoch().count());
+      generator.state =
+          static_cast<std::uint32_t>((hash(&generator) ^ moment * 0x9E37'79B9U) >> 32U) | 1U;
+    }
+    return generator.next();
   }
 
   static constexpr auto trying = detail::sanitizer::attempt::trying;
@@ -238,28 +196,6 @@ struct native {
    private:
     const void* lock_;
   };
-
- private:
-  template <class... Conditions>
-  static std::size_t first_that_holds(const Conditions&... conditions) noexcept {
-    std::size_t index = 0;
-    static_cast<void>(((conditions.holds() || (++index, false)) || ...));
-    return index;
-  }
-
-  /// Looks until it succeeds or the deadline has passed. A clock read costs several looks, so the
-  /// clock is read once per `looks_per_clock_read` steps, and once more before giving up.
-  template <class Policy, class Look>
-  static void look_until(deadline limit, Policy& policy, Look look) noexcept {
-    constexpr std::uint32_t looks_per_clock_read = 16;
-    for (std::uint32_t steps = 1; !look(); ++steps) {
-      if (steps % looks_per_clock_read == 0 && passed(limit)) {
-        look();
-        return;
-      }
-      policy.template step<native>();
-    }
-  }
 };
 
 /// Always asks the kernel, whatever the mode: a light side may have seen `membarrier` before this
@@ -268,27 +204,31 @@ struct native {
 inline bool native::asymmetric_fence_heavy() noexcept {
   using detail::asymmetric_mode;
   using detail::os::membarrier_outcome;
+  auto& decided = process_state<detail::asymmetric_state>().mode;
   auto mode = asymmetric_mode::undecided;
   if constexpr (!detail::sanitizer::under_tsan) {
     membarrier_outcome outcome = detail::os::membarrier();
     if (outcome == membarrier_outcome::unregistered && detail::os::membarrier_register()) {
-      // order[registered]: release; pairs [light]; publishes that the kernel answers every heavy
-      // fence from now on with a barrier on each core that runs this process.
-      // relaxed(atomicity): a failed exchange found the mode decided by another thread.
-      detail::asymmetric_mode_now.compare_exchange_strong(
-          mode, asymmetric_mode::membarrier, std::memory_order_release, std::memory_order_relaxed);
       outcome = detail::os::membarrier();
     }
-    if (outcome == membarrier_outcome::done) return true;
+    if (outcome == membarrier_outcome::done) {
+      // order[registered]: release; pairs [light]; publishes that the process is registered, here
+      // or by another library: the kernel answers every heavy fence from now on with a barrier on
+      // each core that runs it.
+      // relaxed(atomicity): a failed exchange found the mode decided by another thread.
+      decided.compare_exchange_strong(mode, asymmetric_mode::membarrier, std::memory_order_release,
+                                      std::memory_order_relaxed);
+      return true;
+    }
   }
   // Settles the mode before relying on it, so that no light side can find `membarrier` later.
   mode = asymmetric_mode::undecided;
   // relaxed(atomicity): only the order of modifications counts; the fence below does the ordering.
-  if (!detail::asymmetric_mode_now.compare_exchange_strong(mode, asymmetric_mode::fences,
-                                                           std::memory_order_relaxed) &&
+  if (!decided.compare_exchange_strong(mode, asymmetric_mode::fences, std::memory_order_relaxed,
+                                       std::memory_order_relaxed) &&
       mode == asymmetric_mode::membarrier) {
     // relaxed(atomicity): light sides that saw `membarrier` issued no fence; from here on they do.
-    detail::asymmetric_mode_now.store(asymmetric_mode::lost, std::memory_order_relaxed);
+    decided.store(asymmetric_mode::lost, std::memory_order_relaxed);
     return false;
   }
   // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle named there.

@@ -15,7 +15,7 @@
 namespace lockyard::inline v0::detail {
 
 /// The slots of a process: one bit each, set while a living thread has it.
-class slot_registry {
+class [[gnu::visibility("default")]] slot_registry {
  public:
   static constexpr std::uint32_t capacity = 4096;
 
@@ -47,15 +47,15 @@ class slot_registry {
   std::array<std::atomic<std::uint64_t>, capacity / 64> words_{};
 };
 
-/// What a thread knows of its slot. Trivially destructible, so that it can be asked until the thread
-/// is gone, by other objects' destructors too.
-struct slot_memory {
+/// What a thread knows of its slot. Trivially destructible, so that it can be asked until the
+/// thread is gone, by other objects' destructors too.
+struct [[gnu::visibility("default")]] slot_memory {
   std::uint32_t slot = no_slot;
   bool asked = false;
 };
 
 /// Gives a thread's slot back when the thread ends.
-struct slot_guard {
+struct [[gnu::visibility("default")]] slot_guard {
   slot_registry* registry = nullptr;
   slot_memory* memory = nullptr;
 

@@ -33,67 +33,65 @@ struct any_value {
 /// The state with which the concepts probe per-thread and process-wide state.
 struct any_state {};
 
-template <class W, class T>
-concept provides_atomic = requires(typename W::template atomic<T>& word, T value) {
-  typename W::template atomic<T>::value_type;
-  { word.load(std::memory_order_acquire) } noexcept -> std::same_as<T>;
-  { word.store(value, std::memory_order_release) } noexcept;
-  { word.exchange(value, std::memory_order_acq_rel) } noexcept -> std::same_as<T>;
-  {
-    word.compare_exchange_weak(value, value, std::memory_order_acq_rel, std::memory_order_relaxed)
-  } noexcept -> std::same_as<bool>;
-  {
-    word.compare_exchange_strong(value, value, std::memory_order_acq_rel, std::memory_order_relaxed)
-  } noexcept -> std::same_as<bool>;
+template <class Atomic, class T>
+concept atomic_of = requires(Atomic& word, T value, std::memory_order order) {
+  requires std::same_as<typename Atomic::value_type, T>;
+  requires std::constructible_from<Atomic, T>;
+  { word.load(order) } noexcept -> std::same_as<T>;
+  { word.store(value, order) } noexcept;
+  { word.exchange(value, order) } noexcept -> std::same_as<T>;
+  { word.compare_exchange_weak(value, value, order, order) } noexcept -> std::same_as<bool>;
+  { word.compare_exchange_strong(value, value, order, order) } noexcept -> std::same_as<bool>;
+};
+
+template <class Atomic, class T>
+concept atomic_integer_of = requires(Atomic& word, T value, std::memory_order order) {
+  requires atomic_of<Atomic, T>;
+  { word.fetch_add(value, order) } noexcept -> std::same_as<T>;
+  { word.fetch_sub(value, order) } noexcept -> std::same_as<T>;
+  { word.fetch_or(value, order) } noexcept -> std::same_as<T>;
+  { word.fetch_and(value, order) } noexcept -> std::same_as<T>;
 };
 
 template <class W>
-concept provides_memory = provides_atomic<W, bool> && provides_atomic<W, std::uint8_t> &&
-                          provides_atomic<W, std::uint32_t> && provides_atomic<W, void*> &&
-                          requires(typename W::template atomic<std::uint32_t>& word,
-                                   typename W::template var<int>& plain) {
-                            {
-                              word.fetch_add(1U, std::memory_order_relaxed)
-                            } noexcept -> std::same_as<std::uint32_t>;
-                            {
-                              word.fetch_or(1U, std::memory_order_relaxed)
-                            } noexcept -> std::same_as<std::uint32_t>;
-                            {
-                              word.fetch_and(1U, std::memory_order_relaxed)
-                            } noexcept -> std::same_as<std::uint32_t>;
-                            { plain.read() } noexcept -> std::convertible_to<int>;
-                            { plain.write(1) } noexcept;
-                            { W::fence(std::memory_order_seq_cst) } noexcept;
-                            { W::asymmetric_fence_light() } noexcept;
-                            { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
-                          };
+concept provides_memory = requires(typename W::template var<int>& plain, std::memory_order order) {
+  requires atomic_of<typename W::template atomic<bool>, bool>;
+  requires atomic_of<typename W::template atomic<any_state*>, any_state*>;
+  requires atomic_integer_of<typename W::template atomic<std::uint8_t>, std::uint8_t>;
+  requires atomic_integer_of<typename W::template atomic<std::uint16_t>, std::uint16_t>;
+  requires atomic_integer_of<typename W::template atomic<std::uint32_t>, std::uint32_t>;
+  requires atomic_integer_of<typename W::template atomic<std::uint64_t>, std::uint64_t>;
+  { plain.read() } noexcept -> std::convertible_to<int>;
+  { plain.write(1) } noexcept;
+  { W::fence(order) } noexcept;
+  { W::asymmetric_fence_light() } noexcept;
+  { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
+};
 
 template <class W>
-concept provides_waiting = requires(typename W::template atomic<std::uint32_t>& word,
-                                    wait_policies::busy policy, typename W::deadline deadline) {
-  { W::pause() } noexcept;
-  { W::yield() } noexcept;
-  {
-    W::await(word, any_value{}, std::memory_order_acquire, policy)
-  } noexcept -> std::same_as<std::uint32_t>;
-  {
-    W::await(word, any_value{}, std::memory_order_acquire, policy, deadline)
-  } noexcept -> std::same_as<std::optional<std::uint32_t>>;
-  {
-    W::await_exchange(word, 1U, any_value{}, std::memory_order_acquire, policy)
-  } noexcept -> std::same_as<std::uint32_t>;
-  {
-    W::await_any(policy, condition{word, any_value{}, std::memory_order_acquire},
-                 condition{word, any_value{}, std::memory_order_relaxed})
-  } noexcept -> std::same_as<std::size_t>;
-  {
-    W::await_any(policy, deadline, condition{word, any_value{}, std::memory_order_acquire})
-  } noexcept -> std::same_as<std::optional<std::size_t>>;
-  { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
-  { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
-  { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
-  { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<bool>;
-};
+concept provides_waiting =
+    requires(typename W::template atomic<std::uint32_t>& word, wait_policies::busy policy,
+             typename W::deadline deadline, any_value predicate, std::memory_order order) {
+      { W::pause() } noexcept;
+      { W::yield() } noexcept;
+      { W::await(word, predicate, order, policy) } noexcept -> std::same_as<std::uint32_t>;
+      {
+        W::await(word, predicate, order, policy, deadline)
+      } noexcept -> std::same_as<std::optional<std::uint32_t>>;
+      {
+        W::await_exchange(word, 1U, predicate, order, policy)
+      } noexcept -> std::same_as<std::uint32_t>;
+      {
+        W::await_any(policy, condition{word, predicate, order}, condition{word, predicate, order})
+      } noexcept -> std::same_as<std::size_t>;
+      {
+        W::await_any_until(policy, deadline, condition{word, predicate, order})
+      } noexcept -> std::same_as<std::optional<std::size_t>>;
+      { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
+      { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
+      { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
+      { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<std::optional<std::uint32_t>>;
+    };
 
 template <class W>
 concept provides_surroundings = requires(const void* address, typename W::deadline deadline,
@@ -134,9 +132,10 @@ concept provides_observation =
 /// Waiting
 /// - `await(word, predicate, order, policy)`: returns the first value seen that satisfies
 ///   `predicate`, read with `order`. With a deadline: nothing if it passed first.
-/// - `await_any(policy, [deadline,] condition...)`: the same over several words; returns the index
-///   of a condition that holds (of the first in the list if several do). An abort is one more
-///   condition.
+/// - `await_any(policy, condition...)`: the same over several words; returns the index of a
+/// condition
+///   that holds (of the first in the list if several do). An abort is one more condition.
+///   `await_any_until(policy, deadline, condition...)`: nothing if the deadline passed first.
 /// - `await_exchange(word, desired, predicate, order, policy)`: exchanges `desired` into the word
 ///   until the value that came out satisfies `predicate`, and returns that one. Only for words
 ///   where storing `desired` over a value that does not satisfy `predicate` changes nothing.
@@ -144,14 +143,15 @@ concept provides_observation =
 /// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
 ///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
 ///   returns how many; uses the address alone, so the word may be gone by then.
-///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes n and moves m to `to`.
+///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n, moves up to m
+///   to `to`, and returns how many that were; nothing if it held something else.
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
 /// - `thread_slot()`: a small number that no other living thread has, or `no_slot`.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may ask for it afterwards only if T is trivially destructible.
-///   `process_state<T>()`: the one T of the process.
+///   `process_state<T>()`: the one T of the process; T must have default visibility.
 /// - `hash(address)`, `random()`.
 ///
 /// Observation

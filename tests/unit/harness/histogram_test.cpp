@@ -11,18 +11,12 @@
 namespace lockyard::harness {
 namespace {
 
-double middle_of(std::size_t index) {
-  const auto lowest = static_cast<double>(histogram::lowest(index));
-  const auto next = static_cast<double>(histogram::lowest(index + 1));
-  return (lowest + next - 1) / 2;
-}
-
 TEST(Histogram, is_at_most_one_percent_off) {
   std::mt19937_64 random{1};
   for (int bits = 1; bits < 63; ++bits) {
     for (int i = 0; i < 1000; ++i) {
       const std::uint64_t value = random() >> static_cast<unsigned>(64 - bits);
-      const double off = std::abs(middle_of(histogram::index_of(value)) - double(value));
+      const double off = std::abs(histogram::middle(histogram::index_of(value)) - double(value));
       ASSERT_LE(off, 0.01 * static_cast<double>(value)) << value;
     }
   }
@@ -46,6 +40,24 @@ TEST(Histogram, takes_the_largest_value) {
   const auto values = std::make_unique<histogram>();
   values->add(UINT64_MAX);
   EXPECT_EQ(values->count(), 1U);
+}
+
+TEST(Histogram, merges_counts_beyond_those_of_one_thread) {
+  const auto thread = std::make_unique<histogram>();
+  const auto all = std::make_unique<merged_histogram>();
+  thread->add(5);
+  thread->add(1000);
+  all->merge(*thread);
+  all->merge(*thread);
+  EXPECT_EQ(all->count(), 4U);
+  EXPECT_EQ(all->counts()[5], 2U);
+}
+
+TEST(Histogram, knows_its_median) {
+  const auto values = std::make_unique<histogram>();
+  EXPECT_EQ(values->median(), 0.0);
+  for (std::uint64_t value = 1; value <= 101; ++value) values->add(value);
+  EXPECT_EQ(values->median(), 51.0);
 }
 
 TEST(Histogram, writes_only_what_was_counted) {

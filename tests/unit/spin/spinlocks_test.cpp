@@ -49,18 +49,23 @@ TEST(TicketSpinlock, yields_once_after_every_sixteen_pauses) {
   EXPECT_EQ(played().yields, 2);
 }
 
-/// A world in which another thread releases the lock during the third exchange.
-struct exchanging_world : native {
+/// A world in which another thread releases the lock during the third exchange, and every step of
+/// a policy is counted.
+struct exchanging_world : derived_world<exchanging_world> {
   static inline int exchanges = 0;
-  template <class T, class Predicate, class Policy>
-  static T await_exchange(atomic<T>& word, T desired, Predicate predicate, std::memory_order order,
-                          Policy&& /*policy*/) noexcept {
-    for (;;) {
-      if (++exchanges == 3) word.store(T{}, std::memory_order_release);
-      const T value = word.exchange(desired, order);
-      if (predicate(value)) return value;
-    }
+  static inline int steps = 0;
+
+  template <class Atomic, class T, class Predicate, class Policy>
+  static T await_exchange(Atomic& word, T desired, Predicate predicate, std::memory_order order,
+                          Policy&& policy) noexcept {
+    const auto releasing = [&](T value) {
+      if (++exchanges == 2) word.store(T{}, std::memory_order_release);
+      return predicate(value);
+    };
+    return spinning<exchanging_world>::await_exchange(word, desired, releasing, order, policy);
   }
+  static void pause() noexcept { ++steps; }
+  static void yield() noexcept { ++steps; }
 };
 
 TEST(TasSpinlock, does_nothing_but_exchange) {
@@ -68,6 +73,7 @@ TEST(TasSpinlock, does_nothing_but_exchange) {
   EXPECT_TRUE(lock.try_lock());
   lock.lock();
   EXPECT_EQ(exchanging_world::exchanges, 3);
+  EXPECT_EQ(exchanging_world::steps, 0);
   lock.unlock();
 }
 

@@ -7,7 +7,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <thread>
+#include <utility>
+
+#include "support/worlds.hpp"
 
 namespace lockyard {
 namespace {
@@ -22,8 +27,9 @@ struct setting {
   word& target;
   int steps_left;
   template <class World>
-  void step() noexcept {
+  step_length step() noexcept {
     if (--steps_left == 0) target.store(3, std::memory_order_release);
+    return step_length::brief;
   }
 };
 
@@ -48,6 +54,53 @@ TEST(Await, prefers_success_to_a_deadline_that_has_passed) {
   EXPECT_EQ(found, 3U);
 }
 
+/// A world in which every deadline has passed, and what is awaited comes true just then.
+struct last_moment : testing::derived_world<last_moment> {
+  static inline word* target = nullptr;
+  static inline int clock_reads = 0;
+  static bool passed(deadline /*limit*/) noexcept {
+    ++clock_reads;
+    if (target != nullptr) target->store(3, std::memory_order_release);
+    return target != nullptr || clock_reads == 3;
+  }
+};
+
+TEST(Await, looks_once_more_after_its_deadline_has_passed) {
+  word target{0};
+  last_moment::target = &target;
+  EXPECT_EQ(last_moment::await(target, is_three, std::memory_order_acquire,
+                               wait_policies::pausing{}, last_moment::deadline{}),
+            3U);
+  last_moment::target = nullptr;
+}
+
+/// Counts its steps, all of one length.
+struct stepping {
+  step_length length;
+  int steps = 0;
+  template <class World>
+  step_length step() noexcept {
+    ++steps;
+    return length;
+  }
+};
+
+TEST(Await, reads_the_clock_after_sixteen_brief_steps_or_one_lengthy_step) {
+  const word target{0};
+  for (const auto& [length, steps] :
+       {std::pair{step_length::brief, 48}, {step_length::lengthy, 3}}) {
+    stepping policy{length};
+    last_moment::clock_reads = 0;
+    last_moment::await(target, is_three, std::memory_order_acquire, policy,
+                       last_moment::deadline{});
+    EXPECT_EQ(policy.steps, steps);
+  }
+}
+
+TEST(Deadline, of_an_endless_duration_never_passes) {
+  EXPECT_FALSE(native::passed(native::deadline_after(std::chrono::nanoseconds::max())));
+}
+
 TEST(AwaitAny, names_the_condition_that_holds) {
   word first{0};
   word second{0};
@@ -62,7 +115,8 @@ TEST(AwaitAny, names_the_condition_that_holds) {
 TEST(AwaitAny, gives_up_when_its_deadline_has_passed) {
   const word target{0};
   const condition wanted{target, is_three, std::memory_order_acquire};
-  EXPECT_FALSE(native::await_any(wait_policies::pausing{}, native::deadline_after(0ns), wanted));
+  EXPECT_FALSE(
+      native::await_any_until(wait_policies::pausing{}, native::deadline_after(0ns), wanted));
 }
 
 TEST(AwaitExchange, returns_once_an_accepted_value_came_out) {
@@ -102,22 +156,30 @@ TEST(Futex, times_out_at_a_deadline_that_has_passed) {
   EXPECT_EQ(native::wait(target, 1, native::deadline{}), native::wait_result::timed_out);
 }
 
-TEST(Futex, wakes_a_sleeper_once_it_sleeps) {
-  word target{0};
-  std::thread sleeper{[&] {
-    while (target.load() == 0) native::wait(target, 0);
-  }};
-  target.store(1);
-  // The sleeper may not sleep yet; then it finds the word changed.
-  while (native::wake(target, 1) == 0 && target.load() == 1) target.store(2);
-  sleeper.join();
+TEST(Futex, wakes_as_many_as_it_is_told_where_it_is_told) {
+  word from{0};
+  word to{0};
+  const auto sleep = [&] {
+    while (from.load() == 0) native::wait(from, 0);
+  };
+  std::thread first{sleep};
+  std::thread second{sleep};
+  // Who has been moved was asleep.
+  for (std::uint32_t moved = 0; moved < 2;) moved += native::requeue(from, 0, 0, 2, to).value();
+  from.store(1);
+  EXPECT_EQ(native::wake(from, 2), 0U);
+  EXPECT_EQ(native::wake(to, 0), 0U);
+  EXPECT_EQ(native::wake(to, 1), 1U);
+  EXPECT_EQ(native::wake(to, 2), 1U);
+  first.join();
+  second.join();
 }
 
 TEST(Futex, moves_nobody_when_the_word_has_changed) {
   const word from{1};
   const word to{0};
-  EXPECT_FALSE(native::requeue(from, 0, 1, 1, to));
-  EXPECT_TRUE(native::requeue(from, 1, 1, 1, to));
+  EXPECT_EQ(native::requeue(from, 0, 1, 1, to), std::nullopt);
+  EXPECT_EQ(native::requeue(from, 1, 1, 1, to), 0U);
 }
 
 TEST(Futex, leaves_errno_as_it_found_it) {
@@ -131,7 +193,7 @@ TEST(Futex, leaves_errno_as_it_found_it) {
 
 TEST(AsymmetricFence, switches_the_light_side_only_once_the_process_is_registered) {
   EXPECT_TRUE(native::asymmetric_fence_heavy());
-  const auto mode = detail::asymmetric_mode_now.load();
+  const auto mode = native::process_state<detail::asymmetric_state>().mode.load();
   if (detail::sanitizer::under_tsan) {
     EXPECT_EQ(mode, detail::asymmetric_mode::fences);
   } else {
@@ -144,14 +206,25 @@ TEST(AsymmetricFence, switches_the_light_side_only_once_the_process_is_registere
 #if !LOCKYARD_UNDER_TSAN
 /// The store-buffering test: each side announces itself and looks for the other; both may not miss.
 TEST(AsymmetricFence, asymmetric_fences_order_store_and_load) {
-  constexpr int rounds = 2000;
+  constexpr int rounds = 20000;
   std::atomic<int> round{0};
   std::atomic<int> light{0};
   std::atomic<int> heavy{0};
   std::atomic<int> light_saw{0};
+  // Both sides have to run at the same moment, so they spin; but not for ever, should a core be
+  // missing.
+  const auto await_round = [&round](int wanted) {
+    for (int looks = 0; round.load(std::memory_order_acquire) != wanted; ++looks) {
+      if (looks > 1000) std::this_thread::yield();
+    }
+  };
+  const auto vary = [](int i) {
+    for (int pauses = i % 16; pauses > 0; --pauses) native::pause();
+  };
   std::thread partner{[&] {
     for (int i = 1; i <= rounds; ++i) {
-      while (round.load(std::memory_order_acquire) != i) std::this_thread::yield();
+      await_round(i);
+      vary(i / 16);
       light.store(i, std::memory_order_relaxed);
       native::asymmetric_fence_light();
       light_saw.store(heavy.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -159,18 +232,29 @@ TEST(AsymmetricFence, asymmetric_fences_order_store_and_load) {
     }
   }};
   int missed_by_both = 0;
+  bool ordered = true;
   for (int i = 1; i <= rounds; ++i) {
     round.store(i, std::memory_order_release);
+    vary(i);
     heavy.store(i, std::memory_order_relaxed);
-    ASSERT_TRUE(native::asymmetric_fence_heavy());
+    ordered = native::asymmetric_fence_heavy() && ordered;
     const int heavy_saw = light.load(std::memory_order_relaxed);
-    while (round.load(std::memory_order_acquire) != -i) std::this_thread::yield();
+    await_round(-i);
     if (heavy_saw != i && light_saw.load(std::memory_order_relaxed) != i) ++missed_by_both;
   }
   partner.join();
+  EXPECT_TRUE(ordered);
   EXPECT_EQ(missed_by_both, 0);
 }
 #endif
+
+TEST(Hash, spreads_neighbouring_lines_over_its_upper_bits) {
+  std::set<std::uint64_t> buckets;
+  for (std::uintptr_t line = 0; line < 64; ++line) {
+    buckets.insert(native::hash(reinterpret_cast<void*>(0x7f0012340000 + line * 64)) >> 56U);
+  }
+  EXPECT_GE(buckets.size(), 48U);
+}
 
 TEST(Random, gives_each_thread_its_own_sequence) {
   const std::uint32_t mine = native::random();

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace lockyard::inline v0::detail::os {
 
@@ -70,23 +71,26 @@ inline long futex_count(std::uint32_t count) noexcept {
   return count > INT_MAX ? INT_MAX : count;
 }
 
-/// Wakes at most `count` sleepers; returns how many it woke. EFAULT is no error here: the word's
-/// page may be gone, and with it everybody who slept on it.
+/// Wakes at most `count` sleepers; returns how many it woke. Two errors are none here, because the
+/// word may be gone, and with it everybody who slept on it: EFAULT, its page is unmapped; EINVAL, a
+/// priority-inheritance futex lies at its address meanwhile.
 inline std::uint32_t futex_wake(const void* word, std::uint32_t count) noexcept {
+  if (count == 0) return 0;  // the kernel would wake one
   const long result = call(SYS_futex, word, FUTEX_WAKE_PRIVATE, futex_count(count));
   if (result >= 0) return static_cast<std::uint32_t>(result);
-  if (result == -EFAULT) return 0;
+  if (result == -EFAULT || result == -EINVAL) return 0;
   fatal("futex wake", static_cast<int>(-result));
 }
 
-/// If `from` still holds `expected`: wakes at most `wake` of its sleepers and moves at most `move`
-/// others to `to`. False if the word had changed, and then nothing happened.
-inline bool futex_requeue(const void* from, std::uint32_t expected, std::uint32_t wake,
-                          std::uint32_t move, const void* to) noexcept {
+/// If `from` still holds `expected`: wakes at most `wake` of its sleepers, moves at most `move`
+/// others to `to`, and returns how many that were together. Nothing if the word had changed.
+inline std::optional<std::uint32_t> futex_requeue(const void* from, std::uint32_t expected,
+                                                  std::uint32_t wake, std::uint32_t move,
+                                                  const void* to) noexcept {
   const long result = call(SYS_futex, from, FUTEX_CMP_REQUEUE_PRIVATE, futex_count(wake),
                            futex_count(move), to, expected);
-  if (result >= 0) return true;
-  if (result == -EAGAIN) return false;
+  if (result >= 0) return static_cast<std::uint32_t>(result);
+  if (result == -EAGAIN) return std::nullopt;
   fatal("futex requeue", static_cast<int>(-result));
 }
 
