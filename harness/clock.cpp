@@ -117,10 +117,8 @@ std::optional<offset> offset_from(int other) {
 
 }  // namespace
 
-void clock::start(clock_source source) noexcept {
-  source_ = source;
-  started_ = true;
-  ns_per_tick_ = source == clock_source::tsc ? measure_ns_per_tick() : 1.0;
+void clock::calibrate(clock_source source) noexcept {
+  use(source, source == clock_source::tsc ? measure_ns_per_tick() : 1.0);
   measure_read();
 }
 

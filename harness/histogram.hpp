@@ -12,13 +12,20 @@ namespace lockyard::harness {
 
 /// Counts of values in log-linear buckets: exact below 256, 128 buckets an octave above, so that
 /// the middle of a bucket is at most 0.4 % away from any value in it. Adding is a handful of
-/// instructions without a branch; nothing is allocated.
+/// instructions; nothing is allocated.
 template <class Count>
 class basic_histogram {
  public:
   static constexpr unsigned sub_bucket_bits = 7;
 
-  void add(std::uint64_t value) noexcept { ++counts_[index_of(value)]; }
+  void add(std::uint64_t value) noexcept {
+    // What is short is what costs the most to look up in relation.
+    if (value <= exact_mask) {
+      ++counts_[value];
+    } else {
+      ++counts_[index_of(value)];
+    }
+  }
 
   static constexpr std::size_t index_of(std::uint64_t value) noexcept {
     const auto top_bit = static_cast<unsigned>(std::bit_width(value | exact_mask)) - 1;

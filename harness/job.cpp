@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double max_ns_per_tick = 1e6;
+
 /// A value together with the way to it, so that every complaint names its place.
 class node {
  public:
@@ -124,7 +126,8 @@ job parse_job(std::string_view text) {
              .block = root.at("block").integer(0),
              .run = root.at("run").integer(0),
              .seed = root.at("seed").integer(0),
-             .clock = clock_of(root.at("clock")),
+             .clock = clock_of(root.at("clock").at("source")),
+             .ns_per_tick = root.at("clock").at("ns_per_tick").positive(max_ns_per_tick),
              .environment = root.at("environment").text()};
   const json& pin = conditions.at("pinning").value();
   result.pin_name = pin.is_string() ? pin.get<std::string>() : pin.dump();

@@ -38,6 +38,7 @@ struct job {
   std::uint64_t run;
   std::uint64_t seed;
   clock_source clock;
+  double ns_per_tick;  ///< of that clock, as it was measured for the environment record
   std::string environment;
 };
 

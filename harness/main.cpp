@@ -50,7 +50,8 @@ constexpr std::string_view usage =
     "The command lockyard writes the jobs and reads the records; this is an example of one:\n"
     "  {\"schema\":1,\"study\":\"wait\",\"lock\":\"futex_mutex\",\"conditions\":{\"threads\":2,\n"
     "   \"pinning\":\"none\"},\"bound\":{\"duration_s\":0.2},\"as_published\":false,\"block\":0,\n"
-    "   \"run\":0,\"seed\":1,\"clock\":\"tsc\",\"environment\":\"\"}      (on one line)\n";
+    "   \"run\":0,\"seed\":1,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},\n"
+    "   \"environment\":\"\"}      (on one line)\n";
 
 bool write_all(std::string_view text) {
   while (!text.empty()) {
@@ -94,7 +95,7 @@ nlohmann::ordered_json measure(const job& of) {
 
 int run_job(const std::string& line) {
   const job of = parse_job(line);
-  if (!clock::started() || of.clock != clock::source()) clock::start(of.clock);
+  clock::use(of.clock, of.ns_per_tick);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {

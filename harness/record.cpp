@@ -92,15 +92,16 @@ ordered_json record(const job& of, std::string_view status, const ordered_json& 
 
 ordered_json describe_clock() {
   const bool invariant = detail::arch::cycle_counter_is_invariant();
-  clock::start(clock_source::tsc);
+  clock::calibrate(clock_source::tsc);
   const double tsc_read_ns = clock::read_ns();
-  const double tsc_hz = 1e9 / clock::ns_per_tick();
+  const double tsc_ns_per_tick = clock::ns_per_tick();
   const clock_skew skew = measure_skew();
-  clock::start(clock_source::monotonic_raw);
+  clock::calibrate(clock_source::monotonic_raw);
   const auto source = invariant && skew.synchronised() ? clock_source::tsc : clock::source();
   return {{"source", name_of(source)},
+          {"ns_per_tick", source == clock_source::tsc ? tsc_ns_per_tick : clock::ns_per_tick()},
           {"tsc_invariant", invariant},
-          {"tsc_hz", tsc_hz},
+          {"tsc_hz", 1e9 / tsc_ns_per_tick},
           {"tsc_read_ns", tsc_read_ns},
           {"monotonic_raw_read_ns", clock::read_ns()},
           {"skew_ns", skew.offset_ns},

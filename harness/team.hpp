@@ -99,11 +99,14 @@ class arena {
 };
 
 /// Whether a lock refuses everybody while it is held: the starter holds it, each thread tries.
-/// Certain on any number of cores, where a lost update needs luck.
+/// Certain on any number of cores, where a lost update needs luck. A lock that does not claim to
+/// exclude is not tried.
 template <class Lock>
 class refusal_check {
  public:
-  explicit refusal_check(Lock& lock) : lock_{lock} { lock_.lock(); }
+  refusal_check(Lock& lock, const lock_traits& traits) : lock_{lock}, claimed_{traits.excludes} {
+    lock_.lock();
+  }
   refusal_check(const refusal_check&) = delete;
   refusal_check& operator=(const refusal_check&) = delete;
   ~refusal_check() {
@@ -113,7 +116,7 @@ class refusal_check {
   /// By each thread of the team, while the starter holds the lock. A lock that admits it may hang
   /// later; this line is then all that is heard of the cause.
   void probe() {
-    if (!lock_.try_lock()) return;
+    if (!claimed_ || !lock_.try_lock()) return;
     // relaxed(unpublished): the starter reads it after joining the thread.
     admitted_.store(true, std::memory_order_relaxed);
     std::fputs("lockyard-harness: the lock admits a thread while another one holds it\n", stderr);
@@ -131,6 +134,7 @@ class refusal_check {
 
  private:
   Lock& lock_;
+  bool claimed_;
   bool finished_ = false;
   std::atomic<bool> admitted_{false};
 };

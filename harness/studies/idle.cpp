@@ -159,7 +159,7 @@ template <class Lock>
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
     // relaxed(hint): first_call() says what a late sight of it costs.
-    mine.called_at.store(clock::now(), std::memory_order_relaxed);
+    mine.called_at.store(clock::now_early(), std::memory_order_relaxed);
     lock.lock();
     acquired = clock::now();
     if (on.state.released_once && gap_until(acquired, on.state, log) > on.threshold) {
@@ -195,7 +195,7 @@ struct idle {
                    .lines = lines.get(),
                    .threads = of.threads,
                    .threshold = clock::from_ns(threshold_ns)};
-    refusal_check refusal{place.lock()};
+    refusal_check refusal{place.lock(), traits};
     const auto loop = [&](unsigned thread, loop_limit limit) {
       return of.as_published ? published_loop(place.lock(), on, thread, limit, logs[thread])
                              : honest_loop(place.lock(), on, thread, limit, logs[thread]);

@@ -79,7 +79,7 @@ struct uncontended {
     arena<Lock, protected_counter> place{of.seed};
     const auto before = measure(place.lock(), place.data().value, limit_of_half(of.bound));
 
-    refusal_check refusal{place.lock()};
+    refusal_check refusal{place.lock(), traits};
     std::thread{[&] { refusal.probe(); }}.join();
     refusal.finish();
 

@@ -32,7 +32,7 @@ template <class Lock>
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
-    const ticks called = clock::now();
+    const ticks called = clock::now_early();
     lock.lock();
     acquired = clock::now();
     counter = counter + 1;
@@ -50,7 +50,7 @@ struct wait {
   static outcome run(const job& of, const lock_traits& traits) {
     arena<Lock, protected_counter> place{of.seed};
     const auto logs = std::make_unique<wait_log[]>(of.threads);
-    refusal_check refusal{place.lock()};
+    refusal_check refusal{place.lock(), traits};
     const auto loop = [&](unsigned thread, loop_limit limit) {
       return wait_loop(place.lock(), place.data().value, thread, limit, logs[thread]);
     };

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 
@@ -58,7 +58,7 @@ class Cell:
             return min(max(left_s, 0.0), LONGEST_RUN_S)
         return self.run_s if left_s >= self.run_s / 2 else 0.0
 
-    def job(self, block: int, limit_s: float, seed: int, clock: str, environment: str) -> Job:
+    def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
         bound: dict[str, float | int] = {"duration_s": limit_s}
         if self.loops is not None:
             bound["loops"] = self.loops
@@ -72,8 +72,8 @@ class Cell:
             "block": block,
             "run": block,
             "seed": seed,
-            "clock": clock,
-            "environment": environment,
+            "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
+            "environment": environment["environment"],
         }
 
 

@@ -84,8 +84,7 @@ class Runner:
         cell = state.cell
         self.on_run(cell)
         limit_s = cell.limit_s(state.spent_s)
-        clock = self.environment["clock"]["source"]
-        job = cell.job(block, limit_s, self.seed + block, clock, self.environment["environment"])
+        job = cell.job(block, limit_s, self.seed + block, self.environment)
         started = time.monotonic()
         try:
             record = harness.run(job, limit_s + self.grace_s)
@@ -124,7 +123,7 @@ def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
         "run": job["run"],
         "status": status,
         "reason": reason,
-        "clock": {"source": job["clock"], "ns_per_tick": None, "read_ns": None},
+        "clock": {**job["clock"], "read_ns": None},
         "values": {},
         "histograms": {},
         "stalls": [],

@@ -25,7 +25,7 @@ JOB: dict[str, Any] = {
     "block": 3,
     "run": 3,
     "seed": 1,
-    "clock": "tsc",
+    "clock": {"source": "tsc", "ns_per_tick": 0.4},
     "environment": "abc",
 }
 
@@ -81,7 +81,10 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/bound/duration_s", "2s"),
         ("/bound/loops", 0),
         ("/as_published", "yes"),
-        ("/clock", "wall"),
+        ("/clock", "tsc"),
+        ("/clock/source", "wall"),
+        ("/clock/ns_per_tick", 0),
+        ("/bound/duration_s", 101),
         ("/seed", -1),
     ],
 )

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cpuid.h>
-#include <immintrin.h>
+#include <x86intrin.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +25,12 @@ inline std::uint64_t cycle_counter() noexcept {
   // rdtscp's third result, the processor's number, would cost the intrinsic a store.
   asm volatile("rdtscp" : "=a"(low), "=d"(high)::"rcx", "memory");
   return std::uint64_t{high} << 32U | low;
+}
+
+/// The time-stamp counter, perhaps before earlier instructions have been executed: for the
+/// beginning of an interval, which can then only seem longer than it is, by some instructions.
+inline std::uint64_t cycle_counter_early() noexcept {
+  return __rdtsc();
 }
 
 /// Whether the counter runs at one rate through every power state (CPUID 8000_0007h, EDX bit 8).
