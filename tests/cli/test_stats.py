@@ -66,5 +66,6 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
     assert duration(62.3e6) == "62.3 ms"
     assert duration(2.5e9) == "2.50 s"
     assert duration(None) == "–"
+    assert duration(0) == "0"
     assert ratio(1.0, None, None) == "1.00 [too few blocks]"
     assert ratio(1.234, 1.2, 12.3) == "1.23 [1.20, 12.3]"

@@ -23,7 +23,7 @@ HARNESS_COST_LOCK = "null_lock"
 
 # The time of all cells together. Starting processes and printing come on top.
 BUDGET_S = 160.0
-QUICK_BUDGET_S = 38.0
+QUICK_BUDGET_S = 36.0
 # A cell of the study uncontended needs little to be exact.
 UNCONTENDED_BUDGET_S = 0.6
 QUICK_UNCONTENDED_BUDGET_S = 0.2

@@ -10,6 +10,8 @@ def duration(ns: float | None) -> str:
     """Three significant digits with the unit that suits."""
     if ns is None:
         return MISSING
+    if ns == 0:
+        return "0"
     for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
         if abs(ns) < limit * 0.9995:
             return f"{_three_digits(ns / (limit / 1e3))} {unit}"

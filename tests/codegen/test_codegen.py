@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""That a pair by the library is what one would write by hand: docs/decisions/0001-the-seam.md."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 code")
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The disassembly of the pairs, as the compiler of this machine makes them."""
+    binary = tmp_path_factory.mktemp("codegen") / "uncontended.o"
+    subprocess.run(
+        ["c++", "-std=c++20", "-O2", f"-I{ROOT}/include", f"-I{ROOT}/harness", "-c"]
+        + [ROOT / "tests/codegen/uncontended.cpp", "-o", binary],
+        check=True,
+        timeout=100,
+    )
+    shown = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", binary],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return shown.stdout
+
+
+def instructions(code: str, function: str) -> list[str]:
+    """Of the hot part: what follows the return or lies in a cold section is not run uncontended."""
+    body = code.split(f"<{function}>:\n")[1]
+    found = []
+    for line in body.splitlines():
+        instruction = line.split("\t")[-1].strip()
+        found.append(re.sub(r"\s+", " ", instruction))
+        if instruction.startswith("ret"):
+            return found
+    raise AssertionError(f"{function} does not return")
+
+
+def is_locked(instruction: str) -> bool:
+    """An exchange with memory locks without saying so."""
+    return instruction.startswith("lock ") or bool(re.match(r"xchg .*\(", instruction))
+
+
+def test_yielding_spinlock_is_one_locked_instruction_and_one_plain_store(code: str) -> None:
+    hot = instructions(code, "yielding_pair")
+    assert [is_locked(each) for each in hot].count(True) == 1, hot
+    assert [each for each in hot if each.startswith("movb $0x0,")], hot
+    assert not [each for each in hot if each.startswith(("call", "mfence"))], hot
+    assert len(hot) <= 16, hot
+
+
+def test_futex_mutex_is_two_locked_instructions_and_no_call(code: str) -> None:
+    hot = instructions(code, "futex_pair")
+    assert [is_locked(each) for each in hot].count(True) == 2, hot
+    assert not [each for each in hot if each.startswith("call")], hot

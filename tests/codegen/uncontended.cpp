@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One uncontended pair each, for test_codegen.py to read.
+
+#include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/spin/yielding_spinlock.hpp>
+
+template <class Lock>
+static void pair(Lock& lock, int& counter) {
+  lock.lock();
+  ++counter;
+  lock.unlock();
+}
+
+extern "C" {
+void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) { pair(lock, counter); }
+void futex_pair(lockyard::futex_mutex& lock, int& counter) { pair(lock, counter); }
+}
