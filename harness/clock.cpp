@@ -49,6 +49,21 @@ double measure_ns_per_tick() noexcept {
          static_cast<double>(last.tsc - first.tsc);
 }
 
+/// The median of several batches, because interrupts only ever add.
+template <class Read>
+double cost_of_read_ns(Read read) noexcept {
+  constexpr int reads = 1000;
+  std::array<ticks, 31> batches{};
+  for (ticks& batch : batches) {
+    const ticks before = clock::now();
+    for (int i = 0; i < reads - 1; ++i) read();
+    batch = clock::now() - before;
+  }
+  constexpr std::size_t middle = batches.size() / 2;
+  std::ranges::nth_element(batches, batches.begin() + middle);
+  return clock::ns(batches[middle]) / reads;
+}
+
 /// One end of a round trip between two cores: whose turn it is, and the other's stamp.
 struct alignas(detail::arch::interference_size) mailbox {
   std::atomic<std::uint32_t> turn{0};
@@ -119,19 +134,12 @@ std::optional<offset> offset_from(int other) {
 
 void clock::calibrate(clock_source source) noexcept {
   use(source, source == clock_source::tsc ? measure_ns_per_tick() : 1.0);
-  measure_read();
+  measure_reads();
 }
 
-void clock::measure_read() noexcept {
-  constexpr int reads = 1000;
-  std::array<ticks, 31> batches{};
-  for (ticks& batch : batches) {
-    const ticks before = now();
-    for (int read = 0; read < reads - 1; ++read) now();
-    batch = now() - before;
-  }
-  std::ranges::nth_element(batches, batches.begin() + batches.size() / 2);
-  read_ns_ = ns(batches[batches.size() / 2]) / reads;
+void clock::measure_reads() noexcept {
+  read_ns_ = cost_of_read_ns(now);
+  early_read_ns_ = cost_of_read_ns(now_early);
 }
 
 clock_skew measure_skew() {

@@ -37,7 +37,8 @@ class clock {
   }
 
   /// For the beginning of an interval: does not wait for what the thread did before, so that
-  /// keeping the books of the last interval costs less; the interval can only seem longer.
+  /// keeping the books of the last interval costs less; what was still under way counts as waited
+  /// for.
   static ticks now_early() noexcept {
     return source_ == clock_source::tsc ? detail::arch::cycle_counter_early() : monotonic_raw_ns();
   }
@@ -51,8 +52,8 @@ class clock {
   /// Chooses the source, and measures its rate against CLOCK_MONOTONIC_RAW; takes 10 ms.
   static void calibrate(clock_source source) noexcept;
 
-  /// Measures what a read costs at this moment; takes less than a millisecond.
-  static void measure_read() noexcept;
+  /// Measures what a read of either kind costs at this moment; takes about a millisecond.
+  static void measure_reads() noexcept;
 
   static double ns(ticks span) noexcept { return static_cast<double>(span) * ns_per_tick_; }
   static ticks from_ns(double span_ns) noexcept {
@@ -60,12 +61,14 @@ class clock {
   }
   static double ns_per_tick() noexcept { return ns_per_tick_; }
   static double read_ns() noexcept { return read_ns_; }
+  static double early_read_ns() noexcept { return early_read_ns_; }
   static clock_source source() noexcept { return source_; }
 
  private:
   static inline clock_source source_ = clock_source::monotonic_raw;
   static inline double ns_per_tick_ = 1.0;
   static inline double read_ns_ = 0.0;
+  static inline double early_read_ns_ = 0.0;
 };
 
 constexpr std::string_view name_of(clock_source source) noexcept {

@@ -74,7 +74,7 @@ nlohmann::ordered_json measure(const job& of) {
   try {
     const study& chosen = *find_study(of.study);
     const cell& cell = *find_cell(chosen, of.lock);
-    clock::measure_read();
+    clock::measure_reads();
     return record_of(of, cell.run(of, cell.traits));
   } catch (const condition_error& error) {
     return unavailable_record(of, error.what());
@@ -88,7 +88,8 @@ nlohmann::ordered_json measure(const job& of) {
   try {
     status = print(measure(of));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
+    std::fprintf(stderr, "lockyard-harness: the run of %s in %s ended with: %s\n", of.lock.c_str(),
+                 of.study.c_str(), error.what());
   }
   _exit(status);
 }

@@ -93,14 +93,17 @@ nlohmann::ordered_json team_run::values(const job& of) const {
   const double run_ns = std::max(clock::ns(elapsed(start_of(spans), end_of(spans))), 1.0);
   auto per_thread = nlohmann::ordered_json::array();
   bool complete = true;
+  unsigned took_part = 0;
   for (const auto& span : spans) {
     per_thread.push_back(span.operations);
-    complete = complete && span.operations >= of.bound.loops.value_or(1);
+    complete = complete && span.operations >= of.bound.loops.value_or(0);
+    if (span.operations > 0) ++took_part;
   }
   return {{"run_ns", run_ns},
           {"complete", complete},
           {"operations", operations()},
           {"operations_per_thread", std::move(per_thread)},
+          {"threads_that_took_part", took_part},
           {"operations_per_s", static_cast<double>(operations()) / (run_ns * 1e-9)},
           {"overlap", overlap_of(spans)},
           {"fairness_jain", jain_index(spans, of.bound.loops.has_value())},
@@ -140,12 +143,12 @@ team_run run_team(const job& of, const team_work& work) {
     if (each && !failure) failure = each;
   }
   work.gathered();
-  const process_usage before = process_usage::now();
   if (failure) {
     line.call_off();
   } else {
     line.start(of.bound);
   }
+  const process_usage before = process_usage::now();
   team.clear();
   if (failure) throw condition_error{*failure};
   run.used = since(before);

@@ -94,7 +94,7 @@ std::vector<int> candidates(const pin_request& request, unsigned threads) {
   if (const auto* cpus = std::get_if<std::vector<int>>(&request)) return checked(*cpus);
   if (std::get<pinning>(request) == pinning::none) return {};
   const topology_handle topology = load();
-  const std::vector<int> compact = in_logical_order(topology.get());
+  std::vector<int> compact = in_logical_order(topology.get());
   if (compact.empty()) {
     throw condition_error{"hwloc shows no processor that this process may use; use --pin none"};
   }

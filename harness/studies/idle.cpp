@@ -123,7 +123,7 @@ ticks first_call(const stage& on, unsigned releaser) noexcept {
 /// The time since the last release began, and what both loops keep of it.
 ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept {
   const ticks gap = elapsed(state.release_began, acquired);
-  if (gap == 0) [[unlikely]]
+  if (acquired < state.release_began) [[unlikely]]
     ++log.inversions;
   log.published.add(gap);
   return gap;

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0}
 MAX_THREADS = 4096
+MAX_SEED = 2**63
 
 
 def duration_s(option: str, text: str) -> float:
@@ -65,6 +66,6 @@ def seed(value: int | None) -> int:
     """A seed of chance where none is given; it is printed, so that a run can be repeated."""
     if value is None:
         return int.from_bytes(os.urandom(4), "little")
-    if value < 0:
-        raise UsageError(f"--seed {value}: must be 0 or more")
+    if not 0 <= value < MAX_SEED:
+        raise UsageError(f"--seed {value}: must be from 0 to {MAX_SEED - 1}")
     return value

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_BUDGET_S = 2.0
-# Starting and ending a run of one thread takes about this long.
+# Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
+THREAD_OVERHEAD_S = 0.0005
 # Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
 WANTED_RUNS = 6
 SHORTEST_RUN_S = 0.01
 # The harness's counts may overflow in a longer one.
-LONGEST_RUN_S = 100.0
+LONGEST_RUN_S = 60.0
 # What the runs of a cell may take when only their number was given: a multiple of their length,
 # and some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0
@@ -119,14 +120,15 @@ def _published_cell(study: Study, lock: Lock, threads: int, request: Request) ->
 def _timed_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cell:
     """Either the time is given and the runs follow, or the runs and the time follows, or both."""
     run_s = study.default_run_s
+    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
     budget_s = request.budget_s
     if request.runs is not None and budget_s is None:
         runs = request.runs
         budget_s = BUDGET_PER_RUN * runs * run_s + BUDGET_SPARE_S
     else:
         budget_s = budget_s or DEFAULT_BUDGET_S
-        runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + RUN_OVERHEAD_S)))
-        run_s = max(budget_s / runs - RUN_OVERHEAD_S, SHORTEST_RUN_S)
+        runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
+        run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
         if run_s > LONGEST_RUN_S:
             raise UsageError(
                 f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "

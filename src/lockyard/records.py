@@ -34,7 +34,7 @@ class RecordWriter:
                 )
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+                flags = os.O_WRONLY | (0 if path.exists() else os.O_CREAT | os.O_EXCL)
                 self._file = os.open(path, flags, 0o644)
             except OSError as error:
                 raise UsageError(
@@ -143,4 +143,4 @@ def default_path(command: str) -> Path:
     """Where records go when nobody says where: kept, dated, and out of the way."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     moment = datetime.now().astimezone().strftime("%Y-%m-%dT%H.%M.%S")
-    return Path(state) / "lockyard" / f"{command}.{moment}.jsonl"
+    return Path(state) / "lockyard" / f"{command}.{moment}.{os.getpid()}.jsonl"

@@ -123,7 +123,7 @@ def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
         "run": job["run"],
         "status": status,
         "reason": reason,
-        "clock": {**job["clock"], "read_ns": None},
+        "clock": {**job["clock"], "read_ns": None, "early_read_ns": None},
         "values": {},
         "histograms": {},
         "stalls": [],

@@ -51,10 +51,10 @@ def changed(path: str, value: Any) -> str:
 
 
 def test_answers_every_job_with_a_record_in_order() -> None:
-    answered = answer(json.dumps(JOB) + "\n\n" + changed("/study", "uncontended") + "\n")
+    answered = answer(json.dumps(JOB) + "\n\n" + changed("/study", "idle") + "\n")
     assert answered.returncode == 0, answered.stderr
     first, second = [json.loads(line) for line in answered.stdout.splitlines()]
-    assert (first["study"], second["study"]) == ("wait", "uncontended")
+    assert (first["study"], second["study"]) == ("wait", "idle")
     assert first["block"] == 3
     assert first["environment"] == "abc"
 
@@ -84,7 +84,7 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/clock", "tsc"),
         ("/clock/source", "wall"),
         ("/clock/ns_per_tick", 0),
-        ("/bound/duration_s", 101),
+        ("/bound/duration_s", 61),
         ("/seed", -1),
     ],
 )
@@ -107,6 +107,19 @@ def test_refuses_a_document_that_is_no_object() -> None:
     answered = answer("[]")
     assert answered.returncode == 2
     assert "must be an object" in answered.stderr
+
+
+def test_refuses_more_threads_than_a_study_has() -> None:
+    answered = answer(changed("/study", "uncontended"))
+    assert answered.returncode == 2
+    assert "job at /conditions/threads: must be 1" in answered.stderr
+
+
+def test_counts_every_operation_in_its_histogram() -> None:
+    record = json.loads(answer(json.dumps(JOB)).stdout)
+    counted = sum(count for _, count in record["histograms"]["wait"]["counts"])
+    assert counted == record["values"]["operations"] > 0
+    assert sum(record["values"]["operations_per_thread"]) == counted
 
 
 def test_says_unavailable_for_a_processor_that_is_not_there() -> None:
@@ -150,7 +163,8 @@ def test_refuses_an_unknown_option_and_explains_itself() -> None:
 
 def test_measures_one_thread_before_any_other_thread_existed() -> None:
     """In every run, also after one that had threads: std::mutex shows it on glibc."""
-    jobs = [changed("/conditions/threads", 4), changed("/study", "uncontended")]
+    alone = changed("/study", "uncontended").replace('"threads": 2', '"threads": 1')
+    jobs = [changed("/conditions/threads", 4), alone]
     last = json.loads(
         answer("\n".join(jobs).replace("futex_mutex", "std::mutex")).stdout.splitlines()[-1]
     )

@@ -119,6 +119,8 @@ def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
         (("measure", "wait", "--runs", "0"), "--runs 0"),
         (("measure", "wait", "--runs", "-1"), "--runs -1"),
         (("measure", "wait", "--seed", "-1"), "--seed -1"),
+        (("measure", "wait", "--seed", str(2**63)), "--seed 9223372036854775808"),
+        (("measure", "wait", "--for", "10m", "--runs", "1"), "too long to count exactly"),
         (("measure", "wait", "--locks", ","), "names no lock"),
         (("measure", "wait", "--pin", "tight"), "--pin tight"),
         (("measure", "wait", "--pin", "4095", *SHORT), "cannot pin to processor 4095"),

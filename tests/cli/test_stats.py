@@ -7,7 +7,7 @@ import pytest
 
 from lockyard.histogram import Histogram, middle_of_bucket
 from lockyard.report.units import duration, ratio
-from lockyard.stats import median_interval, paired_ratio
+from lockyard.stats import Ratio, median_interval, paired_ratio
 
 
 def test_an_interval_encloses_the_true_median_as_often_as_it_says() -> None:
@@ -67,5 +67,9 @@ def test_numbers_have_three_digits_and_a_unit() -> None:
     assert duration(2.5e9) == "2.50 s"
     assert duration(None) == "–"
     assert duration(0) == "0"
-    assert ratio(1.0, None, None) == "1.00 [too few blocks]"
-    assert ratio(1.234, 1.2, 12.3) == "1.23 [1.20, 12.3]"
+
+
+def test_ratios_say_what_they_show() -> None:
+    assert ratio(Ratio(1.0, None, None, 5)) == "1.00 [too few blocks]"
+    assert ratio(Ratio(1.234, 1.2, 12.3, 30)) == "1.23 [1.20, 12.3]"
+    assert ratio(Ratio(1.01, 0.99, 1.02, 30)) == "1.01 [0.99, 1.02] no difference shown"

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x8
 def code(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The disassembly of the pairs, as the compiler of this machine makes them."""
     binary = tmp_path_factory.mktemp("codegen") / "uncontended.o"
+    source = ROOT / "tests/codegen/uncontended.cpp"
     subprocess.run(
-        ["c++", "-std=c++20", "-O2", f"-I{ROOT}/include", f"-I{ROOT}/harness", "-c"]
-        + [ROOT / "tests/codegen/uncontended.cpp", "-o", binary],
+        ["c++", "-std=c++20", "-O2", f"-I{ROOT}/include", "-c", source, "-o", binary],
         check=True,
         timeout=100,
     )

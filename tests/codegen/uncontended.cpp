@@ -13,6 +13,10 @@ static void pair(Lock& lock, int& counter) {
 }
 
 extern "C" {
-void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) { pair(lock, counter); }
-void futex_pair(lockyard::futex_mutex& lock, int& counter) { pair(lock, counter); }
+void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void futex_pair(lockyard::futex_mutex& lock, int& counter) {
+  pair(lock, counter);
+}
 }

@@ -26,7 +26,7 @@ class CellSummary:
     threads: int
     conditions: dict[str, Any]
     runs: list[Record] = field(default_factory=list)  # that count, in block order
-    cut_short: int = 0  # runs bounded by loops that their time limit ended
+    cut_short: int = 0  # runs whose time limit came before their loops were done
     trouble: str = ""  # why there are none, or no more
 
     @property

@@ -200,9 +200,15 @@ def _row(
     if layout.maxima:
         row.append(", ".join(duration(value) for value in cell.longest(layout.maxima, equal_runs)))
     if reference:
-        found = paired_ratio(cell.by_block(layout.compared), reference.by_block(layout.compared))
-        row.append(Text(ratio(found.median, found.low, found.high) if found else MISSING))
+        row.append(Text(_compared(layout, cell, reference)))
     return row
+
+
+def _compared(layout: Layout, cell: CellSummary, reference: CellSummary) -> str:
+    if cell is reference:
+        return "the reference"
+    found = paired_ratio(cell.by_block(layout.compared), reference.by_block(layout.compared))
+    return ratio(found) if found else MISSING
 
 
 def _name(cell: CellSummary) -> Text:

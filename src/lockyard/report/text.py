@@ -52,24 +52,27 @@ def _skew(clock: dict[str, Any]) -> str:
     )
 
 
-def harness_cost(cell: CellSummary) -> tuple[float, float]:
-    """What an iteration of the measuring loop costs beyond its clock reads, and one such read: the
-    medians over the runs, each run with the read as it cost then."""
-    beyond = [
-        run["values"]["run_ns"] / run["values"]["operations"] - 2 * run["clock"]["read_ns"]
-        for run in cell.runs
+def harness_cost(cell: CellSummary) -> tuple[float, float, float]:
+    """What an iteration of the measuring loop costs beyond its clock reads, and those two reads:
+    medians over the runs, each run with the reads as they cost then."""
+    iterations = [run["values"]["run_ns"] / run["values"]["operations"] for run in cell.runs]
+    early_ns = [run["clock"]["early_read_ns"] for run in cell.runs]
+    read_ns = [run["clock"]["read_ns"] for run in cell.runs]
+    beyond_ns = [
+        iteration - early - read
+        for iteration, early, read in zip(iterations, early_ns, read_ns, strict=True)
     ]
-    reads = [run["clock"]["read_ns"] for run in cell.runs]
-    return statistics.median(beyond), statistics.median(reads)
+    return statistics.median(beyond_ns), statistics.median(early_ns), statistics.median(read_ns)
 
 
 def _harness_cost(cells: list[CellSummary]) -> list[str]:
     for cell in cells:
         if (cell.study, cell.lock, cell.threads) == ("wait", "null_lock", 1) and cell.runs:
-            beyond_ns, read_ns = harness_cost(cell)
+            beyond_ns, early_ns, read_ns = harness_cost(cell)
             return [
-                f"harness: an iteration of wait around null_lock costs 2 clock reads of "
-                f"{duration(read_ns)} and {duration(beyond_ns)} (median of {len(cell.runs)} runs)"
+                f"harness: an iteration of wait around null_lock costs 2 clock reads "
+                f"({duration(early_ns)} and {duration(read_ns)}) and {duration(beyond_ns)} "
+                f"(medians of {len(cell.runs)} runs)"
             ]
     return []
 

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockyard.stats import Ratio
+
 MISSING = "–"
 
 
@@ -22,10 +27,13 @@ def percent(share: float | None) -> str:
     return MISSING if share is None else f"{share * 100:.1f} %"
 
 
-def ratio(median: float, low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return f"{_three_digits(median)} [too few blocks]"
-    return f"{_three_digits(median)} [{_three_digits(low)}, {_three_digits(high)}]"
+def ratio(found: Ratio) -> str:
+    if found.low is None or found.high is None:
+        return f"{_three_digits(found.median)} [too few blocks]"
+    text = (
+        f"{_three_digits(found.median)} [{_three_digits(found.low)}, {_three_digits(found.high)}]"
+    )
+    return text if found.shows_difference else f"{text} no difference shown"
 
 
 def _three_digits(value: float) -> str:

@@ -22,8 +22,8 @@ inline std::uint64_t cycle_counter() noexcept {
   return ticks;
 }
 
-/// The virtual counter, perhaps before earlier instructions have been executed: for the beginning
-/// of an interval, which can then only seem longer than it is, by some instructions.
+/// The virtual counter, perhaps before earlier instructions have been executed: for the
+/// beginning of an interval, to which what was still under way is then added.
 inline std::uint64_t cycle_counter_early() noexcept {
   std::uint64_t ticks = 0;
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks)::"memory");

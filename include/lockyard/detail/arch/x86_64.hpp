@@ -28,7 +28,7 @@ inline std::uint64_t cycle_counter() noexcept {
 }
 
 /// The time-stamp counter, perhaps before earlier instructions have been executed: for the
-/// beginning of an interval, which can then only seem longer than it is, by some instructions.
+/// beginning of an interval, to which what was still under way is then added.
 inline std::uint64_t cycle_counter_early() noexcept {
   return __rdtsc();
 }
