@@ -87,7 +87,8 @@ def test_prints_ratios_with_intervals_against_a_reference(
         *("--against", "std::mutex"),
     )
     assert measured.returncode == 0, measured.stderr
-    assert "after / std::mutex [95 %]" in measured.stdout
+    assert "after / std::mutex" in measured.stdout
+    assert "[95 % interval]" in measured.stdout
     (row,) = [line for line in measured.stdout.splitlines() if line.strip().startswith("null_lock")]
     assert "[0.0" in row or "[0.1" in row, row
 

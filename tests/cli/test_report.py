@@ -72,6 +72,15 @@ def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, 
     assert "\x1b" in shown
 
 
+def test_leaves_out_what_does_not_fit_a_terminal_and_says_so(
+    environment: dict[str, str],
+) -> None:
+    shown = _on_a_terminal(["report", "--from", str(GOLDEN)], {**environment, "NO_COLOR": "1"})
+    assert "…" not in shown
+    assert "too narrow for:" in shown
+    assert "ticket_spinlock" in shown
+
+
 def test_shows_no_colours_on_a_terminal_that_wants_none(environment: dict[str, str]) -> None:
     shown = _on_a_terminal(["list"], {**environment, "NO_COLOR": "1"})
     assert "\x1b[3" not in shown

@@ -25,7 +25,7 @@ HARNESS_COST_LOCK = "null_lock"
 BUDGET_S = 160.0
 QUICK_BUDGET_S = 36.0
 # A cell of the study uncontended needs little to be exact.
-UNCONTENDED_BUDGET_S = 0.6
+UNCONTENDED_BUDGET_S = 0.85
 QUICK_UNCONTENDED_BUDGET_S = 0.2
 
 
@@ -62,8 +62,11 @@ def _cells(catalog: Catalog, quick: bool) -> list[Cell]:
     shared = [study for study in studies if not study.single_threaded]
     alone = [study for study in studies if study.single_threaded]
     cheap = plan_cells(alone, [*locks, *null_lock], Request([1], budget_s=uncontended_s))
-    cheap += plan_cells(shared[:1], null_lock, Request([1], budget_s=uncontended_s))
     budget_s = QUICK_BUDGET_S if quick else BUDGET_S
     left_s = budget_s - sum(cell.budget_s for cell in cheap)
-    share_s = left_s / (len(shared) * len(locks) * len(threads))
-    return plan_cells(shared, locks, Request(threads, budget_s=share_s)) + cheap
+    share_s = left_s / (len(shared) * len(locks) * len(threads) + 1)
+    return [
+        *plan_cells(shared, locks, Request(threads, budget_s=share_s)),
+        *plan_cells(shared[:1], null_lock, Request([1], budget_s=share_s)),
+        *cheap,
+    ]

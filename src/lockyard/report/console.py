@@ -8,7 +8,7 @@ import sys
 from rich.console import Console
 
 # A table in a file or a pipe is as wide as it needs to be, up to here.
-PIPE_WIDTH = 250
+PIPE_WIDTH = 400
 
 
 def stdout_console() -> Console:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from lockyard.report.console import PIPE_WIDTH
 from lockyard.report.units import MISSING, duration, percent, ratio
 from lockyard.stats import paired_ratio
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Column:
     title: str
     cell: Callable[[CellSummary], str]
-    optional: bool = False  # left out where the terminal is too narrow
+    importance: int = 9  # where the terminal is too narrow, the least important goes first
 
 
 @dataclass(frozen=True)
@@ -39,29 +40,35 @@ class Layout:
     compared_title: str
 
 
-def _percentiles(histogram: str, prefix: str = "") -> list[Column]:
-    def column(title: str, share: float) -> Column:
+def _percentiles(histogram: str) -> list[Column]:
+    def column(title: str, share: float, importance: int) -> Column:
         return Column(
-            f"{prefix}{title}", lambda cell: duration(cell.histogram(histogram).percentile(share))
+            title, lambda cell: duration(cell.histogram(histogram).percentile(share)), importance
         )
 
-    return [column("p50", 0.5), column("p99", 0.99), column("p99.9", 0.999)]
+    return [column("p50", 0.5, 9), column("p99", 0.99, 8), column("p99.9", 0.999, 4)]
 
 
-def _maximum(key: str, prefix: str = "") -> Column:
-    return Column(f"{prefix}max", lambda cell: duration(cell.maximum(key)))
+def _maximum(key: str, title: str = "max", importance: int = 9) -> Column:
+    return Column(title, lambda cell: duration(cell.maximum(key)), importance)
 
 
-def _share(title: str, key: str) -> Column:
-    return Column(title, lambda cell: percent(cell.mean(key)))
+def _share(title: str, key: str, importance: int) -> Column:
+    return Column(title, lambda cell: percent(cell.mean(key)), importance)
+
+
+def _median(title: str, key: str) -> Column:
+    return Column(title, lambda cell: duration(cell.median(key)))
 
 
 RUNS = Column("runs", lambda cell: str(len(cell.runs)))
-MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")))
+MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")), 3)
 TEAM = (
-    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", optional=True),
-    Column("overlap", lambda cell: percent(cell.mean("overlap")), optional=True),
+    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", 2),
+    _share("overlap", "overlap", 1),
 )
+LONGEST_IMPORTANCE = 7
+RATIO_IMPORTANCE = 6
 
 LAYOUTS = {
     "wait": Layout(
@@ -77,17 +84,24 @@ LAYOUTS = {
         columns=[
             RUNS,
             MEAN_RUN,
-            _share("of the time", "idle_wanted_share"),
+            _share("of the time", "idle_wanted_share", 9),
             *_percentiles("idle_wanted"),
             _maximum("idle_wanted_max_ns"),
-            _share("in release: of the time", "idle_in_release_share"),
-            replace(_maximum("idle_in_release_max_ns", "in release: "), optional=True),
-            replace(_maximum("idle_published_max_ns", "as published: "), optional=True),
+            _share("in release:\nof the time", "idle_in_release_share", 5),
+            _maximum("idle_in_release_max_ns", "in release:\nmax", 2),
+            _maximum("idle_published_max_ns", "as published:\nmax", 2),
             *TEAM,
         ],
         maxima="idle_wanted_max_ns",
         compared="operations_per_s",
         compared_title="rate",
+    ),
+    "wait as published": Layout(
+        title="wait as published: from the call to the acquisition",
+        columns=[RUNS, MEAN_RUN, *_percentiles("wait"), _maximum("wait_max_ns"), *TEAM],
+        maxima="wait_max_ns",
+        compared="run_ns",
+        compared_title="run",
     ),
     "idle as published": Layout(
         title="idle as published: from just before a release to the next acquisition, whether "
@@ -107,25 +121,14 @@ LAYOUTS = {
         title="uncontended: lock and unlock by the only thread",
         columns=[
             RUNS,
-            Column(
-                "never a 2nd thread", lambda cell: duration(cell.median("pair_before_threads_ns"))
-            ),
-            Column(
-                "after a 2nd thread", lambda cell: duration(cell.median("pair_after_threads_ns"))
-            ),
+            _median("never a\n2nd thread", "pair_before_threads_ns"),
+            _median("after a\n2nd thread", "pair_after_threads_ns"),
         ],
         maxima=None,
         compared="pair_after_threads_ns",
         compared_title="after",
     ),
 }
-LAYOUTS["wait as published"] = Layout(
-    title="wait as published: from the call to the acquisition",
-    columns=LAYOUTS["wait"].columns,
-    maxima="wait_max_ns",
-    compared="run_ns",
-    compared_title="run",
-)
 
 
 def tables(
@@ -140,68 +143,30 @@ def tables(
         if layout is None:
             yield Text(f"{name}: this version has no table for it; the records hold its values")
             continue
-        yield _fitting(layout, threads, group, against, console)
+        count = "1 thread" if threads == 1 else f"{threads} threads"
+        columns = [*layout.columns, *_compared_columns(layout, group, against)]
+        yield _fitting(f"{layout.title} · {count}", columns, group, console)
 
 
-def _fitting(
-    layout: Layout,
-    threads: int,
-    cells: Sequence[CellSummary],
-    against: str | None,
-    console: Console,
-) -> Table:
-    """Leaves optional columns out, from the right, until the table fits the terminal."""
-    columns = list(layout.columns)
-    left_out: list[str] = []
-    while True:
-        table = _table(replace(layout, columns=columns), threads, cells, against)
-        optional = [column for column in columns if column.optional]
-        if not optional or console.measure(table).maximum <= console.width:
-            break
-        columns.remove(optional[-1])
-        left_out.append(optional[-1].title)
-    if left_out:
-        table.caption = f"too narrow for: {', '.join(reversed(left_out))}"
-    return table
-
-
-def _table(
-    layout: Layout, threads: int, cells: Sequence[CellSummary], against: str | None
-) -> Table:
+def _compared_columns(
+    layout: Layout, cells: Sequence[CellSummary], against: str | None
+) -> Iterable[Column]:
+    """What sets the locks of a table against each other."""
+    if layout.maxima is not None:
+        key = layout.maxima
+        runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
+        yield Column(
+            f"longest of each of\nthe first {runs} runs",
+            lambda cell: ", ".join(duration(value) for value in cell.longest(key, runs)),
+            LONGEST_IMPORTANCE,
+        )
     reference = next((cell for cell in cells if cell.lock == against and cell.runs), None)
-    equal_runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
-    count = "1 thread" if threads == 1 else f"{threads} threads"
-    table = Table(
-        title=f"{layout.title} · {count}",
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-    )
-    table.add_column("lock", no_wrap=True)
-    for column in layout.columns:
-        table.add_column(column.title, justify="right")
-    if layout.maxima:
-        table.add_column(f"longest of each of the first {equal_runs} runs", justify="right")
-    if reference:
-        table.add_column(f"{layout.compared_title} / {against} \\[95 %]", justify="right")
-    for cell in cells:
-        table.add_row(*_row(layout, cell, equal_runs, reference))
-    return table
-
-
-def _row(
-    layout: Layout, cell: CellSummary, equal_runs: int, reference: CellSummary | None
-) -> list[str | Text]:
-    if not cell.runs:
-        return [Text(cell.lock), Text(cell.trouble.split(":")[0], style="red")]
-    row: list[str | Text] = [_name(cell)]
-    row += [column.cell(cell) for column in layout.columns]
-    if layout.maxima:
-        row.append(", ".join(duration(value) for value in cell.longest(layout.maxima, equal_runs)))
-    if reference:
-        row.append(Text(_compared(layout, cell, reference)))
-    return row
+    if reference is not None:
+        yield Column(
+            f"{layout.compared_title} / {against}\n[95 % interval]",
+            lambda cell: _compared(layout, cell, reference),
+            RATIO_IMPORTANCE,
+        )
 
 
 def _compared(layout: Layout, cell: CellSummary, reference: CellSummary) -> str:
@@ -209,6 +174,46 @@ def _compared(layout: Layout, cell: CellSummary, reference: CellSummary) -> str:
         return "the reference"
     found = paired_ratio(cell.by_block(layout.compared), reference.by_block(layout.compared))
     return ratio(found) if found else MISSING
+
+
+def _fitting(
+    title: str, columns: Sequence[Column], cells: Sequence[CellSummary], console: Console
+) -> Table:
+    """Leaves columns out until the table fits; what is left out is named."""
+    shown = list(columns)
+    unlimited = console.options.update(width=PIPE_WIDTH)
+    while True:
+        table = _table(title, shown, cells)
+        least = min(shown, key=lambda column: column.importance)
+        if least.importance == Column.importance:
+            break
+        if console.measure(table, options=unlimited).maximum <= console.width:
+            break
+        shown.remove(least)
+    left_out = [column.title.replace("\n", " ") for column in columns if column not in shown]
+    if left_out:
+        table.caption = f"too narrow for: {', '.join(left_out)}"
+    return table
+
+
+def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary]) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    table.add_column("lock", no_wrap=True)
+    for column in columns:
+        table.add_column(Text(column.title), justify="right", no_wrap=True)
+    for cell in cells:
+        if cell.runs:
+            table.add_row(_name(cell), *(Text(column.cell(cell)) for column in columns))
+        else:
+            table.add_row(Text(cell.lock), Text(cell.trouble.split(":")[0], style="red"))
+    return table
 
 
 def _name(cell: CellSummary) -> Text:
