@@ -70,10 +70,15 @@ TEAM = (
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
+
+def _team_columns(histogram: str) -> list[Column]:
+    return [RUNS, MEAN_RUN, *_percentiles(histogram), _maximum(f"{histogram}_max_ns"), *TEAM]
+
+
 LAYOUTS = {
     "wait": Layout(
         title="wait: from the call to the acquisition",
-        columns=[RUNS, MEAN_RUN, *_percentiles("wait"), _maximum("wait_max_ns"), *TEAM],
+        columns=_team_columns("wait"),
         maxima="wait_max_ns",
         compared="operations_per_s",
         compared_title="rate",
@@ -98,7 +103,7 @@ LAYOUTS = {
     ),
     "wait as published": Layout(
         title="wait as published: from the call to the acquisition",
-        columns=[RUNS, MEAN_RUN, *_percentiles("wait"), _maximum("wait_max_ns"), *TEAM],
+        columns=_team_columns("wait"),
         maxima="wait_max_ns",
         compared="run_ns",
         compared_title="run",
@@ -106,13 +111,7 @@ LAYOUTS = {
     "idle as published": Layout(
         title="idle as published: from just before a release to the next acquisition, whether "
         "wanted or not",
-        columns=[
-            RUNS,
-            MEAN_RUN,
-            *_percentiles("idle_published"),
-            _maximum("idle_published_max_ns"),
-            *TEAM,
-        ],
+        columns=_team_columns("idle_published"),
         maxima="idle_published_max_ns",
         compared="run_ns",
         compared_title="run",
