@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,11 +54,11 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
 ]
 Out = Annotated[
-    "Path | None",
+    Path | None,
     typer.Option(metavar="FILE", help="Write the records to FILE.", show_default=False),
 ]
 Seed = Annotated[
-    "int | None",
+    int | None,
     typer.Option(help="Determines order and placement.", show_default="by chance; printed"),
 ]
 
@@ -127,6 +127,14 @@ def measure(  # noqa: PLR0913 - one parameter for each option
             metavar="N", help="Runs of each cell.", show_default="as many as fit the time"
         ),
     ] = None,
+    loops: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Lock operations of each thread in a run.",
+            show_default="as many as fit the run",
+        ),
+    ] = None,
     pin: Annotated[
         str,
         typer.Option(metavar="none|compact|spread|CPU,…", help="Which processors threads run on."),
@@ -159,6 +167,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         pinning=options.pinning(pin),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
+        loops=options.positive("--loops", loops),
         as_published=as_published,
     )
     names = options.names(locks)

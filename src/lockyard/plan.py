@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_BUDGET_S = 2.0
+DEFAULT_LOOP_RUNS = 100
 # Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
 THREAD_OVERHEAD_S = 0.0005
@@ -86,10 +87,13 @@ class Request:
     pinning: Pinning = "none"
     budget_s: float | None = None
     runs: int | None = None
+    loops: int | None = None
     as_published: bool = False
 
 
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:
+    if request.as_published and request.loops is not None:
+        raise UsageError("--loops and --as-published contradict each other: give one of them")
     cells = []
     for study in studies:
         if request.as_published and study.published_loops == 0:
@@ -98,22 +102,25 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
                 "measure wait and idle"
             )
         threads = [1] if study.single_threaded else list(dict.fromkeys(request.threads))
-        make = _published_cell if request.as_published else _timed_cell
+        by_loops = request.as_published or request.loops is not None
+        make = _loops_cell if by_loops else _timed_cell
         cells += [make(study, lock, n, request) for n in threads for lock in locks]
     return cells
 
 
-def _published_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cell:
+def _loops_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cell:
+    """As many runs as fit the time, up to those asked for or published."""
     return Cell(
         study=study.name,
         lock=lock.name,
         threads=threads,
         pinning=request.pinning,
-        loops=study.published_loops,
+        loops=request.loops or study.published_loops,
         run_s=0.0,
-        runs=request.runs or study.published_runs,
-        budget_s=request.budget_s or PUBLISHED_BUDGET_S,
-        as_published=True,
+        runs=request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
+        budget_s=request.budget_s
+        or (PUBLISHED_BUDGET_S if request.as_published else DEFAULT_BUDGET_S),
+        as_published=request.as_published,
     )
 
 

@@ -107,6 +107,16 @@ def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
     assert set(idle["histograms"]) == {"idle_published"}
 
 
+def test_measures_as_many_loops_as_it_is_told(lockyard: Callable[..., Outcome]) -> None:
+    measured = lockyard(
+        *("measure", "wait", "--locks", "futex_mutex", "--threads", "3"),
+        *("--loops", "500", "--runs", "4", "--for", "20s", "--json"),
+    )
+    _, *runs = lines_of(measured.stdout)
+    assert [run["values"]["operations_per_thread"] for run in runs] == [[500, 500, 500]] * 4
+    assert all(run["conditions"]["bound"] == "loops" for run in runs)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -119,6 +129,8 @@ def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
         (("measure", "wait", "--for", "2"), "--for 2"),
         (("measure", "wait", "--runs", "0"), "--runs 0"),
         (("measure", "wait", "--runs", "-1"), "--runs -1"),
+        (("measure", "wait", "--loops", "0"), "--loops 0"),
+        (("measure", "wait", "--loops", "5", "--as-published"), "contradict each other"),
         (("measure", "wait", "--seed", "-1"), "--seed -1"),
         (("measure", "wait", "--seed", str(2**63)), "--seed 9223372036854775808"),
         (("measure", "wait", "--for", "10m", "--runs", "1"), "too long to count exactly"),
