@@ -55,9 +55,10 @@ def _skew(clock: dict[str, Any]) -> str:
 def harness_cost(cell: CellSummary) -> tuple[float, float, float]:
     """What an iteration of the measuring loop costs beyond its clock reads, and those two reads:
     medians over the runs, each run with the reads as they cost then."""
-    iterations = [run["values"]["run_ns"] / run["values"]["operations"] for run in cell.runs]
-    early_ns = [run["clock"]["early_read_ns"] for run in cell.runs]
-    read_ns = [run["clock"]["read_ns"] for run in cell.runs]
+    runs = [run for run in cell.runs if run["values"]["operations"] > 0]
+    iterations = [run["values"]["run_ns"] / run["values"]["operations"] for run in runs]
+    early_ns = [run["clock"]["early_read_ns"] for run in runs]
+    read_ns = [run["clock"]["read_ns"] for run in runs]
     beyond_ns = [
         iteration - early - read
         for iteration, early, read in zip(iterations, early_ns, read_ns, strict=True)
@@ -67,7 +68,8 @@ def harness_cost(cell: CellSummary) -> tuple[float, float, float]:
 
 def _harness_cost(cells: list[CellSummary]) -> list[str]:
     for cell in cells:
-        if (cell.study, cell.lock, cell.threads) == ("wait", "null_lock", 1) and cell.runs:
+        is_measure = (cell.study, cell.lock, cell.threads) == ("wait", "null_lock", 1)
+        if is_measure and any(run["values"]["operations"] for run in cell.runs):
             beyond_ns, early_ns, read_ns = harness_cost(cell)
             return [
                 f"harness: an iteration of wait around null_lock costs 2 clock reads "
