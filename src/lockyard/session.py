@@ -58,7 +58,8 @@ def measure(
     runner = Runner(cells, seed, measured.environment)
     runs = sum(cell.runs for cell in cells)
     at_most_s = sum(cell.budget_s for cell in cells)
-    say(f"measuring {len(cells)} cells in {runs} runs, at most {at_most_s:.0f} s (seed {seed})")
+    cell_count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+    say(f"measuring {cell_count} in {runs} runs, at most {at_most_s:.0f} s (seed {seed})")
     try:
         writer.write(measured.environment)
         with shown_progress(runner):
