@@ -9,5 +9,5 @@
 #include <lockyard/detail/arch/aarch64.hpp>
 #else
 #error \
-    "lockyard supports x86-64 and aarch64; port it by writing include/lockyard/detail/arch/<name>.hpp"
+    "lockyard has no code for this processor, so none of its locks can be built: compile for x86-64 or aarch64, or write detail/arch/<name>.hpp and select it in detail/arch.hpp"
 #endif

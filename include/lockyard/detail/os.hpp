@@ -6,5 +6,6 @@
 #if defined(__linux__)
 #include <lockyard/detail/os/linux.hpp>
 #else
-#error "lockyard supports Linux; port it by writing include/lockyard/detail/os/<name>.hpp"
+#error \
+    "lockyard has no code for this operating system, so none of its locks can be built: compile for Linux, or write detail/os/<name>.hpp and select it in detail/os.hpp"
 #endif

@@ -20,9 +20,6 @@ class ProcessState : public ::testing::TestWithParam<const char*> {};
 
 // The second plug-in is built with hidden visibility, as many are.
 TEST_P(ProcessState, is_one_object_for_plugins_that_know_nothing_of_each_other) {
-#if defined(__clang__)
-  GTEST_SKIP() << "needs the unique symbols that only GCC emits";
-#endif
   void* const first = ask(FIRST_PLUGIN, GetParam());
   EXPECT_NE(first, nullptr);
   EXPECT_EQ(first, ask(SECOND_PLUGIN, GetParam()));

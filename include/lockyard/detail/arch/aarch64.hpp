@@ -6,8 +6,8 @@
 
 namespace lockyard::inline v0::detail::arch {
 
-/// Lets time pass in a spin loop: `isb` waits for the pipeline to drain, where `yield` does
-/// nothing.
+/// Lets time pass in a spin loop: `isb` discards what was fetched ahead, and so holds the thread up
+/// for a while; `yield` is a no-op on most cores.
 inline void pause() noexcept {
   asm volatile("isb" ::: "memory");
 }
@@ -15,7 +15,9 @@ inline void pause() noexcept {
 /// Bytes that two threads must keep apart to stay out of each other's way.
 inline constexpr std::size_t interference_size = 128;
 
-/// The virtual counter, not before every earlier instruction has been executed.
+/// The virtual counter, not before every earlier branch is decided, nor then the load that it
+/// depends on: so not before an acquisition, which ends with such a branch. Earlier loads that
+/// nothing was decided by, and stores, may still be under way.
 inline std::uint64_t cycle_counter() noexcept {
   std::uint64_t ticks = 0;
   asm volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks)::"memory");
