@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as text: the machine, the harness's own cost, the tables, where the records lie."""
+"""The report as text: the verdict, the machine, the harness's own cost, the tables, the file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from lockyard.report.console import stdout_console
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
 from lockyard.report.units import duration
+from lockyard.report.verdict import verdict
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from lockyard.report.verdict import Sentence
     from lockyard.session import Measured
 
 
 def print_measured(measured: Measured, reference: str | None) -> None:
     console = stdout_console()
-    cells = summarise(measured.runs, harness.catalog())
+    catalog = harness.catalog()
+    cells = summarise(measured.runs, catalog)
+    _print_verdict(verdict(cells, catalog, _processors(measured.environment)), console)
     for line in (*_machine(measured.environment), *_harness_cost(cells), *_trouble(cells)):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     for table in tables(cells, reference, console):
@@ -27,6 +33,21 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     if measured.path is not None:
         console.print()
         console.print(f"records: {measured.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_verdict(sentences: list[Sentence], console: Console) -> None:
+    """Wrapped at words on a terminal; a line for each sentence elsewhere."""
+    if sentences:
+        console.print("verdict", style="bold")
+        for sentence in sentences:
+            line = f"- {sentence}"
+            console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+        console.print()
+
+
+def _processors(environment: dict[str, Any]) -> int | None:
+    """Those that threads may run on."""
+    return len(environment["harness"]["topology"]["usable"]) if environment else None
 
 
 def _machine(environment: dict[str, Any]) -> list[str]:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the numbers come to: sentences that somebody in a hurry can act on, the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lockyard.report.verdict.machine import Machine
+from lockyard.report.verdict.published import against_published
+from lockyard.report.verdict.setting import Sentence, Setting
+from lockyard.report.verdict.stalls import worst_stalls
+from lockyard.report.verdict.trouble import troubles
+from lockyard.report.verdict.uncontended import cheapest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.catalog import Catalog
+    from lockyard.report.summary import CellSummary
+
+__all__ = ["Sentence", "verdict"]
+
+
+def verdict(
+    cells: Sequence[CellSummary], catalog: Catalog, processors: int | None
+) -> list[Sentence]:
+    """Only about what was measured: there may be no sentence at all. A cell that is broken has no
+    other sentence than that."""
+    setting = Setting.of(cells, catalog, processors)
+    machine = Machine.of(cells)
+    sound = [cell for cell in cells if setting.is_sound(cell)]
+    stalls = worst_stalls(sound, setting, machine)
+    return [
+        *troubles(cells, setting),
+        *stalls,
+        *machine.sentences(stalls_shown=bool(stalls)),
+        *against_published(sound, setting),
+        *cheapest(sound, setting),
+    ]

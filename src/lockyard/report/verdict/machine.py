@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine does without any lock, and how a stall compares with that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockyard.report.units import duration, percent
+from lockyard.report.verdict.setting import NAMED_APART, Sentence, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lockyard.report.summary import CellSummary
+
+STUDY = "noise"
+
+
+@dataclass(frozen=True)
+class Machine:
+    watched: Sequence[CellSummary]  # the cells of the study, one for each set of conditions
+
+    @classmethod
+    def of(cls, cells: Iterable[CellSummary]) -> Machine:
+        return cls([cell for cell in cells if cell.study == STUDY and _cores(cell)])
+
+    def sentences(self, stalls_shown: bool) -> Iterable[Sentence]:
+        if self.watched:
+            worst = max(self.watched, key=_longest_ns)
+            yield Sentence(
+                _share(worst), (f"{STUDY} · {counted(_processors(worst), 'processor')}",)
+            )
+        elif stalls_shown:
+            yield Sentence(
+                "What the machine itself takes was not measured, so how much of these stalls is "
+                "the lock's doing is open.",
+                (),
+            )
+
+    def beside(self, cell: CellSummary, stall_ns: float) -> str:
+        """How long the stall is beside the longest gap under the same conditions; nothing where
+        that was not watched."""
+        alike = [other for other in self.watched if _agree(cell, other)]
+        if not alike:
+            return ""
+        gap_ns = max(_longest_ns(other) for other in alike)
+        if stall_ns <= gap_ns:
+            return "; the machine alone explains stalls of this length"
+        if gap_ns == 0:
+            return "; the machine itself showed no gap"
+        return f"; that is {stall_ns / gap_ns:.3g} times the machine's longest gap"
+
+
+def _agree(cell: CellSummary, other: CellSummary) -> bool:
+    """In every condition that both have; how many threads and where they run is the study's own."""
+    return all(
+        value == other.conditions[key]
+        for key, value in cell.conditions.items()
+        if key not in (*NAMED_APART, "pinning")
+        and value is not None
+        and other.conditions.get(key) is not None
+    )
+
+
+def _longest_ns(cell: CellSummary) -> float:
+    return cell.maximum("longest_ns") or 0.0
+
+
+def _cores(cell: CellSummary) -> list[dict[str, Any]]:
+    """Of every run, what each core came to."""
+    return [core for run in cell.runs for core in run["values"].get("cores", [])]
+
+
+def _processors(cell: CellSummary) -> int:
+    return len({core["cpu"] for core in _cores(cell)})
+
+
+def _share(cell: CellSummary) -> str:
+    cores = _cores(cell)
+    watched_ns = sum(core["watched_ns"] for core in cores) / _processors(cell)
+    parts = [
+        f"The machine itself took {percent(_part(cores, 'lost_ns'))} of the time, of "
+        f"{duration(watched_ns)} watched on each of "
+        f"{counted(_processors(cell), 'processor')}: longest gap {duration(_longest_ns(cell))}",
+        f"steal {_known(cores, 'steal_ns')}",
+        f"waiting behind other processes {_known(cores, 'run_delay_ns')}",
+        f"a stall of up to about {duration(_longest_ns(cell))} needs no lock to explain it",
+    ]
+    return "; ".join(parts) + "."
+
+
+def _known(cores: Iterable[dict[str, Any]], key: str) -> str:
+    known = [core for core in cores if core.get(key) is not None]
+    return percent(_part(known, key)) if known else "not known"
+
+
+def _part(cores: Iterable[dict[str, Any]], key: str) -> float | None:
+    cores = list(cores)
+    watched_ns = sum(core["watched_ns"] for core in cores)
+    return sum(core[key] for core in cores) / watched_ns if watched_ns else None

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How this machine's stalls compare with the published table."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from lockyard.report.units import duration
+from lockyard.report.verdict.setting import (
+    ENOUGH_RUNS,
+    Sentence,
+    Setting,
+    counted,
+    groups,
+    longest_of_equal_runs,
+    shown_longer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lockyard.report.summary import CellSummary
+
+THREADS = 16
+PROCESSORS = 16
+MACHINE = "Ryzen 7 1700, 16 threads on 16 processors"
+# The longest of a run under the table's definitions, in both forms of the studies.
+KEYS = {"wait": "wait_max_ns", "idle": "idle_published_max_ns"}
+RUNS = {"wait": 100, "idle": 1000}
+# Stalls that differ by less than this are of one order of magnitude.
+FAR = 10
+OTHER_LOOP = "other loop: time-bounded runs, so only the order and the order of magnitude compare"
+# What the table calls a scheduling policy of ours, and what people call that.
+SCHEDULERS = {None: "linux-cfs", "other": "linux-cfs", "rr": "linux-rr"}
+TITLES = {"linux-cfs": "Linux CFS", "linux-rr": "Linux SCHED_RR"}
+
+
+@dataclass(frozen=True)
+class Row:
+    mean_run_ns: float
+    longest_ns: tuple[float, ...]
+
+    def shown_longer(self, other: Row) -> bool:
+        """All four of its maxima are above all of the other's."""
+        return min(self.longest_ns) > max(other.longest_ns)
+
+
+@cache
+def published_table() -> dict[tuple[str, str, str], Row]:
+    """By scheduler, study and seed name."""
+    text = (files("lockyard") / "data" / "stalls_ryzen1700.csv").read_text(encoding="utf-8")
+    return {
+        (row["scheduler"], row["study"], row["lock"]): Row(
+            float(row["mean_run_ms"]) * 1e6,
+            tuple(float(row[f"longest{place}_ms"]) * 1e6 for place in range(1, 5)),
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A lock there and here."""
+
+    cell: CellSummary
+    row: Row
+    name: str
+
+
+def against_published(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
+    """One sentence for each study, of the table's own form if it was measured."""
+    for study, key in KEYS.items():
+        candidates = [
+            (group[0].as_published, len(pairs), pairs)
+            for group in groups(cell for cell in cells if _can_compare(cell, study))
+            if (pairs := _pairs(group, key, setting))
+        ]
+        if candidates:
+            *_, pairs = max(candidates, key=lambda candidate: candidate[:2])
+            yield Sentence(
+                _compared(pairs, key, setting), setting.names(pair.cell for pair in pairs)
+            )
+
+
+def _can_compare(cell: CellSummary, study: str) -> bool:
+    return (
+        cell.study == study
+        and cell.threads == THREADS
+        and cell.conditions.get("policy") in SCHEDULERS
+    )
+
+
+def _pairs(group: Iterable[CellSummary], key: str, setting: Setting) -> list[Pair]:
+    pairs = []
+    for cell in group:
+        seed_name = setting.seed_name(cell)
+        row = published_table().get((_scheduler(cell), cell.study, seed_name))
+        if row is not None and cell.maximum(key) is not None:
+            alias = "" if seed_name == cell.lock else f" ({seed_name})"
+            pairs.append(Pair(cell, row, f"{cell.lock}{alias}"))
+    return pairs
+
+
+def _scheduler(cell: CellSummary) -> str:
+    return SCHEDULERS[cell.conditions.get("policy")]
+
+
+def _compared(pairs: Sequence[Pair], key: str, setting: Setting) -> str:
+    first = pairs[0].cell
+    here = setting.conditions(first)
+    if setting.processors is not None and setting.processors != PROCESSORS:
+        here.append(f"here {counted(setting.processors, 'processor')}")
+    runs = sorted({len(pair.cell.runs) for pair in pairs})
+    counts = f"{runs[0]} to {runs[-1]} runs" if len(runs) > 1 else counted(runs[0], "run")
+    where = ", ".join([MACHINE, TITLES[_scheduler(first)], *here])
+    form = "the same loop" if first.as_published else OTHER_LOOP
+    what = "waits" if first.study == "wait" else "idle times, wanted or not,"
+    parts = [
+        f"Against the published {first.study} table ({where}): {'; '.join(_orders(pairs, key))}",
+        _magnitudes(pairs, key),
+        f"longest {what} there → here: {', '.join(_there_and_here(pair, key) for pair in pairs)}",
+        f"{form}; {counts} here, {RUNS[first.study]} there",
+    ]
+    return "; ".join(parts).replace(": ; ", ": ") + "."
+
+
+def _there_and_here(pair: Pair, key: str) -> str:
+    there, here = max(pair.row.longest_ns), pair.cell.maximum(key)
+    text = f"{pair.name} {duration(there)} → {duration(here)}"
+    if not pair.cell.as_published:
+        return text
+    if not all(run["values"]["complete"] for run in pair.cell.runs):
+        return f"{text} (runs cut short)"
+    return (
+        f"{text} (mean run {duration(pair.row.mean_run_ns)} → {duration(pair.cell.mean('run_ns'))})"
+    )
+
+
+def _magnitudes(pairs: Iterable[Pair], key: str) -> str:
+    """The locks whose longest stalls are of another order of magnitude than the table's."""
+    factors = {
+        pair.cell.lock: (pair.cell.maximum(key) or 0.0) / max(pair.row.longest_ns) for pair in pairs
+    }
+    far = {lock: factor for lock, factor in factors.items() if not 1 / FAR < factor < FAR}
+    if not far:
+        return f"all within a factor of {FAR} of the table"
+    names = ", ".join(f"{lock} {factor:.2g} times as long here" for lock, factor in far.items())
+    return f"of another order of magnitude: {names}"
+
+
+def _orders(pairs: Sequence[Pair], key: str) -> Iterable[str]:
+    """Which lock stalls longest, and how many pairs stand in the table's order."""
+    runs = {len(pair.cell.runs) for pair in pairs}
+    if len(pairs) > 1 and min(runs) >= ENOUGH_RUNS:
+        longest = longest_of_equal_runs([pair.cell for pair in pairs], key)
+        here = pairs[longest.index(max(longest))]
+        there = max(pairs, key=lambda pair: max(pair.row.longest_ns))
+        equal = f" in the first {min(runs)} runs of each" if len(runs) > 1 else ""
+        yield (
+            f"{there.cell.lock} stalls longest there and here{equal}"
+            if here is there
+            else f"{there.cell.lock} stalls longest there, {here.cell.lock} here{equal}"
+        )
+    ordered = [
+        (longer, shorter)
+        for one, other in combinations(pairs, 2)
+        for longer, shorter in ((one, other), (other, one))
+        if longer.row.shown_longer(shorter.row)
+    ]
+    same = [each for each in ordered if shown_longer(each[0].cell, each[1].cell, key)]
+    opposite = [each for each in ordered if shown_longer(each[1].cell, each[0].cell, key)]
+    if ordered:
+        yield (
+            f"of {counted(len(ordered), 'pair')} that the table orders, {len(same)} stand the same "
+            f"way here, {len(opposite)} the opposite way, "
+            f"{len(ordered) - len(same) - len(opposite)} show no difference"
+        )
+    if opposite:
+        names = ", ".join(f"{one.cell.lock} and {other.cell.lock}" for one, other in opposite)
+        yield f"opposite: {names}, of which the first stalls longer there and the second here"
