@@ -178,7 +178,8 @@ def test_says_little_about_one_lock() -> None:
 
 def test_does_not_blame_a_lock_that_nobody_else_wanted() -> None:
     cells = [a_cell("wait", name, LONG, threads=1) for name in ("tas_spinlock", "std::mutex")]
-    first = said(*cells, a_cell("idle", "tas_spinlock", [0] * 6, threads=1))[0]
+    assert said(a_cell("idle", "tas_spinlock", [0] * 6, threads=1)) == []
+    first = said(*cells)[0]
     assert first.startswith("With 1 thread on 2 processors, nobody else wanting the lock, a thread")
     assert "do not use" not in first
 
@@ -397,7 +398,21 @@ def test_does_not_call_a_lock_the_cheapest_that_is_dearer_than_the_reference() -
         a_cell("uncontended", "futex_mutex", [20.0] * 6, threads=1),
         a_cell("uncontended", "std::mutex", [10.0] * 6, threads=1),
     )
-    assert (
-        "10.0 ns with std::mutex, the cheapest; 20.0 ns with futex_mutex, the cheapest of ours (2.00"
-        in sentence
+    assert "10.0 ns with std::mutex, the cheapest; " in sentence
+    assert "20.0 ns with futex_mutex, the cheapest of ours (2.00 [2.00, 2.00] against" in sentence
+
+
+def test_names_the_cheapest_of_ours_wherever_it_stands() -> None:
+    (sentence,) = said(
+        a_cell("uncontended", "std::mutex", [10.0] * 6, threads=1),
+        a_cell("uncontended", "tas_spinlock", [30.0] * 6, threads=1),
+        a_cell("uncontended", "ticket_spinlock", [20.0] * 6, threads=1),
     )
+    assert "20.0 ns with ticket_spinlock, the cheapest of ours" in sentence
+
+
+def test_names_three_locks_that_cost_no_less_and_counts_the_rest() -> None:
+    (sentence,) = said(
+        *(a_cell("uncontended", f"lock{n}", [8.0] * 6, threads=1) for n in range(6)),
+    )
+    assert "between the cheapest and lock1, lock2, lock3 and 2 more. " in sentence

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 STUDY = "uncontended"
 KEY = "pair_after_threads_ns"
 REFERENCE = "std::mutex"
+# As many locks as the cheapest is not shown to differ from are named.
+NAMED = 3
 
 
 def cheapest(cells: Iterable[CellSummary], setting: Setting) -> Iterable[Sentence]:
@@ -63,4 +65,7 @@ def _as_cheap(first: CellSummary, group: Iterable[CellSummary]) -> str:
         found = paired_ratio(cell.by_block(KEY), first.by_block(KEY))
         if cell is not first and found is not None and not found.shows_difference:
             alike.append(cell.lock)
-    return f"; no difference shown between the cheapest and {', '.join(alike)}" if alike else ""
+    if not alike:
+        return ""
+    more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
+    return f"; no difference shown between the cheapest and {', '.join(alike[:NAMED])}{more}"
