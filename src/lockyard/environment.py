@@ -13,6 +13,7 @@ from typing import Any
 
 from lockyard.harness import ask
 from lockyard.plan import SCHEMA
+from lockyard.tree import Tree, bracketed
 
 SCHEDULER_TUNABLES = (
     "/sys/kernel/debug/sched/base_slice_ns",
@@ -26,13 +27,8 @@ SCHEDULER_TUNABLES = (
 
 def collect() -> dict[str, Any]:
     """Reads only; what cannot be read is null. The hash leaves out what changes by the second."""
-    lasting: dict[str, Any] = {
-        "system": _system(),
-        "cpu": _cpu(),
-        "scheduler": {Path(path).name: _read(path) for path in SCHEDULER_TUNABLES},
-        "limits": _limits(),
-        "harness": ask("--environment"),
-    }
+    tree = Tree()
+    lasting = {**describe(tree), "harness": ask("--environment")}
     clock = lasting["harness"].pop("clock")
     canonical = json.dumps(lasting, sort_keys=True).encode()
     return {
@@ -42,83 +38,80 @@ def collect() -> dict[str, Any]:
         "started_unix_s": round(time.time(), 3),
         "clock": clock,
         "load_average": list(os.getloadavg()),
-        "steal_ticks": _steal_ticks(),
+        "steal_ticks": _steal_ticks(tree),
         **lasting,
     }
 
 
-def _system() -> dict[str, Any]:
+def describe(tree: Tree) -> dict[str, Any]:
+    """What lasts and needs no harness."""
+    return {
+        "system": _system(tree),
+        "cpu": _cpu(tree),
+        "scheduler": {Path(path).name: tree.read(path) for path in SCHEDULER_TUNABLES},
+        "limits": _limits(tree),
+    }
+
+
+def _system(tree: Tree) -> dict[str, Any]:
     clocks = "/sys/devices/system/clocksource/clocksource0"
     return {
         "kernel": platform.release(),
         "kernel_version": platform.version(),
         "architecture": platform.machine(),
         "libc": " ".join(platform.libc_ver()),
-        "preemption": _bracketed(_read("/sys/kernel/debug/sched/preempt")),
-        "clocksource": _read(f"{clocks}/current_clocksource"),
-        "hypervisor": _read("/sys/hypervisor/type") or ("yes" if _is_virtual() else "no"),
-        "transparent_hugepages": _bracketed(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "aslr": _read("/proc/sys/kernel/randomize_va_space"),
+        "preemption": bracketed(tree.read("/sys/kernel/debug/sched/preempt")),
+        "clocksource": tree.read(f"{clocks}/current_clocksource"),
+        "hypervisor": tree.read("/sys/hypervisor/type") or ("yes" if is_virtual(tree) else "no"),
+        "transparent_hugepages": bracketed(
+            tree.read("/sys/kernel/mm/transparent_hugepage/enabled")
+        ),
+        "aslr": tree.read("/proc/sys/kernel/randomize_va_space"),
     }
 
 
-def _cpu() -> dict[str, Any]:
+def _cpu(tree: Tree) -> dict[str, Any]:
     cpu = "/sys/devices/system/cpu"
     return {
-        "model": _cpuinfo("model name") or _cpuinfo("CPU part"),
-        "governor": _read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
-        "boost": _read(f"{cpu}/cpufreq/boost"),
-        "smt": _read(f"{cpu}/smt/active"),
-        "isolated": _read(f"{cpu}/isolated"),
+        "model": cpuinfo(tree, "model name") or cpuinfo(tree, "CPU part"),
+        "governor": tree.read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
+        "boost": tree.read(f"{cpu}/cpufreq/boost"),
+        "smt": tree.read(f"{cpu}/smt/active"),
+        "isolated": tree.read(f"{cpu}/isolated"),
         "mitigations": {
-            path.name: _read(str(path)) for path in sorted(Path(cpu, "vulnerabilities").glob("*"))
+            Path(path).name: tree.read(path) for path in tree.glob(f"{cpu}/vulnerabilities/*")
         },
     }
 
 
-def _limits() -> dict[str, Any]:
+def _limits(tree: Tree) -> dict[str, Any]:
     return {
-        "cgroup_cpu_max": _read(f"/sys/fs/cgroup{_cgroup()}/cpu.max"),
+        "cgroup_cpu_max": tree.read(f"/sys/fs/cgroup{_cgroup(tree)}/cpu.max"),
         "processors_usable": len(os.sched_getaffinity(0)),
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
     }
 
 
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip() or None
-    except OSError:
-        return None
-
-
-def _bracketed(choices: str | None) -> str | None:
-    """The one in brackets or parentheses of a list like 'never [madvise] always'."""
-    for word in (choices or "").split():
-        if word[0] in "[(":
-            return word.strip("[]()")
-    return choices
-
-
-def _cpuinfo(key: str) -> str | None:
-    for line in (_read("/proc/cpuinfo") or "").splitlines():
+def cpuinfo(tree: Tree, key: str) -> str | None:
+    for line in (tree.read("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == key:
             return value.strip()
     return None
 
 
-def _is_virtual() -> bool:
-    return "hypervisor" in (_cpuinfo("flags") or "").split()
+def is_virtual(tree: Tree) -> bool:
+    return "hypervisor" in (cpuinfo(tree, "flags") or "").split()
 
 
-def _steal_ticks() -> int | None:
-    fields = (_read("/proc/stat") or "").splitlines()[:1]
+def _steal_ticks(tree: Tree) -> int | None:
+    fields = (tree.read("/proc/stat") or "").splitlines()[:1]
     columns = fields[0].split() if fields else []
     return int(columns[8]) if len(columns) > 8 else None
 
 
-def _cgroup() -> str:
-    for line in (_read("/proc/self/cgroup") or "").splitlines():
+def _cgroup(tree: Tree) -> str:
+    for line in (tree.read("/proc/self/cgroup") or "").splitlines():
         if line.startswith("0::"):
             return line[3:].rstrip("/")
     return ""
