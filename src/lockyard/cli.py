@@ -205,6 +205,16 @@ def report(
     raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
 
 
+@app.command(
+    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
+)
+def doctor(as_json: Json = False) -> None:
+    """Say what would spoil measurements here, what is not permitted, and how to mend it."""
+    from lockyard.commands import doctor as command
+
+    raise typer.Exit(command.run(as_json))
+
+
 def main() -> None:
     try:
         app()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard doctor: what would spoil measurements here, and how to mend it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+from lockyard.doctor.checks import examine
+from lockyard.doctor.facts import collect
+from lockyard.doctor.findings import Severity
+from lockyard.errors import ExitStatus
+
+if TYPE_CHECKING:
+    from lockyard.doctor.checks import Diagnosis
+
+SCHEMA = 1
+
+
+def run(as_json: bool) -> ExitStatus:
+    """Findings are no failure; a harness that does not start is a missing capability."""
+    facts = collect()
+    diagnosis = examine(facts)
+    environment = {
+        **facts.described,
+        "harness": facts.harness,
+        "pressure_cpu": facts.tree.read("/proc/pressure/cpu"),
+    }
+    if as_json:
+        print(json.dumps(document(diagnosis, environment)))  # noqa: T201
+    else:
+        from lockyard.doctor.text import print_diagnosis
+
+        print_diagnosis(diagnosis, environment)
+    return ExitStatus.DONE if facts.harness is not None else ExitStatus.MISSING_CAPABILITY
+
+
+def document(diagnosis: Diagnosis, environment: dict[str, Any]) -> dict[str, Any]:
+    """As in schema/doctor.schema.json."""
+    return {
+        "schema": SCHEMA,
+        "record": "doctor",
+        "summary": {
+            "sentence": diagnosis.sentence,
+            **{severity.value: diagnosis.count(severity) for severity in Severity},
+            "fine": len(diagnosis.fine),
+            "unknown": len(diagnosis.unknown),
+        },
+        "findings": [
+            {"name": name, **dataclasses.asdict(each)} for name, each in diagnosis.findings.items()
+        ],
+        "fine": [{"name": name, "text": each.text} for name, each in diagnosis.fine.items()],
+        "unknown": [
+            {"name": name, "reason": each.reason} for name, each in diagnosis.unknown.items()
+        ],
+        "environment": environment,
+    }

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of what time is measured with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lockyard import environment
+from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+from lockyard.report.units import duration
+
+if TYPE_CHECKING:
+    from lockyard.doctor.facts import Facts
+
+CLOCKS = "/sys/devices/system/clocksource/clocksource0"
+# Read without a system call.
+QUICK_SOURCES = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
+DEFAULT_TIMER_SLACK_NS = 50_000
+
+
+def clock_source(facts: Facts) -> Outcome:
+    current = facts.tree.read(f"{CLOCKS}/current_clocksource")
+    if current is None:
+        return Unknown("the kernel does not say what clock it uses")
+    if current in QUICK_SOURCES:
+        return Fine(f"the kernel's clock is {current}")
+    offered = (facts.tree.read(f"{CLOCKS}/available_clocksource") or "").split()
+    evidence = {"current": current, "available": offered}
+    better = next((name for name in QUICK_SOURCES if name in offered), None)
+    return Finding(
+        Severity.SPOILS,
+        f"the kernel's clock is {current}, which takes a system call to read",
+        "each clock read costs about a microsecond, in locks with time limits and in the harness",
+        facts.write(better, f"{CLOCKS}/current_clocksource") if better else None,
+        "" if better else "the kernel offers no other; 'dmesg | grep -i tsc' says why",
+        evidence,
+    )
+
+
+def tsc(facts: Facts) -> Outcome:
+    """The counter itself, which the harness reads where it can."""
+    if facts.harness is not None:
+        is_invariant, source = facts.harness["clock"]["tsc_invariant"], _source(facts)
+    else:
+        flags = (environment.cpuinfo(facts.tree, "flags") or "").split()
+        is_invariant, source = {"constant_tsc", "nonstop_tsc"} <= set(flags), "unknown"
+        if not flags:
+            return Unknown("the harness does not start and /proc/cpuinfo lists no flags")
+    if is_invariant and source in ("tsc", "unknown"):
+        return Fine("the time-stamp counter runs at one rate, always")
+    cause = "the harness does not use the time-stamp counter"
+    if not is_invariant:
+        cause = "the time-stamp counter changes its rate or stops in deep sleep"
+    return Finding(
+        Severity.SPOILS,
+        cause,
+        "the harness reads CLOCK_MONOTONIC_RAW instead, so short times are mostly clock reads",
+        None,
+        "the processor or the hypervisor decides; in a virtual machine ask for an invariant tsc "
+        "(QEMU: -cpu host,+invtsc)",
+        {"tsc_invariant": is_invariant, "harness_clock": source},
+    )
+
+
+def clock_skew(facts: Facts) -> Outcome:
+    if facts.harness is None:
+        return Unknown("the harness measures it, and does not start")
+    clock = facts.harness["clock"]
+    evidence = {key: clock[key] for key in clock if key.startswith("skew")}
+    skew = f"{duration(abs(clock['skew_ns']))} ± {duration(clock['skew_uncertainty_ns'])}"
+    if clock["skew_pairs_apart"] > 0:
+        return Finding(
+            Severity.SPOILS,
+            f"the cores' counters are up to {skew} apart",
+            "a hand-off from one core to another is timed wrong by as much",
+            None,
+            "counters are set by firmware or hypervisor: restart the machine; else use --pin with "
+            "one processor",
+            evidence,
+        )
+    if clock["skew_pairs"] < clock["skew_pairs_wanted"]:
+        return Unknown(
+            f"only {clock['skew_pairs']} of {clock['skew_pairs_wanted']} pairs of cores could be "
+            "compared"
+        )
+    return Fine(f"no two cores' counters are shown to be apart: at most {skew}")
+
+
+def timer_slack(facts: Facts) -> Outcome:
+    slack_ns = facts.tree.number("/proc/self/timerslack_ns")
+    if slack_ns is None:
+        return Unknown("the kernel does not say it (it needs Linux 4.6)")
+    if slack_ns == DEFAULT_TIMER_SLACK_NS:
+        return Fine("time limits may be late by 50 µs, the default")
+    return Finding(
+        Severity.SPOILS if slack_ns > DEFAULT_TIMER_SLACK_NS else Severity.NOTE,
+        f"timer slack is {duration(slack_ns)} instead of 50 µs",
+        "sleeps and timed waits end up to that much late: figures differ from other shells'",
+        "echo 0 >/proc/$$/timerslack_ns",
+        "in this shell, for what it starts",
+        {"timerslack_ns": slack_ns},
+    )
+
+
+def _source(facts: Facts) -> str:
+    return str(facts.harness["clock"]["source"]) if facts.harness else "unknown"

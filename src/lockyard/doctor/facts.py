@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that the checks look at, read once. Nothing here changes a setting."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lockyard import environment, harness
+from lockyard.doctor.sample import Sample, take
+from lockyard.errors import LockyardError
+from lockyard.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAMPLE_S = 0.15
+TOOLS = {
+    "g++": ("g++", "-dumpfullversion"),
+    "cmake": ("cmake", "--version"),
+    "pkg-config": ("pkg-config", "--version"),
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    tree: Tree = field(default_factory=Tree)
+    described: dict[str, Any] = field(default_factory=dict)
+    # What the harness says of clock and topology, or else why it says nothing.
+    harness: dict[str, Any] | None = None
+    harness_problem: str = ""
+    # What a child met that asked for a policy or a nice value: null if it was granted.
+    fifo_refusal: int | None = None
+    nice_refusal: int | None = None
+    tools: dict[str, str] = field(default_factory=dict)
+    before: Sample = field(default_factory=Sample)
+    after: Sample = field(default_factory=Sample)
+
+    @property
+    def is_root(self) -> bool:
+        return self.status("Uid").split()[:2] == ["0", "0"]
+
+    def status(self, key: str) -> str:
+        for line in (self.tree.read("/proc/self/status") or "").splitlines():
+            name, _, value = line.partition(":")
+            if name == key:
+                return value.strip()
+        return ""
+
+    def has_capability(self, bit: int) -> bool:
+        """Root of a user namespace has every capability but none that counts outside of it."""
+        inside = (self.tree.read("/proc/self/uid_map") or "0 0 4294967295").split()
+        is_initial = inside == ["0", "0", "4294967295"]
+        return is_initial and bool(int(self.status("CapEff") or "0", 16) >> bit & 1)
+
+    def as_root(self, command: str) -> str:
+        return command if self.is_root else f"sudo {command}"
+
+    def write(self, value: object, path: str) -> str:
+        """The command that writes a value to each file that the pattern names."""
+        return f"echo {value} | {self.as_root(f'tee {path}')}"
+
+
+def collect(tree: Tree | None = None) -> Facts:
+    """The sample comes last, when nothing of ours runs beside it."""
+    tree = tree or Tree()
+    asked, problem = _ask_harness()
+    facts = Facts(
+        tree=tree,
+        described=environment.describe(tree),
+        harness=asked,
+        harness_problem=problem,
+        fifo_refusal=_refusal(
+            lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+        ),
+        nice_refusal=_refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
+        tools={name: found for name in TOOLS if (found := _version(name)) is not None},
+        before=take(tree),
+    )
+    time.sleep(SAMPLE_S)
+    return Facts(**{**vars(facts), "after": take(tree)})
+
+
+def _ask_harness() -> tuple[dict[str, Any] | None, str]:
+    try:
+        return harness.ask("--environment"), ""
+    except (LockyardError, OSError, ValueError, subprocess.SubprocessError) as error:
+        return None, str(error).strip()
+
+
+def _refusal(attempt: Callable[[], None]) -> int | None:
+    """The error of an attempt, made by a child that ends with it."""
+    child = os.fork()
+    if child == 0:
+        error = 255
+        try:
+            attempt()
+            error = 0
+        except OSError as met:
+            error = met.errno or 255
+        finally:
+            os._exit(error)
+    error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return error or None
+
+
+def _version(tool: str) -> str | None:
+    """Null if the tool is not there or does not answer."""
+    name, option = TOOLS[tool]
+    path = shutil.which(name)
+    if path is None:
+        return None
+    try:
+        said = subprocess.run(
+            [path, option], capture_output=True, text=True, timeout=5, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return next((word for word in said.split() if word[0].isdigit()), None)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of what has to be installed: to measure, and to use the library."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lockyard.doctor.findings import Finding, Fine, Outcome, Severity
+
+if TYPE_CHECKING:
+    from lockyard.doctor.facts import Facts
+
+PACKAGES = {
+    "libhwloc.so.15": "libhwloc15",
+    "libstdc++.so.6": "libstdc++6",
+    "libgcc_s.so.1": "libgcc-s1",
+    "libudev.so.1": "libudev1",
+}
+
+
+def harness(facts: Facts) -> Outcome:
+    if facts.harness is not None:
+        return Fine(f"the harness starts (built by {facts.harness['compiler']})")
+    said = facts.harness_problem
+    library = re.search(r"(\S+\.so[.\d]*): cannot open shared object", said)
+    name = library.group(1) if library else ""
+    remedy, about = None, "the message says what to do; else install lockyard again"
+    if name in PACKAGES:
+        remedy = facts.as_root(f"apt-get install -y {PACKAGES[name]}")
+        about = "on Debian and Ubuntu; elsewhere the package that holds the library"
+    elif name:
+        about = f"install the package that holds {name}"
+    elif "GLIBC" in said:
+        about = "it was built on a newer system: build lockyard on this one"
+    return Finding(
+        Severity.LIMITS,
+        f"the harness needs {name}, which is not there" if name else f"no harness: {said}",
+        "nothing can be measured",
+        remedy,
+        about,
+        {"message": said, "library": name or None},
+    )
+
+
+def compiler(facts: Facts) -> Outcome:
+    return _tool(facts, "g++", "g++", (12,))
+
+
+def cmake(facts: Facts) -> Outcome:
+    return _tool(facts, "cmake", "cmake", (3, 25))
+
+
+def pkg_config(facts: Facts) -> Outcome:
+    return _tool(facts, "pkg-config", "pkg-config", ())
+
+
+def _tool(facts: Facts, tool: str, package: str, least: tuple[int, ...]) -> Outcome:
+    version = facts.tools.get(tool)
+    wanted = ".".join(map(str, least))
+    if version is not None and _numbers(version) >= least:
+        return Fine(f"{tool} {version}")
+    return Finding(
+        Severity.NOTE,
+        f"{tool} is {version}, older than {wanted}" if version else f"there is no {tool}",
+        "programs that use the library may not build here; measuring needs none of it",
+        facts.as_root(f"apt-get install -y {package}"),
+        "on Debian 12, Ubuntu 24.04 or later",
+        {"version": version, "least": wanted or None},
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in re.findall(r"\d+", version))

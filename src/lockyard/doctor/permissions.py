@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of what this process may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.doctor.cgroup import groups
+from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+
+if TYPE_CHECKING:
+    from lockyard.doctor.facts import Facts
+
+CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_PERFMON = 21, 23, 38
+TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+LIMITS_FILE = "/etc/security/limits.d/90-lockyard.conf"
+# Highest that the kernel lets a thread without privileges record of itself.
+CONTEXT_SWITCHES_PARANOID = 2
+
+
+@dataclass(frozen=True)
+class Priority:
+    """What grants one of the two to a process that lacks CAP_SYS_NICE."""
+
+    what: str
+    item: str
+    limits_line: str
+    flag: str
+    least: int
+
+
+REALTIME = Priority("fifo and rr", "realtime", "rtprio 99", "-r", 1)
+# The limit for nice n is 20 - n.
+NICE = Priority("negative nice values", "nice", "nice -20", "-e", 21)
+
+
+def realtime(facts: Facts) -> Outcome:
+    if facts.fifo_refusal is None:
+        highest = "99" if facts.has_capability(CAP_SYS_NICE) else _limit(facts, "realtime")[0]
+        return Fine(f"fifo and rr are permitted, up to priority {highest}")
+    budget = _realtime_budget(facts)
+    if budget is not None and budget[1] == 0:
+        path = f"{budget[0]}/cpu.rt_runtime_us"
+        return Finding(
+            Severity.LIMITS,
+            f"the control group {budget[0]} has no real-time budget",
+            "fifo and rr are refused there, even to root",
+            facts.write(100_000, path),
+            "its ancestors need as much; or start lockyard in the topmost group",
+            {"cpu.rt_runtime_us": 0, "errno": facts.fifo_refusal},
+        )
+    return _not_permitted(facts, REALTIME, facts.fifo_refusal)
+
+
+def negative_nice(facts: Facts) -> Outcome:
+    if facts.nice_refusal is None:
+        return Fine("negative nice values are permitted")
+    return _not_permitted(facts, NICE, facts.nice_refusal)
+
+
+def _not_permitted(facts: Facts, wanted: Priority, error: int) -> Finding:
+    what = wanted.what
+    soft, hard = _limit(facts, wanted.item)
+    evidence = {
+        "soft_limit": soft,
+        "hard_limit": hard,
+        "cap_sys_nice": facts.has_capability(CAP_SYS_NICE),
+        "errno": error,
+    }
+    remedy = f'echo "$(id -un) - {wanted.limits_line}" | {facts.as_root(f"tee -a {LIMITS_FILE}")}'
+    about = "then log in again; or run lockyard with sudo"
+    if hard == "unlimited" or (hard.isdigit() and int(hard) >= wanted.least):
+        remedy, about = f"ulimit -S {wanted.flag} {hard}", "in this shell"
+    elif evidence["cap_sys_nice"]:
+        return Finding(
+            Severity.LIMITS,
+            f"{what} are refused although this process has CAP_SYS_NICE",
+            f"conditions with {what} cannot be measured",
+            None,
+            "a filter of system calls (seccomp) does so: start the container without it",
+            evidence,
+        )
+    return Finding(
+        Severity.LIMITS,
+        f"{what} are not permitted: no CAP_SYS_NICE, and ulimit {wanted.flag} is {soft or '?'}",
+        f"conditions with {what} cannot be measured",
+        remedy,
+        about,
+        evidence,
+    )
+
+
+def _limit(facts: Facts, item: str) -> tuple[str, str]:
+    """The soft and the hard one."""
+    name = f"Max {item} priority"
+    for line in (facts.tree.read("/proc/self/limits") or "").splitlines():
+        if line.startswith(name):
+            soft, hard = line.removeprefix(name).split()[:2]
+            return soft, hard
+    return "", ""
+
+
+def _realtime_budget(facts: Facts) -> tuple[str, int] | None:
+    """Only version 1 has them, and only if the kernel was built so."""
+    found = groups(facts.tree, "cpu")
+    if found is None or found.version != 1:
+        return None
+    runtime_us = facts.tree.number(f"{found.paths[0]}/cpu.rt_runtime_us")
+    return None if runtime_us is None else (found.paths[0], runtime_us)
+
+
+def context_switches(facts: Facts) -> Outcome:
+    paranoid = facts.tree.number("/proc/sys/kernel/perf_event_paranoid")
+    if paranoid is None:
+        return Unknown("the kernel has no perf events, or hides them")
+    if paranoid <= CONTEXT_SWITCHES_PARANOID or _may_trace(facts):
+        return Fine("context switches of own threads may be recorded")
+    return Finding(
+        Severity.LIMITS,
+        f"kernel.perf_event_paranoid is {paranoid}",
+        "context switches cannot be recorded, so stalls cannot be explained",
+        facts.as_root(f"sysctl -w kernel.perf_event_paranoid={CONTEXT_SWITCHES_PARANOID}"),
+        evidence={"perf_event_paranoid": paranoid},
+    )
+
+
+def tracepoints(facts: Facts) -> Outcome:
+    if not _may_trace(facts):
+        return Finding(
+            Severity.LIMITS,
+            "scheduler tracepoints need root or CAP_PERFMON",
+            "when a woken thread should have run cannot be told from when it was woken",
+            "sudo -E lockyard doctor",
+            "and run what is to be traced with sudo too",
+            {"cap_perfmon": False},
+        )
+    if any(facts.tree.exists(f"{path}/events/sched/sched_switch/id") for path in TRACEFS):
+        return Fine("scheduler tracepoints can be read")
+    has_tracefs = "tracefs" in (facts.tree.read("/proc/filesystems") or "").split()
+    return Finding(
+        Severity.LIMITS,
+        "tracefs is not mounted" if has_tracefs else "the kernel was built without tracefs",
+        "when a woken thread should have run cannot be told from when it was woken",
+        facts.as_root(f"mount -t tracefs tracefs {TRACEFS[0]}") if has_tracefs else None,
+        "" if has_tracefs else "only another kernel has it",
+        {"looked_in": TRACEFS},
+    )
+
+
+def _may_trace(facts: Facts) -> bool:
+    return facts.has_capability(CAP_PERFMON) or facts.has_capability(CAP_SYS_ADMIN)
+
+
+def quota_condition(facts: Facts) -> Outcome:
+    """Whether a group with a CPU quota can be made below the own one."""
+    found = groups(facts.tree, "cpu")
+    if found is None:
+        return Finding(
+            Severity.LIMITS,
+            "no control group hierarchy with the cpu controller is mounted",
+            "a CPU quota cannot be a condition",
+            None,
+            "in a container, the host decides what is mounted",
+        )
+    if facts.tree.is_writable(f"{found.paths[0]}/cgroup.procs"):
+        return Fine(f"a control group with a CPU quota can be made in {found.paths[0]}")
+    remedy = "systemd-run --user --scope -p Delegate=yes bash"
+    return Finding(
+        Severity.LIMITS,
+        f"the control group {found.paths[0]} may not be written",
+        "a CPU quota cannot be a condition",
+        remedy if found.version == 2 else None,
+        "a shell in a group of its own" if found.version == 2 else "run lockyard as root",
+        {"group": found.paths[0], "version": found.version},
+    )

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the counters of the kernel say at one moment; two of them make a rate."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockyard.tree import Tree
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Ticks since the machine started."""
+
+    busy: int
+    steal: int
+    all: int
+
+
+@dataclass(frozen=True)
+class Process:
+    name: str
+    parent: int
+    started: int
+    ticks: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    at_s: float = 0.0
+    own_pid: int = 0
+    processors: dict[int, Processor] = field(default_factory=dict)
+    processes: dict[int, Process] = field(default_factory=dict)
+    swapped_pages: int | None = None
+
+
+def take(tree: Tree) -> Sample:
+    own = _process(tree.read("/proc/self/stat") or "")
+    return Sample(
+        at_s=time.monotonic(),
+        own_pid=own[0] if own else 0,
+        processors=dict(_processors(tree.read("/proc/stat") or "")),
+        processes=_processes(tree),
+        swapped_pages=_swapped_pages(tree.read("/proc/vmstat") or ""),
+    )
+
+
+def _processors(stat: str) -> list[tuple[int, Processor]]:
+    found = []
+    for line in stat.splitlines():
+        name, _, rest = line.partition(" ")
+        if name[:3] != "cpu" or not name[3:].isdigit():
+            continue
+        ticks = [int(word) for word in rest.split()] + [0] * 8
+        user, nice, system, idle, iowait, irq, softirq, steal = ticks[:8]
+        busy = user + nice + system + irq + softirq
+        found.append((int(name[3:]), Processor(busy, steal, busy + idle + iowait + steal)))
+    return found
+
+
+def _processes(tree: Tree) -> dict[int, Process]:
+    found = {}
+    for entry in os.scandir(tree.at("/proc")):
+        if entry.name.isdigit():
+            read = _process(tree.read(f"/proc/{entry.name}/stat") or "")
+            if read:
+                found[read[0]] = read[1]
+    return found
+
+
+def _process(stat: str) -> tuple[int, Process] | None:
+    """The name stands in parentheses and may hold spaces and parentheses itself."""
+    head, _, tail = stat.rpartition(")")
+    pid, _, name = head.partition("(")
+    words = tail.split()
+    if not pid or len(words) < 20:
+        return None
+    user, system = int(words[11]), int(words[12])
+    return int(pid), Process(name, int(words[1]), int(words[19]), user + system)
+
+
+def _swapped_pages(vmstat: str) -> int | None:
+    counts = dict(line.split() for line in vmstat.splitlines())
+    if "pswpin" not in counts:
+        return None
+    return int(counts["pswpin"]) + int(counts["pswpout"])

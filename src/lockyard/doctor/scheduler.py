@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of how the kernel shares out processors, and how many of them are to be had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lockyard.doctor.cgroup import groups
+from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+from lockyard.tree import processors
+
+if TYPE_CHECKING:
+    from lockyard.doctor.facts import Facts
+
+KERNEL = "/proc/sys/kernel"
+CPU = "/sys/devices/system/cpu"
+POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"}
+
+
+def cpu_quota(facts: Facts) -> Outcome:
+    """The tightest quota of the own group and all above it."""
+    found = groups(facts.tree, "cpu")
+    if found is None:
+        return Unknown("no control group hierarchy with the cpu controller can be seen")
+    shares = {path: _quota(facts, found.version, path) for path in found.paths}
+    quotas = {path: share for path, share in shares.items() if share is not None}
+    if not quotas:
+        return Fine(f"no CPU quota in {len(found.paths)} control groups (version {found.version})")
+    path = min(quotas, key=quotas.__getitem__)
+    remedy = facts.write("max", f"{path}/cpu.max")
+    if found.version == 1:
+        remedy = facts.write(-1, f"{path}/cpu.cfs_quota_us")
+    return Finding(
+        Severity.SPOILS,
+        f"the control group {path} may use only {quotas[path]:.2f} processors",
+        "once it has used its share all threads stop together until the next period, also one "
+        "that holds a lock",
+        remedy,
+        "for a container, start it without a CPU limit instead",
+        {"processors": quotas, "version": found.version},
+    )
+
+
+def _quota(facts: Facts, version: int, path: str) -> float | None:
+    """In processors; null without a limit."""
+    if version == 1:
+        quota_us = facts.tree.number(f"{path}/cpu.cfs_quota_us") or -1
+        period_us = facts.tree.number(f"{path}/cpu.cfs_period_us") or 100_000
+        return quota_us / period_us if quota_us > 0 else None
+    quota, _, period = (facts.tree.read(f"{path}/cpu.max") or "max").partition(" ")
+    return None if quota == "max" else int(quota) / int(period or 100_000)
+
+
+def usable_processors(facts: Facts) -> Outcome:
+    online = processors(facts.tree.read(f"{CPU}/online") or "")
+    allowed = processors(facts.status("Cpus_allowed_list"))
+    if not online or not allowed:
+        return Unknown("the kernel does not say which processors this process may use")
+    missing = sorted(set(online) - set(allowed))
+    if not missing:
+        return Fine(f"all {len(online)} processors may be used")
+    cpuset = groups(facts.tree, "cpuset")
+    return Finding(
+        Severity.LIMITS,
+        f"only {len(allowed)} of {len(online)} processors may be used: a cpuset or taskset "
+        "excludes the others",
+        "more threads than that share processors, and the others' neighbours are not measured",
+        f"taskset -pc {','.join(map(str, online))} $$",
+        "in this shell; if a cpuset excludes them it has no effect: start where none does",
+        {"usable": allowed, "missing": missing, "cpuset": cpuset.paths[0] if cpuset else None},
+    )
+
+
+def isolated_processors(facts: Facts) -> Outcome:
+    text = facts.tree.read(f"{CPU}/isolated")
+    if not facts.tree.exists(f"{CPU}/isolated"):
+        return Unknown("the kernel does not say it")
+    if text is None:
+        return Fine("no processor is isolated")
+    return Finding(
+        Severity.NOTE,
+        f"processors {text} are isolated from the scheduler",
+        "threads get there only when pinned; unpinned ones crowd on the others",
+        None,
+        f"nothing to mend: --pin {','.join(map(str, processors(text)))} measures there",
+        {"isolated": processors(text)},
+    )
+
+
+def started_policy(facts: Facts) -> Outcome:
+    words = (facts.tree.read("/proc/self/stat") or "").rpartition(")")[2].split()
+    if len(words) < 39:
+        return Unknown("/proc/self/stat does not say it")
+    nice, policy = int(words[16]), POLICIES.get(int(words[38]), words[38])
+    if policy == "other" and nice == 0:
+        return Fine("started under the ordinary policy with nice 0")
+    return Finding(
+        Severity.SPOILS,
+        f"this shell runs under policy {policy} with nice {nice}",
+        "measured threads inherit it, so they are served before or after others",
+        f"{facts.as_root('chrt -o -p 0 $$')} && {facts.as_root('renice -n 0 -p $$')}",
+        "in this shell; or start from a fresh one",
+        {"policy": policy, "nice": nice},
+    )
+
+
+def realtime_throttle(facts: Facts) -> Outcome:
+    runtime_us = facts.tree.number(f"{KERNEL}/sched_rt_runtime_us")
+    period_us = facts.tree.number(f"{KERNEL}/sched_rt_period_us")
+    if runtime_us is None or period_us is None:
+        return Unknown("the kernel does not say it")
+    if 0 < runtime_us < period_us:
+        return Fine(f"real-time threads leave {1 - runtime_us / period_us:.0%} to all others")
+    cause = "the real-time throttle is off"
+    consequence = (
+        "real-time threads that spin on every processor would hang the machine, so lockyard "
+        "refuses fifo and rr with as many threads as processors"
+    )
+    if runtime_us == 0:
+        cause = "real-time threads get no time (sched_rt_runtime_us is 0)"
+        consequence = "fifo, rr and deadline cannot be measured"
+    return Finding(
+        Severity.LIMITS,
+        cause,
+        consequence,
+        facts.as_root(f"sysctl -w kernel.sched_rt_runtime_us={period_us * 95 // 100}"),
+        evidence={"sched_rt_runtime_us": runtime_us, "sched_rt_period_us": period_us},
+    )
+
+
+def autogroup(facts: Facts) -> Outcome:
+    if facts.tree.read(f"{KERNEL}/sched_autogroup_enabled") != "1":
+        return Fine("processes are not grouped by session")
+    cpu_groups = groups(facts.tree, "cpu")
+    if cpu_groups is not None and len(cpu_groups.paths) > 1:
+        return Fine("a control group takes the place of the groups by session")
+    return Finding(
+        Severity.NOTE,
+        "the kernel shares processors out by session first (autogroup)",
+        "nice counts only within a session: against processes of other terminals it has no effect",
+        facts.as_root("sysctl -w kernel.sched_autogroup_enabled=0"),
+        evidence={"sched_autogroup_enabled": 1},
+    )
+
+
+def preemption(facts: Facts) -> Outcome:
+    """No mode is wrong; to compare machines one has to know it."""
+    mode = facts.described["system"]["preemption"]
+    version = facts.described["system"]["kernel_version"]
+    if "PREEMPT_RT" in version:
+        return Fine("the kernel's preemption mode is rt")
+    if mode is not None:
+        return Fine(f"the kernel's preemption mode is {mode}")
+    if "PREEMPT_DYNAMIC" in version:
+        return Unknown(
+            "the mode was chosen at start; to read it: "
+            + facts.as_root("cat /sys/kernel/debug/sched/preempt")
+            + " (with debugfs mounted)"
+        )
+    return Fine(f"the kernel's preemption mode is {'full' if 'PREEMPT' in version else 'none'}")
