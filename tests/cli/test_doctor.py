@@ -75,7 +75,7 @@ def test_serves_a_user_without_privileges(environment: dict[str, str]) -> None:
     assert told.returncode == 0, told.stderr
     named = {each["name"] for each in checked(told.stdout)["findings"]}
     if as_user:
-        assert {"tracepoints", "quota_condition"} <= named
+        assert {"tracepoints", "quota_condition", "realtime", "negative_nice"} <= named
 
 
 @pytest.mark.parametrize(

@@ -163,3 +163,21 @@ def test_finds_control_groups_up_to_the_mount(
 def test_reads_lists_of_processors() -> None:
     assert processors("0-2,5,7-8") == [0, 1, 2, 5, 7, 8]
     assert processors("") == []
+
+
+def test_steal_since_start_counts_although_there_is_none_now(tmp_path: Path) -> None:
+    before = dataclasses.replace(BEFORE, processors={0: Processor(100, 500, 10_000)})
+    after = dataclasses.replace(AFTER, processors={0: Processor(101, 500, 10_020)})
+    facts = machine(tmp_path, before=before, after=after)
+    assert "steal" in checks.examine(facts).findings
+
+
+def test_names_the_tightest_quota_of_several(tmp_path: Path) -> None:
+    above = "/sys/fs/cgroup/user.slice/cpu.max"
+    facts = machine(tmp_path, {f"{GROUP}/cpu.max": "150000 100000", above: "50000 100000"})
+    assert above in str(checks.examine(facts).findings["cpu_quota"].remedy)
+
+
+def test_an_old_version_is_compared_by_its_numbers(tmp_path: Path) -> None:
+    facts = machine(tmp_path, tools={"g++": "9.4.0", "cmake": "3.4.0"})
+    assert {"compiler", "cmake"} <= set(checks.examine(facts).findings)

@@ -131,7 +131,7 @@ def tracepoints(facts: Facts) -> Outcome:
             Severity.LIMITS,
             "scheduler tracepoints need root or CAP_PERFMON",
             "when a woken thread should have run cannot be told from when it was woken",
-            "sudo -E lockyard doctor",
+            'sudo -E "$(command -v lockyard)" doctor',
             "and run what is to be traced with sudo too",
             {"cap_perfmon": False},
         )

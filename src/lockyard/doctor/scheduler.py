@@ -25,7 +25,8 @@ def cpu_quota(facts: Facts) -> Outcome:
     shares = {path: _quota(facts, found.version, path) for path in found.paths}
     quotas = {path: share for path, share in shares.items() if share is not None}
     if not quotas:
-        return Fine(f"no CPU quota in {len(found.paths)} control groups (version {found.version})")
+        seen = "" if len(found.paths) == 1 else f" and {len(found.paths) - 1} above it"
+        return Fine(f"no CPU quota in the control group {found.paths[0]}{seen}")
     path = min(quotas, key=quotas.__getitem__)
     remedy = facts.write("max", f"{path}/cpu.max")
     if found.version == 1:
@@ -94,11 +95,13 @@ def started_policy(facts: Facts) -> Outcome:
     nice, policy = int(words[16]), POLICIES.get(int(words[38]), words[38])
     if policy == "other" and nice == 0:
         return Fine("started under the ordinary policy with nice 0")
+    commands = [facts.as_root("chrt -o -p 0 $$")] if policy != "other" else []
+    commands += [facts.as_root("renice -n 0 -p $$")] if nice else []
     return Finding(
         Severity.SPOILS,
         f"this shell runs under policy {policy} with nice {nice}",
         "measured threads inherit it, so they are served before or after others",
-        f"{facts.as_root('chrt -o -p 0 $$')} && {facts.as_root('renice -n 0 -p $$')}",
+        " && ".join(commands),
         "in this shell; or start from a fresh one",
         {"policy": policy, "nice": nice},
     )
