@@ -13,7 +13,7 @@ namespace lockyard::harness {
 
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr double max_ns_per_tick = 1e6;
 
@@ -30,7 +30,7 @@ class node {
     if (found == value_.end()) node{value_, pointer_ + "/" + key}.fail("is missing");
     return {*found, pointer_ + "/" + key};
   }
-  [[nodiscard]] bool has(const char* key) const { return value_.contains(key); }
+  [[nodiscard]] bool is_null() const { return value_.is_null(); }
 
   [[nodiscard]] std::string text() const {
     if (!value_.is_string()) fail("must be a string");
@@ -47,6 +47,13 @@ class node {
       fail("must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
     return value_.get<std::uint64_t>();
+  }
+  [[nodiscard]] int signed_integer(int least, int most) const {
+    if (!value_.is_number_integer() || value_.get<std::int64_t>() < least ||
+        value_.get<std::int64_t>() > most) {
+      fail("must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return value_.get<int>();
   }
   [[nodiscard]] double positive(double most) const {
     if (!value_.is_number() || !(value_.get<double>() > 0) || value_.get<double>() > most) {
@@ -79,9 +86,50 @@ pin_request pin_of(const node& pin) {
   pin.fail("must be none, compact, spread, or a list of processors");
 }
 
-run_bound bound_of(const node& bound) {
-  run_bound result{.loops = std::nullopt, .duration_s = bound.at("duration_s").positive(max_run_s)};
-  if (bound.has("loops")) result.loops = bound.at("loops").integer(1);
+run_bound bound_of(const node& conditions) {
+  run_bound result{.loops = std::nullopt,
+                   .duration_s = conditions.at("duration_s").positive(max_run_s)};
+  if (const node loops = conditions.at("loops"); !loops.is_null()) result.loops = loops.integer(1);
+  return result;
+}
+
+policy policy_of(const node& name) {
+  for (const policy known : all_policies) {
+    if (name.text() == name_of(known)) return known;
+  }
+  name.fail("must be other, batch, idle, fifo, rr or deadline");
+}
+
+schedule schedule_of(const node& conditions) {
+  schedule result{.of = policy_of(conditions.at("policy")),
+                  .priority = static_cast<unsigned>(conditions.at("priority").integer(0, 99)),
+                  .nice = conditions.at("nice").signed_integer(-20, 19),
+                  .slice_ns = 0,
+                  .runtime_ns = 0,
+                  .deadline_ns = 0,
+                  .period_ns = 0};
+  if (const node slice = conditions.at("slice_ns"); !slice.is_null()) {
+    result.slice_ns = slice.integer(1);
+  }
+  if (const node deadline = conditions.at("deadline"); !deadline.is_null()) {
+    result.runtime_ns = deadline.at("runtime_ns").integer(1);
+    result.deadline_ns = deadline.at("deadline_ns").integer(1);
+    result.period_ns = deadline.at("period_ns").integer(1);
+  }
+  return result;
+}
+
+surroundings_request surroundings_of(const node& root, const node& conditions) {
+  surroundings_request result{
+      .load = static_cast<unsigned>(conditions.at("load").integer(0, max_threads)),
+      .load_nice = conditions.at("load_nice").signed_integer(-20, 19),
+      .timer_slack_ns = std::nullopt,
+      .cgroup = std::nullopt,
+      .limit_s = conditions.at("duration_s").positive(max_run_s)};
+  if (const node slack = conditions.at("timer_slack_ns"); !slack.is_null()) {
+    result.timer_slack_ns = slack.integer(1);
+  }
+  if (const node cgroup = root.at("cgroup"); !cgroup.is_null()) result.cgroup = cgroup.text();
   return result;
 }
 
@@ -116,25 +164,28 @@ job parse_job(std::string_view text) {
                 ", the version this harness understands");
   }
   const node conditions = root.at("conditions");
+  const node lock = root.at("lock");
   job result{.study = root.at("study").text(),
-             .lock = root.at("lock").text(),
+             .lock = lock.is_null() ? "" : lock.text(),
+             .conditions = conditions.value(),
              .threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads)),
-             .pin_name = {},
              .pin = pin_of(conditions.at("pinning")),
-             .bound = bound_of(root.at("bound")),
-             .as_published = root.at("as_published").boolean(),
+             .under = schedule_of(conditions),
+             .around = surroundings_of(root, conditions),
+             .bound = bound_of(conditions),
+             .as_published = conditions.at("as_published").boolean(),
+             .rehearse = root.at("rehearse").boolean(),
              .block = root.at("block").integer(0),
              .run = root.at("run").integer(0),
-             .seed = root.at("seed").integer(0),
+             .seed = conditions.at("seed").integer(0),
              .clock = clock_of(root.at("clock").at("source")),
              .ns_per_tick = root.at("clock").at("ns_per_tick").positive(max_ns_per_tick),
              .environment = root.at("environment").text()};
-  const json& pin = conditions.at("pinning").value();
-  result.pin_name = pin.is_string() ? pin.get<std::string>() : pin.dump();
   const study* chosen = find_study(result.study);
   if (chosen == nullptr) root.at("study").fail("names no study of this harness");
   if (find_cell(*chosen, result.lock) == nullptr) {
-    root.at("lock").fail("names no lock of this harness");
+    lock.fail(chosen->of_machine ? "must be null in a study of the machine"
+                                 : "names no lock of this harness");
   }
   if (chosen->single_threaded && result.threads != 1) {
     conditions.at("threads").fail("must be 1, the number of threads that this study has");

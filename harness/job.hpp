@@ -4,7 +4,11 @@
 // A job is one line of JSON: one run of one cell.
 
 #include "clock.hpp"
+#include "schedule.hpp"
+#include "surroundings.hpp"
 #include "topology.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -29,12 +33,15 @@ struct run_bound {
 
 struct job {
   std::string study;
-  std::string lock;
+  std::string lock;                   ///< empty in a study of the machine
+  nlohmann::ordered_json conditions;  ///< as the record repeats them
   unsigned threads;
-  std::string pin_name;  ///< as the record repeats it
   pin_request pin;
+  schedule under;
+  surroundings_request around;
   run_bound bound;
   bool as_published;
+  bool rehearse;  ///< only whether the conditions can be had
   std::uint64_t block;
   std::uint64_t run;
   std::uint64_t seed;

@@ -10,6 +10,8 @@
 #include "clock.hpp"
 #include "job.hpp"
 #include "record.hpp"
+#include "surroundings.hpp"
+#include "team.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -49,9 +51,12 @@ constexpr std::string_view usage =
     "\n"
     "The command lockyard writes the jobs and reads the records; this is an example of one:\n"
     "  {\"schema\":1,\"study\":\"wait\",\"lock\":\"futex_mutex\",\"conditions\":{\"threads\":2,\n"
-    "   \"pinning\":\"none\"},\"bound\":{\"duration_s\":0.2},\"as_published\":false,\"block\":0,\n"
-    "   \"run\":0,\"seed\":1,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},\n"
-    "   \"environment\":\"\"}      (on one line)\n";
+    "   \"pinning\":\"none\",\"policy\":\"other\",\"priority\":0,\"nice\":0,\"slice_ns\":null,\n"
+    "   \"deadline\":null,\"load\":0,\"load_nice\":0,\"timer_slack_ns\":null,\"loops\":null,\n"
+    "   \"duration_s\":0.2,\"as_published\":false,\"seed\":1},\"rehearse\":false,\"block\":0,\n"
+    "   \"run\":0,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},\"cgroup\":null,\n"
+    "   \"environment\":\"\"}      (on one line)\n"
+    "The record repeats all conditions, those too that only whoever started the run sees to.\n";
 
 bool write_all(std::string_view text) {
   while (!text.empty()) {
@@ -72,6 +77,11 @@ int print(const nlohmann::ordered_json& document) {
 
 nlohmann::ordered_json measure(const job& of) {
   try {
+    const surroundings around{of.around};
+    if (of.rehearse) {
+      take_place(of, place(of.pin, of.threads));
+      return record_of(of, {});
+    }
     const study& chosen = *find_study(of.study);
     const cell& cell = *find_cell(chosen, of.lock);
     clock::measure_reads();

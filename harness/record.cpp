@@ -5,15 +5,11 @@
 
 #include <peers/all.hpp>
 
-#include <sched.h>
-
 #include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace lockyard::harness {
 
@@ -36,45 +32,12 @@ constexpr std::string_view name_of(fairness how) {
                                          "fifo"}[static_cast<std::size_t>(how)];
 }
 
-std::string policy_name(int policy) {
-  switch (policy) {
-    case SCHED_OTHER: return "other";
-    case SCHED_BATCH: return "batch";
-    case SCHED_IDLE: return "idle";
-    case SCHED_FIFO: return "fifo";
-    case SCHED_RR: return "rr";
-    default: return std::to_string(policy);
-  }
-}
-
-/// What the run was asked to be, and under which policy it found itself.
-ordered_json conditions_of(const job& of) {
-  sched_param parameters{};
-  sched_getparam(0, &parameters);
-  ordered_json pin = of.pin_name;
-  if (const auto* cpus = std::get_if<std::vector<int>>(&of.pin)) pin = *cpus;
-  ordered_json loops = nullptr;
-  if (of.bound.loops) loops = *of.bound.loops;
-  return {{"threads", of.threads},
-          {"policy", policy_name(sched_getscheduler(0))},
-          {"priority", parameters.sched_priority},
-          {"pinning", std::move(pin)},
-          {"load", 0},
-          {"arrival", "closed"},
-          {"hold_ns", 0},
-          {"bound", of.bound.loops ? "loops" : "time"},
-          {"loops", std::move(loops)},
-          {"duration_s", of.bound.duration_s},
-          {"as_published", of.as_published},
-          {"seed", of.seed}};
-}
-
 ordered_json record(const job& of, std::string_view status, const ordered_json& reason,
                     const outcome& found) {
   return {{"schema", schema_version},
           {"study", of.study},
-          {"lock", of.lock},
-          {"conditions", conditions_of(of)},
+          {"lock", of.lock.empty() ? ordered_json(nullptr) : ordered_json(of.lock)},
+          {"conditions", of.conditions},
           {"block", of.block},
           {"run", of.run},
           {"status", status},
@@ -145,6 +108,8 @@ ordered_json describe_catalog() {
     studies.push_back({{"name", each.name},
                        {"summary", each.summary},
                        {"default_run_s", each.default_run_s},
+                       {"default_budget_s", each.default_budget_s},
+                       {"of_machine", each.of_machine},
                        {"single_threaded", each.single_threaded},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs}});
@@ -159,6 +124,7 @@ ordered_json describe_environment() {
   return {{"compiler", LOCKYARD_COMPILER},
           {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
           {"clock", describe_clock()},
+          {"default_slice_ns", default_slice_ns()},
           {"topology", describe_topology()}};
 }
 

@@ -112,6 +112,12 @@ nlohmann::ordered_json team_run::values(const job& of) const {
           {"involuntary_switches", used.involuntary_switches}};
 }
 
+void take_place(const job& of, const std::vector<int>& cpus, unsigned thread) {
+  leave_room(of.under, of.threads, processors_of(cpus));
+  if (!cpus.empty()) pin_this_thread(cpus[thread]);
+  run_under(of.under);
+}
+
 team_run run_team(const job& of, const team_work& work) {
   const std::vector<int> cpus = place(of.pin, of.threads);
   team_run run{.spans = std::vector<thread_span>(of.threads), .used = {}};
@@ -121,7 +127,7 @@ team_run run_team(const job& of, const team_work& work) {
 
   const auto member = [&](unsigned thread) {
     try {
-      if (!cpus.empty()) pin_this_thread(cpus[thread]);
+      take_place(of, cpus, thread);
     } catch (const condition_error& error) {
       failures[thread] = error.what();
     }
@@ -143,6 +149,8 @@ team_run run_team(const job& of, const team_work& work) {
     if (each && !failure) failure = each;
   }
   work.gathered();
+  // Real-time threads that wait at the line would keep a lesser starter from letting them go.
+  if (!failure && of.under.is_real_time()) run_under(of.under);
   if (failure) {
     line.call_off();
   } else {

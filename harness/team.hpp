@@ -61,6 +61,10 @@ struct team_run {
 /// condition_error if the threads or their places cannot be had; then nothing was measured.
 team_run run_team(const job& of, const team_work& work);
 
+/// Pins the calling thread as the given one of a team that is placed so, and puts it under the
+/// job's schedule. Throws condition_error.
+void take_place(const job& of, const std::vector<int>& cpus, unsigned thread = 0);
+
 /// Keeps a lock and what it protects in cache lines of their own, at a place that the seed chooses
 /// within a page, because the place alone can change a figure.
 template <class Lock, class Protected>

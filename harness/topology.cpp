@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace lockyard::harness {
@@ -127,6 +128,11 @@ std::vector<int> place(const pin_request& request, unsigned threads) {
   std::vector<int> placed;
   for (unsigned i = 0; !cpus.empty() && i < threads; ++i) placed.push_back(cpus[i % cpus.size()]);
   return placed;
+}
+
+unsigned processors_of(const std::vector<int>& placed) {
+  if (placed.empty()) return static_cast<unsigned>(usable_cpus().size());
+  return static_cast<unsigned>(std::set<int>{placed.begin(), placed.end()}.size());
 }
 
 void pin_this_thread(int cpu) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -32,6 +33,9 @@ std::vector<int> usable_cpus();
 /// One processor per thread (repeating when there are more threads than processors), or none at all
 /// for pinning::none. Throws condition_error if a processor is not usable.
 std::vector<int> place(const pin_request& request, unsigned threads);
+
+/// How many processors threads at these places can keep busy; at none: all that are usable.
+unsigned processors_of(const std::vector<int>& placed);
 
 /// Throws condition_error if the kernel refuses.
 void pin_this_thread(int cpu);

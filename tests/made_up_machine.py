@@ -51,6 +51,8 @@ FILES = {
     "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
     "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu memory",
     "/sys/fs/cgroup/user.slice/cpu.max": "max 100000",
+    "/sys/fs/cgroup/user.slice/cgroup.subtree_control": "cpu memory",
+    "/sys/fs/cgroup/user.slice/cgroup.procs": "",
     "/sys/kernel/tracing/events/sched/sched_switch/id": "316",
     f"{CPU}/cpu0/cpufreq/scaling_governor": "performance",
     f"{CPU}/cpu0/cpuidle/state1/disable": "0",
@@ -61,7 +63,6 @@ FILES = {
     f"{CPU}/cpufreq/boost": "0",
     f"{CPU}/isolated": "\n",
     f"{CPU}/online": "0-1",
-    f"{GROUP}/cgroup.procs": "50",
     f"{GROUP}/cpu.max": "max 100000",
 }
 

@@ -178,7 +178,20 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
         "limits",
         "mount -t tracefs tracefs /sys/kernel/tracing",
     ),
-    ("quota_condition", {f"{GROUP}/cgroup.procs": None}, {}, "limits", "systemd-run"),
+    (
+        "quota_condition",
+        {"/sys/fs/cgroup/user.slice/cgroup.procs": None},
+        {},
+        "limits",
+        "systemd-run",
+    ),
+    (
+        "quota_condition",
+        {"/sys/fs/cgroup/user.slice/cgroup.subtree_control": "memory"},
+        {},
+        "limits",
+        "systemd-run",
+    ),
     (
         "busy_neighbours",
         {},

@@ -229,6 +229,8 @@ study idle_study() {
               "how long the lock is free although somebody wants it, beside the published "
               "definition that does not ask whether anybody does",
           .default_run_s = 0.2,
+          .default_budget_s = 2,
+          .of_machine = false,
           .single_threaded = false,
           .published_loops = 16384,
           .published_runs = 1000,

@@ -24,9 +24,9 @@ struct outcome {
   nlohmann::ordered_json checks = nlohmann::ordered_json::object();
 };
 
-/// A study applied to one lock.
+/// A study applied to one lock, or to the machine.
 struct cell {
-  std::string_view lock;
+  std::string_view lock;  ///< empty: the machine
   outcome (*run)(const job&, const lock_traits&);
   lock_traits traits;
 };
@@ -35,6 +35,8 @@ struct study {
   std::string_view name;
   std::string_view summary;
   double default_run_s;           ///< length of one run bounded by time
+  double default_budget_s;        ///< of a cell whose time nobody gave
+  bool of_machine;                ///< of no lock
   bool single_threaded;           ///< runs on one thread whatever is asked
   std::uint64_t published_loops;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs;
@@ -53,6 +55,16 @@ std::vector<cell> cells_of() {
   return cells;
 }
 
+/// The one cell of a study of the machine.
+template <class Study>
+std::vector<cell> machine_cell() {
+  return {{.lock = {},
+           .run = [](const job& of, const lock_traits&) { return Study::run(of); },
+           .traits = {}}};
+}
+
+study costs_study();
+study noise_study();
 study wait_study();
 study idle_study();
 study uncontended_study();

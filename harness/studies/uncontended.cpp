@@ -87,7 +87,7 @@ void have_a_second_thread(Function function) {
 struct uncontended {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    if (const auto cpus = harness::place(of.pin, 1); !cpus.empty()) pin_this_thread(cpus[0]);
+    take_place(of, harness::place(of.pin, 1));
     arena<Lock, protected_counter> place{of.seed};
     const auto before = measure(place.lock(), place.data().value, limit_of_half(of.bound));
 
@@ -116,6 +116,8 @@ study uncontended_study() {
               "what lock and unlock cost when nobody else wants the lock, before and after "
               "a second thread has existed",
           .default_run_s = 0.02,
+          .default_budget_s = 2,
+          .of_machine = false,
           .single_threaded = true,
           .published_loops = 0,
           .published_runs = 0,

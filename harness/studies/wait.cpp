@@ -78,6 +78,8 @@ study wait_study() {
   return {.name = "wait",
           .summary = "how long a thread waits for the lock: call to acquisition, every operation",
           .default_run_s = 0.2,
+          .default_budget_s = 2,
+          .of_machine = false,
           .single_threaded = false,
           .published_loops = 16384,
           .published_runs = 100,

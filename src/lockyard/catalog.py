@@ -35,6 +35,8 @@ class Study:
     name: str
     summary: str
     default_run_s: float
+    default_budget_s: float
+    of_machine: bool
     single_threaded: bool
     published_loops: int
     published_runs: int

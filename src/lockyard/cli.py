@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lockyard import arguments  # noqa: TC001 - Typer reads the annotations
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 app = typer.Typer(
@@ -26,41 +26,12 @@ app = typer.Typer(
 )
 
 
-def _complete_locks(incomplete: str) -> list[str]:
-    """The last of several names, with the names before it."""
-    from lockyard import harness
-    from lockyard.catalog import GROUPS
-
-    before, comma, last = incomplete.rpartition(",")
-    known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
-    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
-
-
-def _complete_studies(incomplete: str) -> list[str]:
-    from lockyard import harness
-
-    return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
         typer.echo(f"lockyard {version('lockyard')}")
         raise typer.Exit
-
-
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the records to FILE.", show_default=False),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="Determines order and placement.", show_default="by chance; printed"),
-]
 
 
 @app.callback()
@@ -76,7 +47,7 @@ def _lockyard(
 @app.command(
     "list", epilog="Examples:  lockyard list  ·  lockyard list --json | jq -r '.locks[].name'"
 )
-def list_(as_json: Json = False) -> None:
+def list_(as_json: arguments.Json = False) -> None:
     """List locks and studies."""
     from lockyard.commands import list as command
 
@@ -84,94 +55,68 @@ def list_(as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog="Examples:  lockyard measure wait  ·  lockyard measure wait idle --locks seeds "
-    "--threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours --runs 30 "
-    "--against std::mutex  ·  lockyard measure wait idle --as-published --threads 16",
+    epilog="Examples:  lockyard measure wait  ·  lockyard measure costs  ·  lockyard measure wait "
+    "idle --locks seeds --threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours "
+    "--runs 30 --against std::mutex  ·  lockyard measure wait idle --as-published --threads 16  ·  "
+    "lockyard measure wait --policy other,fifo --threads 4  ·  lockyard measure idle --slice "
+    "100us,10ms --load 2  ·  lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
-    studies: Annotated[
-        list[str],
-        typer.Argument(
-            help="What to measure; 'lockyard list' shows the studies.",
-            autocompletion=_complete_studies,
-        ),
-    ],
-    locks: Annotated[
-        str,
-        typer.Option(
-            metavar="seeds|ours|peers|all|NAME,…",
-            help="Which locks: groups and names.",
-            autocompletion=_complete_locks,
-        ),
-    ] = "seeds",
-    threads: Annotated[
-        str,
-        typer.Option(
-            metavar="N,…",
-            help="How many threads, one cell each.",
-            show_default="one for each processor",
-        ),
-    ] = "",
-    for_: Annotated[
-        str,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Time for each cell, as in 500ms, 2s, 1m.",
-            show_default="2s; 30s as published",
-        ),
-    ] = "",
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Runs of each cell.", show_default="as many as fit the time"
-        ),
-    ] = None,
-    loops: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Lock operations of each thread in a run.",
-            show_default="as many as fit the run",
-        ),
-    ] = None,
-    pin: Annotated[
-        str,
-        typer.Option(metavar="none|compact|spread|CPU,…", help="Which processors threads run on."),
-    ] = "none",
-    as_published: Annotated[
-        bool,
-        typer.Option(
-            "--as-published", help="The loops, runs and definitions of the text, nothing else."
-        ),
-    ] = False,
-    against: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Print ratios to this lock, paired by block, with 95 % intervals.",
-            autocompletion=_complete_locks,
-        ),
-    ] = "",
-    seed: Seed = None,
-    out: Out = None,
-    as_json: Json = False,
+    context: typer.Context,
+    studies: arguments.Studies = None,
+    locks: arguments.Locks = "seeds",
+    threads: arguments.Threads = "",
+    for_: arguments.For = "",
+    runs: arguments.Runs = None,
+    loops: arguments.Loops = None,
+    pin: arguments.Pin = "none",
+    as_published: arguments.AsPublished = False,
+    against: arguments.Against = "",
+    policy: arguments.Policy = "",
+    priority: arguments.Priority = None,
+    nice: arguments.Nice = None,
+    slice_: arguments.Slice = "",
+    deadline: arguments.Deadline = "",
+    load: arguments.Load = 0,
+    load_nice: arguments.LoadNice = 0,
+    timer_slack: arguments.TimerSlack = "",
+    autogroup: arguments.Autogroup = "",
+    quota: arguments.Quota = None,
+    rest: arguments.Rest = "",
+    seed: arguments.Seed = None,
+    out: arguments.Out = None,
+    resume: arguments.Resume = None,
+    as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
     from lockyard import options
     from lockyard.commands import measure as command
+    from lockyard.conditions import Asked, inherited, variants
     from lockyard.plan import Request
 
+    if resume is not None:
+        options.alone("--resume", "resume", context, allowed=("as_json",))
+        raise typer.Exit(command.resume(resume, as_json))
+    asked = Asked(
+        policies=options.policies(policy) if policy else (),
+        slices_ns=options.slices_ns(slice_) if slice_ else (),
+        priority=priority,
+        nice=options.nice("--nice", nice),
+        deadline=options.deadline(deadline) if deadline else None,
+        others=options.surroundings(load, load_nice, timer_slack, autogroup, quota, rest),
+    )
     request = Request(
         threads=options.threads(threads or str(os.cpu_count() or 1)),
         pinning=options.pinning(pin),
+        conditions=variants(asked, inherited()),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),
         as_published=as_published,
     )
     names = options.names(locks)
-    status = command.run(studies, names, request, options.seed(seed), out, as_json, against or None)
+    chosen = options.studies(studies)
+    status = command.run(chosen, names, request, options.seed(seed), out, as_json, against or None)
     raise typer.Exit(status)
 
 
@@ -180,21 +125,11 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     "lockyard report --from records.jsonl",
 )
 def report(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")
-    ] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="Show the records of FILE instead of measuring.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Seed = None,
-    out: Out = None,
-    as_json: Json = False,
+    quick: arguments.Quick = False,
+    source: arguments.From = None,
+    seed: arguments.Seed = None,
+    out: arguments.Out = None,
+    as_json: arguments.Json = False,
 ) -> None:
     """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
     from lockyard import options
@@ -208,7 +143,7 @@ def report(
 @app.command(
     epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
 )
-def doctor(as_json: Json = False) -> None:
+def doctor(as_json: arguments.Json = False) -> None:
     """Say what would spoil measurements here, what is not permitted, and how to mend it."""
     from lockyard.commands import doctor as command
 

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lockyard.cgroup import CONTROLLER, groups, quotas_cpus
 from lockyard.harness import ask
 from lockyard.plan import SCHEMA
 from lockyard.tree import Tree, bracketed
@@ -86,7 +87,7 @@ def _cpu(tree: Tree) -> dict[str, Any]:
 
 def _limits(tree: Tree) -> dict[str, Any]:
     return {
-        "cgroup_cpu_max": tree.read(f"/sys/fs/cgroup{_cgroup(tree)}/cpu.max"),
+        "cgroup_quota_cpus": _quota_cpus(tree),
         "processors_usable": len(os.sched_getaffinity(0)),
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
     }
@@ -110,8 +111,7 @@ def _steal_ticks(tree: Tree) -> int | None:
     return int(columns[8]) if len(columns) > 8 else None
 
 
-def _cgroup(tree: Tree) -> str:
-    for line in (tree.read("/proc/self/cgroup") or "").splitlines():
-        if line.startswith("0::"):
-            return line[3:].rstrip("/")
-    return ""
+def _quota_cpus(tree: Tree) -> float | None:
+    """The tightest of all groups that this process is in."""
+    where = groups(tree, CONTROLLER)
+    return min(quotas_cpus(where, tree).values(), default=None) if where else None

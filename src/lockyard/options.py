@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lockyard.conditions import NICES, POLICIES, SLICES_NS, Deadline
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from lockyard.plan import Pinning
+    import typer
 
-SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0}
+    from lockyard.conditions import Pinning
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 MAX_THREADS = 4096
 MAX_SEED = 2**63
 
 
 def duration_s(option: str, text: str) -> float:
-    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ms|s|m)", text.strip())
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m)", text.strip())
     if match is None or float(match[1]) == 0:
         raise UsageError(
             f"{option} {text}: is no duration above 0; give a number with its unit, as in "
@@ -38,6 +41,106 @@ def _thread_count(text: str) -> int:
             "separate several by commas, as in 1,4,16"
         )
     return int(text)
+
+
+def policies(text: str) -> list[str]:
+    found = [part.strip() for part in text.split(",")]
+    for name in found:
+        if name not in POLICIES:
+            raise UsageError(f"--policy {name}: there are {', '.join(POLICIES)}")
+    return list(dict.fromkeys(found))
+
+
+def slices_ns(text: str) -> list[int]:
+    found = [round(duration_s("--slice", part) * 1e9) for part in text.split(",")]
+    least, most = SLICES_NS
+    for slice_ns in found:
+        if not least <= slice_ns <= most:
+            raise UsageError(
+                f"--slice {text}: the kernel grants slices from {least / 1e6:g} ms to "
+                f"{most / 1e6:g} ms, and would use one of those instead"
+            )
+    return list(dict.fromkeys(found))
+
+
+def deadline(text: str) -> Deadline:
+    parts = [round(duration_s("--deadline", part) * 1e9) for part in text.split("/")]
+    if len(parts) != 3 or not parts[0] <= parts[1] <= parts[2]:
+        raise UsageError(
+            f"--deadline {text}: is RUNTIME/DEADLINE/PERIOD, none shorter than the one before, as "
+            "in 3ms/10ms/10ms"
+        )
+    return Deadline(*parts)
+
+
+def nice(option: str, value: int | None) -> int | None:
+    least, most = NICES
+    if value is not None and not least <= value <= most:
+        raise UsageError(f"{option} {value}: nice values go from {least} to {most}")
+    return value
+
+
+def surroundings(  # noqa: PLR0913 - one parameter for each option
+    load: int,
+    load_nice: int,
+    timer_slack: str,
+    autogroup: str,
+    quota_cpus: float | None,
+    rest: str,
+) -> dict[str, Any]:
+    """Those conditions that were given, by their names."""
+    if not 0 <= load <= MAX_THREADS:
+        raise UsageError(f"--load {load}: must be a number of threads from 0 to {MAX_THREADS}")
+    if load == 0 and load_nice != 0:
+        raise UsageError(f"--load-nice {load_nice}: of no load; give --load N with it")
+    found: dict[str, Any] = {"load": load, "load_nice": nice("--load-nice", load_nice)}
+    if timer_slack:
+        found["timer_slack_ns"] = round(duration_s("--timer-slack", timer_slack) * 1e9)
+    if autogroup:
+        found["autogroup"] = _switch("--autogroup", autogroup)
+    if quota_cpus is not None:
+        found["quota_cpus"] = _quota_cpus(quota_cpus)
+    if rest:
+        found["rest_s"] = duration_s("--rest", rest)
+    return found
+
+
+def _switch(option: str, text: str) -> bool:
+    if text not in ("on", "off"):
+        raise UsageError(f"{option} {text}: is on or off")
+    return text == "on"
+
+
+def _quota_cpus(value: float) -> float:
+    if not 1 <= value <= MAX_THREADS:
+        raise UsageError(
+            f"--quota {value:g}: must be a number of processors from 1 on; with less than one "
+            "processor's time even a single thread is stopped in every period, and every figure is "
+            "the quota's"
+        )
+    return value
+
+
+def studies(found: list[str] | None) -> list[str]:
+    if not found:
+        raise UsageError(
+            "nothing to measure: name a study ('lockyard list' shows them), or go on with a file "
+            "by --resume FILE"
+        )
+    return found
+
+
+def alone(option: str, name: str, context: typer.Context, allowed: tuple[str, ...]) -> None:
+    """Refuses whatever was given beside an option that says everything itself."""
+    given = [
+        parameter
+        for parameter in context.params
+        if parameter not in (name, *allowed)
+        and getattr(context.get_parameter_source(parameter), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        listed = ", ".join(key.strip("_").replace("_", "-") for key in given)
+        raise UsageError(f"{option}: the file says what is measured, and how; leave out: {listed}")
 
 
 def positive(option: str, value: int | None) -> int | None:

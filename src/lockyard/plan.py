@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Lock, Study
+    from lockyard.catalog import Catalog, Lock, Study
     from lockyard.harness import Job
 
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
-DEFAULT_BUDGET_S = 2.0
 DEFAULT_LOOP_RUNS = 100
 # Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
@@ -31,18 +32,22 @@ LONGEST_RUN_S = 60.0
 # and some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0
 BUDGET_SPARE_S = 5.0
-
-Pinning = str | tuple[int, ...]
+# The machine's own noise is watched for this share of the time, from and to so many seconds.
+NOISE_STUDY = "noise"
+NOISE_SHARE = 0.05
+NOISE_S = (0.1, 8.0)
+NOISE_RUN_S = 0.5
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One lock in one study under one set of conditions."""
+    """One lock in one study under one set of conditions, or the machine in a study of it."""
 
     study: str
-    lock: str
+    lock: str | None
     threads: int
     pinning: Pinning
+    conditions: Conditions
     loops: int | None  # per thread and run; a run without them is bounded by time
     run_s: float  # length of a run bounded by time
     runs: int  # at most
@@ -51,7 +56,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        return f"{self.study} {self.lock} × {self.threads}"
+        return f"{self.study} {self.lock} × {self.threads}" if self.lock else self.study
 
     def limit_s(self, spent_s: float) -> float:
         """How long the next run may take; 0 if no run is worth starting in what is left."""
@@ -60,21 +65,40 @@ class Cell:
             return min(max(left_s, 0.0), LONGEST_RUN_S)
         return self.run_s if left_s >= self.run_s / 2 else 0.0
 
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Cell:
+        """Of what dataclasses.asdict made of it."""
+        pinning = document["pinning"]
+        return cls(
+            **{
+                **document,
+                "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
+                "conditions": Conditions.from_json(document["conditions"]),
+            }
+        )
+
     def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
-        bound: dict[str, float | int] = {"duration_s": limit_s}
-        if self.loops is not None:
-            bound["loops"] = self.loops
         return {
             "schema": SCHEMA,
             "study": self.study,
             "lock": self.lock,
-            "conditions": {"threads": self.threads, "pinning": self.pinning},
-            "bound": bound,
-            "as_published": self.as_published,
+            "conditions": {
+                "threads": self.threads,
+                "pinning": self.pinning,
+                **self.conditions.to_json(),
+                "arrival": "closed",
+                "hold_ns": 0,
+                "bound": "time" if self.loops is None else "loops",
+                "loops": self.loops,
+                "duration_s": limit_s,
+                "as_published": self.as_published,
+                "seed": seed,
+            },
+            "rehearse": False,
             "block": block,
             "run": block,
-            "seed": seed,
             "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
+            "cgroup": None,
             "environment": environment["environment"],
         }
 
@@ -85,6 +109,7 @@ class Request:
 
     threads: Sequence[int]
     pinning: Pinning = "none"
+    conditions: Sequence[Conditions] = (Conditions(),)
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -94,46 +119,77 @@ class Request:
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:
     if request.as_published and request.loops is not None:
         raise UsageError("--loops and --as-published contradict each other: give one of them")
-    cells = []
-    for study in studies:
-        if request.as_published and study.published_loops == 0:
-            raise UsageError(
-                f"study '{study.name}' has no published form: leave --as-published out, or "
-                "measure wait and idle"
-            )
-        threads = [1] if study.single_threaded else list(dict.fromkeys(request.threads))
-        by_loops = request.as_published or request.loops is not None
-        make = _loops_cell if by_loops else _timed_cell
-        cells += [make(study, lock, n, request) for n in threads for lock in locks]
-    return cells
+    for conditions in request.conditions:
+        check(conditions, request.pinning)
+    return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
-def _loops_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cell:
-    """As many runs as fit the time, up to those asked for or published."""
+def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Cell]:
+    if request.as_published and study.published_loops == 0:
+        raise UsageError(
+            f"study '{study.name}' has no published form: leave --as-published out, or "
+            "measure wait and idle"
+        )
+    if study.of_machine and request.loops is not None:
+        raise UsageError(
+            f"study '{study.name}' measures no lock, so --loops says nothing about it: give --for"
+        )
+    counts = list(dict.fromkeys(request.threads))
+    if study.single_threaded:
+        counts = [1]
+    if study.of_machine:
+        counts = [len(os.sched_getaffinity(0))]
+    names: list[str | None] = [lock.name for lock in locks]
+    if study.of_machine:
+        names = [None]
+    return [
+        _cell(study, name, threads, conditions, request)
+        for threads in counts
+        for conditions in request.conditions
+        for name in names
+    ]
+
+
+def _cell(
+    study: Study, lock: str | None, threads: int, conditions: Conditions, request: Request
+) -> Cell:
+    by_loops = request.as_published or request.loops is not None
     return Cell(
         study=study.name,
-        lock=lock.name,
+        lock=lock,
         threads=threads,
         pinning=request.pinning,
-        loops=request.loops or study.published_loops,
-        run_s=0.0,
-        runs=request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
-        budget_s=request.budget_s
-        or (PUBLISHED_BUDGET_S if request.as_published else DEFAULT_BUDGET_S),
+        conditions=completed(conditions, threads),
         as_published=request.as_published,
+        **(
+            _by_loops(study, request) if by_loops else _by_time(study, threads, conditions, request)
+        ),
     )
 
 
-def _timed_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cell:
+def _by_loops(study: Study, request: Request) -> dict[str, Any]:
+    """As many runs as fit the time, up to those asked for or published."""
+    default_s = PUBLISHED_BUDGET_S if request.as_published else study.default_budget_s
+    return {
+        "loops": request.loops or study.published_loops,
+        "run_s": 0.0,
+        "runs": request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
+        "budget_s": request.budget_s or default_s,
+    }
+
+
+def _by_time(
+    study: Study, threads: int, conditions: Conditions, request: Request
+) -> dict[str, Any]:
     """Either the time is given and the runs follow, or the runs and the time follows, or both."""
     run_s = study.default_run_s
-    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
+    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S + conditions.rest_s
     budget_s = request.budget_s
     if request.runs is not None and budget_s is None:
         runs = request.runs
-        budget_s = BUDGET_PER_RUN * runs * run_s + BUDGET_SPARE_S
+        budget_s = runs * (BUDGET_PER_RUN * run_s + conditions.rest_s) + BUDGET_SPARE_S
     else:
-        budget_s = budget_s or DEFAULT_BUDGET_S
+        budget_s = budget_s or study.default_budget_s
         runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
         run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
         if run_s > LONGEST_RUN_S:
@@ -141,17 +197,29 @@ def _timed_cell(study: Study, lock: Lock, threads: int, request: Request) -> Cel
                 f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
                 f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
             )
-    return Cell(
-        study=study.name,
-        lock=lock.name,
-        threads=threads,
-        pinning=request.pinning,
+    return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
+
+
+def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
+    """The cells, and one that watches the machine itself in between, if there is none yet."""
+    if not cells or any(cell.study == NOISE_STUDY for cell in cells):
+        return list(cells)
+    least_s, most_s = NOISE_S
+    budget_s = min(max(NOISE_SHARE * sum(cell.budget_s for cell in cells), least_s), most_s)
+    run_s = min(budget_s, NOISE_RUN_S)
+    noise = Cell(
+        study=catalog.select_studies([NOISE_STUDY])[0].name,
+        lock=None,
+        threads=len(os.sched_getaffinity(0)),
+        pinning="none",
+        conditions=conditions,
         loops=None,
         run_s=run_s,
-        runs=runs,
+        runs=round(budget_s / run_s),
         budget_s=budget_s,
         as_published=False,
     )
+    return [noise, *cells]
 
 
 def order_of_block(cells: Sequence[Cell], seed: int, block: int) -> list[Cell]:

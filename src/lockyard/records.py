@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import sys
@@ -19,28 +21,54 @@ if TYPE_CHECKING:
 
 
 class RecordWriter:
-    """Appends records to a new file, to standard output, or to both."""
+    """Appends records to a file, to standard output, or to both. A record that was written has
+    reached the disk: what is measured here may take the machine down."""
 
-    def __init__(self, path: Path | None, to_stdout: bool) -> None:
+    def __init__(
+        self, path: Path | None, to_stdout: bool, resume: RecordFile | None = None
+    ) -> None:
         self.path = path
         self.written = 0
         self._to_stdout = to_stdout
         self._file: int | None = None
-        if path is not None:
-            if path.is_file() and path.stat().st_size > 0:
+        if path is None:
+            return
+        try:
+            if resume is None and path.is_file() and path.stat().st_size > 0:
                 raise UsageError(
                     f"{path} exists and would be overwritten; nothing was measured; choose "
-                    "another file with --out, or remove this one"
+                    "another file with --out, go on with it by --resume, or remove it"
                 )
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                flags = os.O_WRONLY | (0 if path.exists() else os.O_CREAT | os.O_EXCL)
-                self._file = os.open(path, flags, 0o644)
-            except OSError as error:
-                raise UsageError(
-                    f"cannot write records to {path}: {error.strerror}; nothing was measured; "
-                    "choose another file with --out"
-                ) from None
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | (0 if path.exists() else os.O_CREAT | os.O_EXCL)
+            self._file = os.open(path, flags, 0o644)
+            self._lock()
+            if resume is not None:
+                self._cut_to(resume.whole_bytes)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write records to {path}: {error.strerror}; nothing was measured; "
+                "choose another file with --out"
+            ) from None
+
+    def _lock(self) -> None:
+        """Two that append to one file would each go on from where the other does not."""
+        assert self._file is not None  # noqa: S101 - the caller has seen it
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"{self.path} is being written by another lockyard; nothing was measured; wait for "
+                "it to end"
+            ) from None
+
+    def _cut_to(self, whole_bytes: int) -> None:
+        """Where the next line belongs: after the last whole one."""
+        assert self._file is not None  # noqa: S101 - the caller has seen it
+        os.ftruncate(self._file, whole_bytes)
+        os.lseek(self._file, 0, os.SEEK_END)
+        if self.path and whole_bytes and not self.path.read_bytes().endswith(b"\n"):
+            os.write(self._file, b"\n")
 
     def write(self, record: Record) -> None:
         line = (json.dumps(record) + "\n").encode()
@@ -76,6 +104,8 @@ class RecordWriter:
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
+            with contextlib.suppress(OSError):  # no regular file
+                os.fdatasync(self._file)
         except OSError as error:
             self._take_back(len(line) - len(rest))
             raise MissingCapabilityError(
@@ -94,11 +124,22 @@ class RecordWriter:
 
 @dataclass
 class RecordFile:
-    """What a file held: its environment, its runs, and what is to be said about it."""
+    """What a file held, and what is to be said about it."""
 
-    environment: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)  # the first, of those that resumed
+    plan: dict[str, Any] = field(default_factory=dict)
     runs: list[Record] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    whole_bytes: int = 0  # without a torn last line
+
+    def add(self, record: Record) -> None:
+        kind = record.get("record")
+        if kind == "environment":
+            self.environment = self.environment or record
+        elif kind == "plan":
+            self.plan = record
+        elif kind is None:
+            self.runs.append(record)
 
 
 def read_records(path: Path) -> RecordFile:
@@ -109,26 +150,29 @@ def read_records(path: Path) -> RecordFile:
         raise UsageError(f"cannot read records from {path}: {error.strerror}") from None
     content = RecordFile()
     for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        record = _parse(line)
-        if record is None and number == len(lines):
+        is_last = number == len(lines)
+        record = _parse(line) if line else None
+        if record is not None:
+            _check_schema(record, f"{path}, line {number}")
+            content.add(record)
+        elif line and is_last:
             content.warnings.append(
                 f"{path}: the last line is torn (a run that was cut short); read the "
                 f"{len(content.runs)} runs before it"
             )
-        elif record is None:
+            break
+        elif line:
             raise UsageError(f"{path}, line {number}: is no JSON object; the file is damaged")
-        elif record.get("schema") != SCHEMA:
-            raise UsageError(
-                f"{path}, line {number}: is of schema {record.get('schema')}, and this version of "
-                f"lockyard reads schema {SCHEMA}; use the version that wrote it"
-            )
-        elif record.get("record") == "environment":
-            content.environment = record
-        else:
-            content.runs.append(record)
+        content.whole_bytes += len(line) + (not is_last)
     return content
+
+
+def _check_schema(record: Record, where: str) -> None:
+    if record.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{where}: is of schema {record.get('schema')}, and this version of lockyard reads "
+            f"schema {SCHEMA}; use the version that wrote it"
+        )
 
 
 def _parse(line: bytes) -> Record | None:

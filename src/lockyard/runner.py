@@ -8,9 +8,11 @@ crashes or overruns becomes a record too, ends its own cell, and leaves the othe
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lockyard.errors import MissingCapabilityError
 from lockyard.harness import (
     BAD_JOB_STATUS,
     Harness,
@@ -21,10 +23,12 @@ from lockyard.harness import (
 from lockyard.plan import SCHEMA, Cell, order_of_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 # A run ends by itself soon after its limit; what takes this much longer hangs.
 GRACE_S = 10.0
+REHEARSAL_S = 0.001
 
 
 @dataclass
@@ -40,18 +44,39 @@ class _State:
     def wants_more(self) -> bool:
         return not self.ended and self.runs < self.cell.runs and self.cell.limit_s(self.spent_s) > 0
 
+    def count(self, record: Record) -> None:
+        self.spent_s += record["spent_s"]
+        self.runs += 1
+        self.ended = record["status"] != "ok"
+
 
 @dataclass
 class Runner:
     cells: Sequence[Cell]
     seed: int
     environment: dict[str, Any]
+    cgroups: Mapping[float, Path] = field(default_factory=dict)  # of each quota
+    done: Sequence[Record] = ()  # what an earlier measuring of these cells left
     grace_s: float = GRACE_S
     on_run: Callable[[Cell], None] = lambda _cell: None  # told before each run
     _states: dict[Cell, _State] = field(init=False)
 
     def __post_init__(self) -> None:
         self._states = {cell: _State(cell) for cell in self.cells}
+        for record in self.done:
+            self._states[self.cells[record["cell"]]].count(record)
+
+    def rehearse(self) -> None:
+        """Has each set of conditions tried before anything is measured. Raises
+        MissingCapabilityError if one cannot be had."""
+        each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
+        for cell in each.values():
+            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
+            # What crashes or hangs without the conditions' doing is the run's to tell.
+            with suppress(HarnessDiedError, HarnessOverrunError), Harness() as harness:
+                record = harness.run(job, self.grace_s)
+                if record["status"] != "ok":
+                    raise MissingCapabilityError(record["reason"])
 
     def remaining_runs(self) -> dict[Cell, int]:
         """How many runs each cell is still to get, unless its time runs out before."""
@@ -61,9 +86,13 @@ class Runner:
         }
 
     def records(self) -> Iterator[Record]:
-        block = 0
+        """Goes on in the block in which an earlier measuring stopped."""
+        block = max((record["block"] for record in self.done), default=0)
+        measured = {self.cells[each["cell"]] for each in self.done if each["block"] == block}
         while pending := [state.cell for state in self._states.values() if state.wants_more]:
-            yield from self._block(order_of_block(pending, self.seed, block), block)
+            order = order_of_block(pending, self.seed, block)
+            yield from self._block([cell for cell in order if cell not in measured], block)
+            measured = set()
             block += 1
 
     def _block(self, cells: Sequence[Cell], block: int) -> Iterator[Record]:
@@ -83,9 +112,10 @@ class Runner:
     def _run(self, harness: Harness, state: _State, block: int) -> Record:
         cell = state.cell
         self.on_run(cell)
-        limit_s = cell.limit_s(state.spent_s)
-        job = cell.job(block, limit_s, self.seed + block, self.environment)
         started = time.monotonic()
+        time.sleep(cell.conditions.rest_s)
+        limit_s = cell.limit_s(state.spent_s)
+        job = self._job(cell, block, limit_s)
         try:
             record = harness.run(job, limit_s + self.grace_s)
         except HarnessOverrunError as error:
@@ -94,10 +124,16 @@ class Runner:
             if error.harness_status == BAD_JOB_STATUS:
                 raise
             record = _failed(job, "crashed", str(error))
-        state.spent_s += time.monotonic() - started
-        state.runs += 1
-        state.ended = record["status"] != "ok"
+        record["cell"] = self.cells.index(cell)
+        record["spent_s"] = round(time.monotonic() - started, 6)
+        state.count(record)
         return record
+
+    def _job(self, cell: Cell, block: int, limit_s: float) -> dict[str, Any]:
+        job = cell.job(block, limit_s, self.seed + block, self.environment)
+        if cell.conditions.quota_cpus is not None:
+            job["cgroup"] = str(self.cgroups[cell.conditions.quota_cpus])
+        return job
 
 
 def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
@@ -106,19 +142,7 @@ def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
         "schema": SCHEMA,
         "study": job["study"],
         "lock": job["lock"],
-        "conditions": {
-            **job["conditions"],
-            "policy": None,
-            "priority": None,
-            "load": 0,
-            "arrival": "closed",
-            "hold_ns": 0,
-            "bound": "loops" if "loops" in job["bound"] else "time",
-            "loops": job["bound"].get("loops"),
-            "duration_s": job["bound"]["duration_s"],
-            "as_published": job["as_published"],
-            "seed": job["seed"],
-        },
+        "conditions": job["conditions"],
         "block": job["block"],
         "run": job["run"],
         "status": status,

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard import environment
+from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.guardian import changed_machine
+from lockyard.plan import SCHEMA, Cell
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter
 from lockyard.runner import Runner
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lockyard.harness import Record
-    from lockyard.plan import Cell
+    from lockyard.records import RecordFile
 
 
 @dataclass
@@ -44,36 +48,105 @@ def checks_hold(record: Record) -> bool:
     return all(value is not False for value in record["checks"].values())
 
 
+@dataclass(frozen=True)
+class Plan:
+    """All that a measuring is made of: what a file keeps, so that it can be gone on with."""
+
+    command: str
+    cells: Sequence[Cell]
+    seed: int
+    reference: str | None  # whom the tables compare with
+
+    def to_json(self) -> Record:
+        return {
+            "schema": SCHEMA,
+            "record": "plan",
+            "command": self.command,
+            "seed": self.seed,
+            "reference": self.reference,
+            "cells": [dataclasses.asdict(cell) for cell in self.cells],
+        }
+
+    @classmethod
+    def from_json(cls, document: Record) -> Plan:
+        cells = [Cell.from_json(cell) for cell in document["cells"]]
+        return cls(document["command"], cells, document["seed"], document["reference"])
+
+    @property
+    def autogroup(self) -> bool | None:
+        """What the machine is to be changed to; it is one setting for all cells."""
+        wanted = {cell.conditions.autogroup for cell in self.cells} - {autogroup_enabled()}
+        return wanted.pop() if wanted else None
+
+    @property
+    def quotas_cpus(self) -> set[float]:
+        found = {cell.conditions.quota_cpus for cell in self.cells}
+        return {quota_cpus for quota_cpus in found if quota_cpus is not None}
+
+
 def measure(
-    cells: Sequence[Cell],
-    seed: int,
+    plan: Plan,
     path: Path | None,
     to_stdout: bool,
     refuse_unavailable: bool,
+    resume: RecordFile | None = None,
 ) -> Measured:
     """Ctrl-C ends the measuring; what was measured is kept. With refuse_unavailable, a condition
     that cannot be had is an error of the caller's."""
-    writer = RecordWriter(path, to_stdout)
     measured = Measured(environment.collect(), path=path)
-    runner = Runner(cells, seed, measured.environment)
-    runs = sum(cell.runs for cell in cells)
-    at_most_s = sum(cell.budget_s for cell in cells)
-    cell_count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-    say(f"measuring {cell_count} in {runs} runs, at most {at_most_s:.0f} s (seed {seed})")
+    if resume is not None:
+        check_same_machine(resume.environment, measured.environment)
+        measured.runs += resume.runs
+    writer = RecordWriter(path, to_stdout, resume)
+    say(_announcement(plan, len(measured.runs)))
     try:
         writer.write(measured.environment)
-        with shown_progress(runner):
-            for record in runner.records():
-                writer.write(record)
-                measured.runs.append(record)
-                if refuse_unavailable and record["status"] == "unavailable":
-                    raise UsageError(record["reason"])
+        if resume is None:
+            writer.write(plan.to_json())
+        with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
+            done = list(measured.runs)
+            runner = Runner(plan.cells, plan.seed, measured.environment, cgroups, done)
+            if refuse_unavailable:
+                runner.rehearse()
+            with shown_progress(runner):
+                for record in runner.records():
+                    writer.write(record)
+                    measured.runs.append(record)
+                    if refuse_unavailable and record["status"] == "unavailable":
+                        raise UsageError(record["reason"])
     except KeyboardInterrupt:
         measured.interrupted = True
         say("interrupted; what was measured is kept")
+        if path is not None and plan.command == "measure":
+            say(f"to go on: lockyard measure --resume {path}")
     finally:
         writer.close()
     return measured
+
+
+def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Runs of two machines, or of one that was set up anew, are no one measurement."""
+    if before.get("environment") == now["environment"]:
+        return
+    parts = ("system", "cpu", "scheduler", "limits", "harness")
+    changed = [
+        f"{part}.{key}"
+        for part in parts
+        for key in now[part]
+        if before.get(part, {}).get(key) != now[part][key]
+    ]
+    raise UsageError(
+        f"the circumstances are not those of the file ({', '.join(changed) or 'unknown'} changed), "
+        "so its runs and new ones would not compare; nothing was measured; measure anew with --out"
+    )
+
+
+def _announcement(plan: Plan, done: int) -> str:
+    runs = sum(cell.runs for cell in plan.cells)
+    at_most_s = sum(cell.budget_s for cell in plan.cells)
+    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    text = f"measuring {cells} in {runs} runs, at most {at_most_s:.0f} s (seed {plan.seed})"
+    return f"{text}; {done} runs are there already" if done else text
 
 
 def say(message: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from made_up_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
 
+from lockyard.cgroup import groups
 from lockyard.doctor import checks
-from lockyard.doctor.cgroup import groups
 from lockyard.doctor.facts import Facts
 from lockyard.doctor.findings import Severity
 from lockyard.doctor.sample import Process, Processor, Sample, take

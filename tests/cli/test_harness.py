@@ -19,13 +19,27 @@ JOB: dict[str, Any] = {
     "schema": 1,
     "study": "wait",
     "lock": "futex_mutex",
-    "conditions": {"threads": 2, "pinning": "none"},
-    "bound": {"duration_s": 0.02},
-    "as_published": False,
+    "conditions": {
+        "threads": 2,
+        "pinning": "none",
+        "policy": "other",
+        "priority": 0,
+        "nice": 0,
+        "slice_ns": None,
+        "deadline": None,
+        "load": 0,
+        "load_nice": 0,
+        "timer_slack_ns": None,
+        "loops": None,
+        "duration_s": 0.02,
+        "as_published": False,
+        "seed": 1,
+    },
+    "rehearse": False,
     "block": 3,
     "run": 3,
-    "seed": 1,
     "clock": {"source": "tsc", "ns_per_tick": 0.4},
+    "cgroup": None,
     "environment": "abc",
 }
 
@@ -76,22 +90,33 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/threads", None),
         ("/conditions/pinning", "tight"),
         ("/conditions/pinning", []),
-        ("/bound/duration_s", 0),
-        ("/bound/duration_s", -1),
-        ("/bound/duration_s", "2s"),
-        ("/bound/loops", 0),
-        ("/as_published", "yes"),
+        ("/conditions/duration_s", 0),
+        ("/conditions/duration_s", -1),
+        ("/conditions/duration_s", "2s"),
+        ("/conditions/loops", 0),
+        ("/conditions/as_published", "yes"),
         ("/clock", "tsc"),
         ("/clock/source", "wall"),
         ("/clock/ns_per_tick", 0),
-        ("/bound/duration_s", 61),
-        ("/seed", -1),
+        ("/conditions/duration_s", 61),
+        ("/conditions/seed", -1),
+        ("/conditions/policy", "fair"),
+        ("/conditions/policy", None),
+        ("/conditions/priority", 100),
+        ("/conditions/nice", 20),
+        ("/conditions/slice_ns", 0),
+        ("/conditions/deadline", {"runtime_ns": 1, "deadline_ns": 2}),
+        ("/conditions/load", -1),
+        ("/conditions/load_nice", -21),
+        ("/conditions/timer_slack_ns", 0),
+        ("/rehearse", 1),
+        ("/cgroup", 7),
     ],
 )
 def test_names_the_place_of_a_fault_as_a_json_pointer(path: str, value: Any) -> None:
     answered = answer(changed(path, value))
     assert answered.returncode == 2
-    assert f"job at {path}" in answered.stderr
+    assert f"job at {path}" in answered.stderr  # or at what it lacks
     assert answered.stdout == ""
 
 
@@ -173,7 +198,7 @@ def test_measures_one_thread_before_any_other_thread_existed() -> None:
 
 
 def test_ends_its_run_when_it_is_ended_itself() -> None:
-    long_job = changed("/bound/duration_s", 50.0)
+    long_job = changed("/conditions/duration_s", 50.0)
     with subprocess.Popen(
         [harness_path()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -201,7 +226,7 @@ def _is_running(pid: str) -> bool:
 
 def test_a_run_that_does_not_answer_in_time_is_ended() -> None:
     with Harness() as harness, pytest.raises(HarnessOverrunError, match="no answer within"):
-        harness.run(json.loads(changed("/bound/duration_s", 60.0)), timeout_s=0.3)
+        harness.run(json.loads(changed("/conditions/duration_s", 60.0)), timeout_s=0.3)
 
 
 def test_a_bad_job_ends_the_harness_with_its_reason() -> None:

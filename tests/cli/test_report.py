@@ -52,7 +52,7 @@ def test_measures_the_whole_plan_of_a_report(
     out = tmp_path / "report.jsonl"
     reported = lockyard("report", "--quick", "--out", str(out))
     assert reported.returncode == 0, reported.stderr
-    _, *runs = [json.loads(line) for line in out.read_text().splitlines()]
+    _, _, *runs = [json.loads(line) for line in out.read_text().splitlines()]
     threads = {1, os.cpu_count() or 1, 16}
     for study in ("wait", "idle"):
         seen = {(r["lock"], r["conditions"]["threads"]) for r in runs if r["study"] == study}

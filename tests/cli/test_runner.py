@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lockyard import environment
+from lockyard.conditions import Conditions
 from lockyard.plan import Cell, Request, order_of_block, plan_cells
 from lockyard.runner import Runner
 
@@ -26,6 +27,7 @@ def cell(lock: str = "futex_mutex", **changes: Any) -> Cell:
         "lock": lock,
         "threads": 2,
         "pinning": "none",
+        "conditions": Conditions(),
         "loops": None,
         "run_s": 0.02,
         "runs": 3,

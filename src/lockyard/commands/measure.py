@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockyard import harness, records, session
-from lockyard.plan import Request, plan_cells
+from lockyard.conditions import inherited
+from lockyard.errors import UsageError
+from lockyard.plan import Request, plan_cells, with_noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +32,31 @@ def run(  # noqa: PLR0913 - one parameter for each option
     if reference is not None and reference not in [lock.name for lock in chosen]:
         chosen += catalog.select_locks([reference])
     cells = plan_cells(catalog.select_studies(studies), chosen, request)
+    plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
     path = out if out or as_json else records.default_path("measure")
-    measured = session.measure(cells, seed, path, to_stdout=as_json, refuse_unavailable=True)
+    return _measured(plan, path, as_json)
+
+
+def resume(path: Path, as_json: bool) -> ExitStatus:
+    """Goes on where the file stops."""
+    content = records.read_records(path)
+    for warning in content.warnings:
+        session.say(warning)
+    if not content.plan:
+        raise UsageError(
+            f"{path} holds no plan, so what is missing from it cannot be known (the measuring "
+            "ended before its first run, or an older version wrote it); measure anew with --out"
+        )
+    return _measured(session.Plan.from_json(content.plan), path, as_json, content)
+
+
+def _measured(
+    plan: session.Plan, path: Path | None, as_json: bool, content: records.RecordFile | None = None
+) -> ExitStatus:
+    refuse = plan.command == "measure"
+    measured = session.measure(plan, path, as_json, refuse_unavailable=refuse, resume=content)
     if not as_json:
         from lockyard.report.text import print_measured
 
-        print_measured(measured, reference)
+        print_measured(measured, plan.reference)
     return measured.status

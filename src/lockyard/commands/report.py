@@ -7,12 +7,14 @@ import os
 from typing import TYPE_CHECKING
 
 from lockyard import harness, records, session
-from lockyard.plan import Cell, Request, plan_cells
+from lockyard.conditions import inherited
+from lockyard.plan import Cell, Request, plan_cells, with_noise
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lockyard.catalog import Catalog
+    from lockyard.conditions import Conditions
     from lockyard.errors import ExitStatus
 
 STUDIES = ("wait", "idle", "uncontended")
@@ -30,9 +32,12 @@ QUICK_UNCONTENDED_BUDGET_S = 0.2
 
 
 def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
-    cells = _cells(harness.catalog(), quick)
+    catalog = harness.catalog()
+    conditions = inherited()
+    cells = with_noise(_cells(catalog, quick, conditions), catalog, conditions)
+    plan = session.Plan("report", cells, seed, REFERENCE)
     path = out if out or as_json else records.default_path("report")
-    measured = session.measure(cells, seed, path, to_stdout=as_json, refuse_unavailable=False)
+    measured = session.measure(plan, path, to_stdout=as_json, refuse_unavailable=False)
     if not as_json:
         from lockyard.report.text import print_measured
 
@@ -48,11 +53,11 @@ def show(path: Path) -> ExitStatus:
     for warning in content.warnings:
         session.say(warning)
     measured = session.Measured(content.environment, content.runs, path=path)
-    print_measured(measured, REFERENCE)
+    print_measured(measured, content.plan.get("reference", REFERENCE))
     return measured.status
 
 
-def _cells(catalog: Catalog, quick: bool) -> list[Cell]:
+def _cells(catalog: Catalog, quick: bool, conditions: Conditions) -> list[Cell]:
     """The whole time in equal shares, but for what is cheap."""
     uncontended_s = QUICK_UNCONTENDED_BUDGET_S if quick else UNCONTENDED_BUDGET_S
     locks = catalog.select_locks(LOCKS)
@@ -61,12 +66,14 @@ def _cells(catalog: Catalog, quick: bool) -> list[Cell]:
     studies = catalog.select_studies(STUDIES)
     shared = [study for study in studies if not study.single_threaded]
     alone = [study for study in studies if study.single_threaded]
-    cheap = plan_cells(alone, [*locks, *null_lock], Request([1], budget_s=uncontended_s))
+    cheap = plan_cells(
+        alone, [*locks, *null_lock], Request([1], conditions=[conditions], budget_s=uncontended_s)
+    )
     budget_s = QUICK_BUDGET_S if quick else BUDGET_S
     left_s = budget_s - sum(cell.budget_s for cell in cheap)
     share_s = left_s / (len(shared) * len(locks) * len(threads) + 1)
     return [
-        *plan_cells(shared, locks, Request(threads, budget_s=share_s)),
-        *plan_cells(shared[:1], null_lock, Request([1], budget_s=share_s)),
+        *plan_cells(shared, locks, Request(threads, conditions=[conditions], budget_s=share_s)),
+        *plan_cells(shared[:1], null_lock, Request([1], conditions=[conditions], budget_s=share_s)),
         *cheap,
     ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.doctor.cgroup import groups
+from lockyard.cgroup import CgroupError, groups, parent_of_limited
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
 
 if TYPE_CHECKING:
@@ -163,14 +163,21 @@ def quota_condition(facts: Facts) -> Outcome:
             None,
             "in a container, the host decides what is mounted",
         )
-    if facts.tree.is_writable(f"{found.paths[0]}/cgroup.procs"):
-        return Fine(f"a control group with a CPU quota can be made in {found.paths[0]}")
-    remedy = "systemd-run --user --scope -p Delegate=yes bash"
+    try:
+        place = parent_of_limited(found, facts.tree)
+    except CgroupError:
+        place = found.paths[0]
+        cause = f"no control group from {place} upwards may limit the processor time of others"
+    else:
+        cause = f"the control group {place} may not be written"
+        if facts.tree.is_writable(f"{place}/cgroup.procs"):
+            return Fine(f"a control group with a CPU quota can be made in {place}")
+    remedy = "systemd-run --user --scope -p Delegate=cpu bash"
     return Finding(
         Severity.LIMITS,
-        f"the control group {found.paths[0]} may not be written",
+        cause,
         "a CPU quota cannot be a condition",
         remedy if found.version == 2 else None,
         "a shell in a group of its own" if found.version == 2 else "run lockyard as root",
-        {"group": found.paths[0], "version": found.version},
+        {"group": place, "version": found.version},
     )

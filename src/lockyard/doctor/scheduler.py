@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lockyard.doctor.cgroup import groups
+from lockyard.cgroup import groups, quotas_cpus
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
 from lockyard.tree import processors
 
@@ -22,8 +22,7 @@ def cpu_quota(facts: Facts) -> Outcome:
     found = groups(facts.tree, "cpu")
     if found is None:
         return Unknown("no control group hierarchy with the cpu controller can be seen")
-    shares = {path: _quota(facts, found.version, path) for path in found.paths}
-    quotas = {path: share for path, share in shares.items() if share is not None}
+    quotas = quotas_cpus(found, facts.tree)
     if not quotas:
         seen = "" if len(found.paths) == 1 else f" and {len(found.paths) - 1} above it"
         return Fine(f"no CPU quota in the control group {found.paths[0]}{seen}")
@@ -40,16 +39,6 @@ def cpu_quota(facts: Facts) -> Outcome:
         "for a container, start it without a CPU limit instead",
         {"processors": quotas, "version": found.version},
     )
-
-
-def _quota(facts: Facts, version: int, path: str) -> float | None:
-    """In processors; null without a limit."""
-    if version == 1:
-        quota_us = facts.tree.number(f"{path}/cpu.cfs_quota_us") or -1
-        period_us = facts.tree.number(f"{path}/cpu.cfs_period_us") or 100_000
-        return quota_us / period_us if quota_us > 0 else None
-    quota, _, period = (facts.tree.read(f"{path}/cpu.max") or "max").partition(" ")
-    return None if quota == "max" else int(quota) / int(period or 100_000)
 
 
 def usable_processors(facts: Facts) -> Outcome:

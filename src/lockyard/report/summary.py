@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class CellSummary:
-    """All runs of one lock in one study under one set of conditions."""
+    """All runs of one lock, or of the machine, in one study under one set of conditions."""
 
     study: str
-    lock: str
+    lock: str  # empty: the machine
     threads: int
     conditions: dict[str, Any]
     runs: list[Record] = field(default_factory=list)  # that count, in block order
@@ -34,19 +34,27 @@ class CellSummary:
         return bool(self.conditions.get("as_published"))
 
     @property
+    def of_machine(self) -> bool:
+        return not self.lock
+
+    @property
     def checks_hold(self) -> bool:
         return not any(value is False for run in self.runs for value in run["checks"].values())
 
+    def values(self, key: str) -> list[float]:
+        found = (run["values"].get(key) for run in self.runs)
+        return [value for value in found if value is not None]
+
     def mean(self, key: str) -> float | None:
-        values = [run["values"][key] for run in self.runs if key in run["values"]]
+        values = self.values(key)
         return statistics.fmean(values) if values else None
 
     def median(self, key: str) -> float | None:
-        values = [run["values"][key] for run in self.runs if key in run["values"]]
+        values = self.values(key)
         return statistics.median(values) if values else None
 
     def maximum(self, key: str) -> float | None:
-        return max((run["values"][key] for run in self.runs if key in run["values"]), default=None)
+        return max(self.values(key), default=None)
 
     def by_block(self, key: str) -> dict[int, float]:
         return {run["block"]: run["values"][key] for run in self.runs if key in run["values"]}
@@ -60,19 +68,22 @@ class CellSummary:
 
     def longest(self, key: str, runs: int) -> list[float]:
         """The four largest per-run maxima of the first so many runs."""
-        values = [run["values"][key] for run in self.runs[:runs] if key in run["values"]]
+        values = self.values(key)[:runs]
         return sorted(values, reverse=True)[:4]
 
 
 def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     """One summary for each cell, in the catalogue's order; what it does not know comes last."""
     cells: dict[str, CellSummary] = {}
+    planned: dict[str, int] = {}  # where the plan has each set of conditions first
     for record in records:
         conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
-        key = json.dumps([record["study"], record["lock"], conditions])
+        setting = json.dumps(conditions)
+        planned[setting] = min(planned.get(setting, record["cell"]), record["cell"])
+        key = json.dumps([record["study"], record["lock"], setting])
         cell = cells.setdefault(
             key,
-            CellSummary(record["study"], record["lock"], conditions["threads"], conditions),
+            CellSummary(record["study"], record["lock"] or "", conditions["threads"], conditions),
         )
         if record["status"] == "ok":
             cell.runs.append(record)
@@ -84,7 +95,12 @@ def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     locks = [lock.name for lock in catalog.locks]
     return sorted(
         cells.values(),
-        key=lambda cell: (_place(studies, cell.study), cell.threads, _place(locks, cell.lock)),
+        key=lambda cell: (
+            _place(studies, cell.study),
+            cell.threads,
+            planned[json.dumps(cell.conditions)],
+            _place(locks, cell.lock),
+        ),
     )
 
 
@@ -93,7 +109,22 @@ def _place(names: list[str], name: str) -> int:
 
 
 # What tells one cell of a study from another; the rest of the conditions may vary between runs.
-CELL_CONDITIONS = ("threads", "pinning", "as_published")
+CELL_CONDITIONS = (
+    "threads",
+    "pinning",
+    "as_published",
+    "policy",
+    "priority",
+    "nice",
+    "slice_ns",
+    "deadline",
+    "load",
+    "load_nice",
+    "timer_slack_ns",
+    "autogroup",
+    "quota_cpus",
+    "rest_s",
+)
 
 
 def _count_complete(cell: CellSummary) -> None:

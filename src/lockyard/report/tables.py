@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockyard.report.console import PIPE_WIDTH
+from lockyard.report.naming import Naming
 from lockyard.report.units import MISSING, duration, percent, ratio
 from lockyard.stats import paired_ratio
 
@@ -131,20 +132,60 @@ LAYOUTS = {
 
 
 def tables(
-    cells: Iterable[CellSummary], against: str | None, console: Console
+    cells: Sequence[CellSummary], against: str | None, console: Console
 ) -> Iterable[Table | Text]:
-    groups: dict[tuple[str, int], list[CellSummary]] = {}
+    """Of the studies of locks: a table for each set of conditions, and one that sets these against
+    each other."""
+    naming = Naming.of(cells)
+    studies: dict[tuple[str, int], dict[str, list[CellSummary]]] = {}
     for cell in cells:
-        name = f"{cell.study} as published" if cell.as_published else cell.study
-        groups.setdefault((name, cell.threads), []).append(cell)
-    for (name, threads), group in groups.items():
+        if not cell.of_machine:
+            name = f"{cell.study} as published" if cell.as_published else cell.study
+            settings = studies.setdefault((name, cell.threads), {})
+            settings.setdefault(naming.setting(cell), []).append(cell)
+    for (name, _), settings in studies.items():
         layout = LAYOUTS.get(name)
         if layout is None:
             yield Text(f"{name}: this version has no table for it; the records hold its values")
             continue
-        count = "1 thread" if threads == 1 else f"{threads} threads"
-        columns = [*layout.columns, *_compared_columns(layout, group, against)]
-        yield _fitting(f"{layout.title} · {count}", columns, group, console)
+        for setting, group in settings.items():
+            columns = [*layout.columns, *_compared_columns(layout, group, against)]
+            yield _fitting(f"{layout.title} · {setting}", columns, group, console)
+        if len(settings) > 1:
+            yield _conditions_compared(name, layout, settings, console)
+
+
+def _conditions_compared(
+    name: str, layout: Layout, settings: dict[str, list[CellSummary]], console: Console
+) -> Table:
+    """Each lock under each set of conditions, paired by block with itself under the first."""
+    title, *_ = settings
+    first = {cell.lock: cell for cell in settings[title]}
+    ordered = [
+        cell
+        for lock in dict.fromkeys(cell.lock for group in settings.values() for cell in group)
+        for group in settings.values()
+        for cell in group
+        if cell.lock == lock
+    ]
+    named = {id(cell): setting for setting, group in settings.items() for cell in group}
+
+    def ratio_of(key: str) -> Callable[[CellSummary], str]:
+        def text(cell: CellSummary) -> str:
+            reference = first.get(cell.lock)
+            return _ratio(key, cell, reference) if reference and reference.runs else MISSING
+
+        return text
+
+    columns = [
+        Column("conditions", lambda cell: named[id(cell)]),
+        Column(f"{layout.compared_title} / first\n[95 % interval]", ratio_of(layout.compared)),
+    ]
+    if layout.maxima is not None:
+        columns.append(
+            Column("longest of a run / first\n[95 % interval]", ratio_of(layout.maxima), 8)
+        )
+    return _fitting(f"{name}: conditions against each other", columns, ordered, console)
 
 
 def _compared_columns(
@@ -163,15 +204,15 @@ def _compared_columns(
     if reference is not None:
         yield Column(
             f"{layout.compared_title} / {against}\n[95 % interval]",
-            lambda cell: _compared(layout, cell, reference),
+            lambda cell: _ratio(layout.compared, cell, reference),
             RATIO_IMPORTANCE,
         )
 
 
-def _compared(layout: Layout, cell: CellSummary, reference: CellSummary) -> str:
+def _ratio(key: str, cell: CellSummary, reference: CellSummary) -> str:
     if cell is reference:
         return "the reference"
-    found = paired_ratio(cell.by_block(layout.compared), reference.by_block(layout.compared))
+    found = paired_ratio(cell.by_block(key), reference.by_block(key))
     return ratio(found) if found else MISSING
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
 from lockyard.report.console import stdout_console
+from lockyard.report.machine import machine_tables, noise_lines
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
 from lockyard.report.units import duration
@@ -25,9 +26,14 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
     _print_verdict(verdict(cells, catalog, _processors(measured.environment)), console)
-    for line in (*_machine(measured.environment), *_harness_cost(cells), *_trouble(cells)):
+    for line in (
+        *_machine(measured.environment),
+        *noise_lines(cells),
+        *_harness_cost(cells),
+        *_trouble(cells),
+    ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for table in tables(cells, reference, console):
+    for table in (*machine_tables(cells), *tables(cells, reference, console)):
         console.print()
         console.print(table)
     if measured.path is not None:
@@ -61,7 +67,27 @@ def _machine(environment: dict[str, Any]) -> list[str]:
         f"virtual: {environment['system']['hypervisor']}",
         f"clock: {clock['source']}, a read costs {duration(clock['tsc_read_ns'])} (tsc) or "
         f"{duration(clock['monotonic_raw_read_ns'])} (monotonic_raw); {_skew(clock)}",
+        f"scheduler: {_slice(environment)}, {_throttle(environment['scheduler'])}",
     ]
+
+
+def _slice(environment: dict[str, Any]) -> str:
+    slice_ns = environment["harness"].get("default_slice_ns")
+    return f"slice {duration(slice_ns)}" if slice_ns else "slice unknown"
+
+
+def _throttle(scheduler: dict[str, Any]) -> str:
+    """What is left to others beside real-time threads that never sleep."""
+    runtime_us = scheduler.get("sched_rt_runtime_us")
+    period_us = scheduler.get("sched_rt_period_us")
+    if runtime_us is None or period_us is None:
+        return "real-time throttle unknown"
+    if int(runtime_us) < 0:
+        return "real-time throttle off"
+    return (
+        f"real-time throttle at {duration(int(runtime_us) * 1e3)} of each "
+        f"{duration(int(period_us) * 1e3)}"
+    )
 
 
 def _skew(clock: dict[str, Any]) -> str:
@@ -103,7 +129,9 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
 def _trouble(cells: list[CellSummary]) -> list[str]:
     lines = []
     for cell in cells:
-        name = f"{cell.study} of {cell.lock} with {cell.threads} threads"
+        name = (
+            f"{cell.study} of {cell.lock} with {cell.threads} threads" if cell.lock else cell.study
+        )
         if not cell.checks_hold:
             failed = {
                 check for run in cell.runs for check, held in run["checks"].items() if held is False

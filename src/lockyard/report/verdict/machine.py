@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lockyard.report.machine import NOISE, cores_of, known, part
+from lockyard.report.naming import NAMED_APART, counted
 from lockyard.report.units import duration, percent
-from lockyard.report.verdict.setting import NAMED_APART, Sentence, counted
+from lockyard.report.verdict.setting import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lockyard.report.summary import CellSummary
-
-STUDY = "noise"
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Machine:
 
     @classmethod
     def of(cls, cells: Iterable[CellSummary]) -> Machine:
-        return cls([cell for cell in cells if cell.study == STUDY and _cores(cell)])
+        return cls([cell for cell in cells if cell.study == NOISE and cores_of(cell)])
 
     def sentences(self, stalls_shown: bool) -> Iterable[Sentence]:
         if self.watched:
             worst = max(self.watched, key=_longest_ns)
             yield Sentence(
-                _share(worst), (f"{STUDY} · {counted(_processors(worst), 'processor')}",)
+                _share(worst), (f"{NOISE} · {counted(_processors(worst), 'processor')}",)
             )
         elif stalls_shown:
             yield Sentence(
@@ -49,7 +49,7 @@ class Machine:
             return "; the machine alone explains stalls of this length"
         if gap_ns == 0:
             return "; the machine itself showed no gap"
-        return f"; that is {stall_ns / gap_ns:.3g} times the machine's longest gap"
+        return f"; the longest is {stall_ns / gap_ns:.3g} times the machine's longest gap"
 
 
 def _agree(cell: CellSummary, other: CellSummary) -> bool:
@@ -67,35 +67,19 @@ def _longest_ns(cell: CellSummary) -> float:
     return cell.maximum("longest_ns") or 0.0
 
 
-def _cores(cell: CellSummary) -> list[dict[str, Any]]:
-    """Of every run, what each core came to."""
-    return [core for run in cell.runs for core in run["values"].get("cores", [])]
-
-
 def _processors(cell: CellSummary) -> int:
-    return len({core["cpu"] for core in _cores(cell)})
+    return len({core["cpu"] for core in cores_of(cell)})
 
 
 def _share(cell: CellSummary) -> str:
-    cores = _cores(cell)
+    cores = cores_of(cell)
     watched_ns = sum(core["watched_ns"] for core in cores) / _processors(cell)
     parts = [
-        f"The machine itself took {percent(_part(cores, 'lost_ns'))} of the time, of "
+        f"The machine itself took {percent(part(cores, 'lost_ns'))} of the time, of "
         f"{duration(watched_ns)} watched on each of "
         f"{counted(_processors(cell), 'processor')}: longest gap {duration(_longest_ns(cell))}",
-        f"steal {_known(cores, 'steal_ns')}",
-        f"waiting behind other processes {_known(cores, 'run_delay_ns')}",
+        f"steal {known(cores, 'steal_ns')}",
+        f"waiting behind other processes {known(cores, 'run_delay_ns')}",
         f"a stall of up to about {duration(_longest_ns(cell))} needs no lock to explain it",
     ]
     return "; ".join(parts) + "."
-
-
-def _known(cores: Iterable[dict[str, Any]], key: str) -> str:
-    known = [core for core in cores if core.get(key) is not None]
-    return percent(_part(known, key)) if known else "not known"
-
-
-def _part(cores: Iterable[dict[str, Any]], key: str) -> float | None:
-    cores = list(cores)
-    watched_ns = sum(core["watched_ns"] for core in cores)
-    return sum(core[key] for core in cores) / watched_ns if watched_ns else None

@@ -10,12 +10,12 @@ from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from lockyard.report.naming import counted
 from lockyard.report.units import duration
 from lockyard.report.verdict.setting import (
     ENOUGH_RUNS,
     Sentence,
     Setting,
-    counted,
     groups,
     longest_of_equal_runs,
     shown_longer,
@@ -112,7 +112,7 @@ def _scheduler(cell: CellSummary) -> str:
 
 def _compared(pairs: Sequence[Pair], key: str, setting: Setting) -> str:
     first = pairs[0].cell
-    here = setting.conditions(first)
+    here = setting.naming.conditions(first)
     if setting.processors is not None and setting.processors != PROCESSORS:
         here.append(f"here {counted(setting.processors, 'processor')}")
     runs = sorted({len(pair.cell.runs) for pair in pairs})

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lockyard.report.units import duration
+from lockyard.report.naming import Naming, counted
 from lockyard.stats import median_interval
 
 if TYPE_CHECKING:
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 # The fewest runs that can show a difference: an interval of 95 % needs six blocks.
 ENOUGH_RUNS = 6
-
-# Conditions that are named only where they differ from this, or vary within a study.
-DEFAULTS = {"pinning": "none", "policy": "other", "priority": 0, "load": 0, "hold_ns": 0}
-# These have a place of their own in a cell's name.
-NAMED_APART = ("threads", "as_published")
 
 
 @dataclass(frozen=True)
@@ -40,17 +35,11 @@ class Sentence:
 class Setting:
     locks: Mapping[str, Lock]
     processors: int | None
-    varying: frozenset[tuple[str, str]]  # study and condition
+    naming: Naming
 
     @classmethod
-    def of(cls, cells: Iterable[CellSummary], catalog: Catalog, processors: int | None) -> Setting:
-        values: dict[tuple[str, str], set[str]] = {}
-        for cell in cells:
-            for key, value in cell.conditions.items():
-                if value is not None and key not in NAMED_APART:
-                    values.setdefault((cell.study, key), set()).add(json.dumps(value))
-        varying = frozenset(where for where, found in values.items() if len(found) > 1)
-        return cls({lock.name: lock for lock in catalog.locks}, processors, varying)
+    def of(cls, cells: Sequence[CellSummary], catalog: Catalog, processors: int | None) -> Setting:
+        return cls({lock.name: lock for lock in catalog.locks}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
         """Whether there are figures that mean something: a broken lock's and a control's do not."""
@@ -67,16 +56,6 @@ class Setting:
         lock = self.locks.get(cell.lock)
         return lock.seed_name if lock else ""
 
-    def conditions(self, cell: CellSummary) -> list[str]:
-        """Those that a reader cannot take for granted."""
-        return [
-            _in_words(key, value)
-            for key, value in cell.conditions.items()
-            if value is not None
-            and key not in NAMED_APART
-            and ((cell.study, key) in self.varying or value != DEFAULTS.get(key, value))
-        ]
-
     def under(self, cell: CellSummary) -> str:
         """How a sentence opens: the threads, the processors they share, the conditions."""
         place = ""
@@ -84,7 +63,9 @@ class Setting:
             place = f" on {counted(self.processors, 'processor')}"
             if cell.threads > self.processors:
                 place += " (oversubscribed)"
-        return ", ".join([f"With {counted(cell.threads, 'thread')}{place}", *self.conditions(cell)])
+        return ", ".join(
+            [f"With {counted(cell.threads, 'thread')}{place}", *self.naming.conditions(cell)]
+        )
 
     def names(self, cells: Iterable[CellSummary]) -> tuple[str, ...]:
         """One name for all cells that differ in the lock only."""
@@ -93,8 +74,7 @@ class Setting:
                 [
                     f"{group[0].study} as published" if group[0].as_published else group[0].study,
                     ", ".join(dict.fromkeys(cell.lock for cell in group)),
-                    counted(group[0].threads, "thread"),
-                    *self.conditions(group[0]),
+                    self.naming.setting(group[0]),
                 ]
             )
             for group in groups(cells)
@@ -123,17 +103,3 @@ def shown_longer(longer: CellSummary, shorter: CellSummary, key: str, factor: fl
     beyond = sorted(ours[block] - factor * theirs[block] for block in ours.keys() & theirs.keys())
     low, _ = median_interval(beyond)
     return low is not None and low > 0
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _in_words(key: str, value: Any) -> str:
-    if isinstance(value, list):
-        value = ",".join(str(part) for part in value)
-    if key == "pinning":
-        return f"pinning {value}"
-    if key.endswith("_ns") and isinstance(value, (int, float)):
-        return f"{key.removesuffix('_ns')} {duration(value)}"
-    return f"{key} {value}"

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lockyard.report.naming import counted
 from lockyard.report.units import duration
 from lockyard.report.verdict.setting import (
     ENOUGH_RUNS,
     Sentence,
     Setting,
-    counted,
     groups,
     longest_of_equal_runs,
     shown_longer,

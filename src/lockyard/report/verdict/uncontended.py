@@ -41,7 +41,7 @@ def cheapest(cells: Iterable[CellSummary], setting: Setting) -> Iterable[Sentenc
         if candidates and (best := _least(candidates)) not in named:
             named.append(best)
             parts.append(_cost(best, reference, what))
-    opening = ", ".join(["Uncontended", *setting.conditions(first), "lock and unlock cost "])
+    opening = ", ".join(["Uncontended", *setting.naming.conditions(first), "lock and unlock cost "])
     text = f"{opening}{'; '.join(parts)}{_as_cheap(first, group)}."
     yield Sentence(text, setting.names(named))
 

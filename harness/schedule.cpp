@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule.hpp"
+
+#include "topology.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// What sched_setattr and sched_getattr exchange, in its first version (Linux 3.14). The C library
+/// has neither the type nor the calls before glibc 2.41.
+struct kernel_schedule {
+  std::uint32_t size = sizeof(kernel_schedule);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0;  ///< the slice, under other and batch
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
+};
+
+constexpr std::uint64_t reset_on_fork = 1;
+constexpr int deadline_number = 6;
+
+struct named_policy {
+  policy which;
+  std::string_view name;
+  int number;  ///< the kernel's
+};
+
+constexpr named_policy policies[] = {
+    {policy::other, "other", SCHED_OTHER}, {policy::batch, "batch", SCHED_BATCH},
+    {policy::idle, "idle", SCHED_IDLE},    {policy::fifo, "fifo", SCHED_FIFO},
+    {policy::rr, "rr", SCHED_RR},          {policy::deadline, "deadline", deadline_number},
+};
+
+const named_policy& entry_of(policy which) noexcept {
+  return *std::ranges::find(policies, which, &named_policy::which);
+}
+
+/// A thread under deadline can start another one only if that one does not inherit the policy.
+kernel_schedule as_kernel_wants(const schedule& wanted) noexcept {
+  kernel_schedule to{.policy = static_cast<std::uint32_t>(entry_of(wanted.of).number),
+                     .nice = wanted.nice,
+                     .priority = wanted.priority};
+  if (wanted.of == policy::deadline) {
+    to.flags = reset_on_fork;
+    to.runtime_ns = wanted.runtime_ns;
+    to.deadline_ns = wanted.deadline_ns;
+    to.period_ns = wanted.period_ns;
+  } else {
+    to.runtime_ns = wanted.slice_ns;
+  }
+  return to;
+}
+
+std::string described(const schedule& wanted) {
+  const std::string name{"policy " + std::string{name_of(wanted.of)}};
+  if (wanted.is_real_time()) return name + " with priority " + std::to_string(wanted.priority);
+  if (wanted.of == policy::deadline) return name;
+  return name + " with nice " + std::to_string(wanted.nice);
+}
+
+std::string limit_of(int resource) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return "unknown";
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur);
+}
+
+std::string not_permitted(const schedule& wanted) {
+  const std::string start = described(wanted) + " is not permitted to this process, so nothing " +
+                            "was measured: it lacks the capability CAP_SYS_NICE, ";
+  if (wanted.is_real_time()) {
+    return start + "ulimit -r is " + limit_of(RLIMIT_RTPRIO) +
+           ", or its control group has no real-time budget (cpu.rt_runtime_us); run as root, or "
+           "let root add '@GROUP - rtprio " +
+           std::to_string(wanted.priority) + "' to /etc/security/limits.d and log in again";
+  }
+  if (wanted.of == policy::deadline) {
+    return start +
+           "or it is confined to some of the processors, which deadline excludes; run as "
+           "root, and without taskset or --pin";
+  }
+  return start + "and ulimit -e is " + limit_of(RLIMIT_NICE) +
+         " (nice n needs 20 - n); run as root, or let root add '@GROUP - nice " +
+         std::to_string(wanted.nice) + "' to /etc/security/limits.d and log in again";
+}
+
+std::string refusal(const schedule& wanted, int error) {
+  if (error == EPERM) return not_permitted(wanted);
+  if (error == EBUSY && wanted.of == policy::deadline) {
+    return "the kernel admits no further deadline thread of " + std::to_string(wanted.runtime_ns) +
+           " ns in each " + std::to_string(wanted.period_ns) +
+           " ns: together they would want more than kernel.sched_rt_runtime_us leaves; ask for a "
+           "shorter runtime with --deadline, or for fewer threads";
+  }
+  return "the kernel refuses " + described(wanted) + ": " + std::strerror(error) +
+         "; choose another policy or other parameters";
+}
+
+kernel_schedule granted() {
+  kernel_schedule found;
+  if (syscall(SYS_sched_getattr, 0, &found, sizeof found, 0) != 0) {
+    throw condition_error{std::string{"cannot read the scheduling policy back: "} +
+                          std::strerror(errno)};
+  }
+  return found;
+}
+
+/// A number from a file of the kernel's, or what is to be assumed where there is none.
+long number_in(const char* path, long otherwise) {
+  std::ifstream file{path};
+  long value = otherwise;
+  return file >> value ? value : otherwise;
+}
+
+bool is_throttled() {
+  const long runtime_us = number_in("/proc/sys/kernel/sched_rt_runtime_us", -1);
+  const long period_us = number_in("/proc/sys/kernel/sched_rt_period_us", 1'000'000);
+  return runtime_us >= 0 && runtime_us < period_us;
+}
+
+}  // namespace
+
+std::string_view name_of(policy which) noexcept {
+  return entry_of(which).name;
+}
+
+void run_under(const schedule& wanted) {
+  kernel_schedule asked = as_kernel_wants(wanted);
+  if (syscall(SYS_sched_setattr, 0, &asked, 0) != 0) {
+    throw condition_error{refusal(wanted, errno)};
+  }
+  const kernel_schedule found = granted();
+  if (found.policy != asked.policy || found.priority != asked.priority ||
+      (wanted.of != policy::idle && found.nice != asked.nice)) {
+    throw condition_error{"the kernel granted another policy than " + described(wanted)};
+  }
+  if (wanted.slice_ns != 0 && found.runtime_ns != wanted.slice_ns) {
+    throw condition_error{
+        "a slice of " + std::to_string(wanted.slice_ns) + " ns was asked for and " +
+        std::to_string(found.runtime_ns) +
+        " ns granted (0: the kernel has no slice for a thread of its own, which Linux 6.12 "
+        "brought); ask for one from 0.1 to 100 ms, or leave --slice out"};
+  }
+}
+
+void leave_room(const schedule& wanted, unsigned threads, unsigned processors) {
+  const auto online = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (!wanted.is_real_time() || std::min(threads, processors) < online || is_throttled()) return;
+  throw condition_error{
+      std::to_string(threads) + " threads under " + std::string{name_of(wanted.of)} +
+      " could keep every processor for themselves, because the real-time throttle is off: the "
+      "machine would hang with them; ask for fewer threads than the " +
+      std::to_string(online) + " processors, or: sysctl -w kernel.sched_rt_runtime_us=950000"};
+}
+
+std::uint64_t default_slice_ns() noexcept {
+  kernel_schedule found;
+  if (syscall(SYS_sched_getattr, 0, &found, sizeof found, 0) != 0) return 0;
+  return found.policy == SCHED_OTHER || found.policy == SCHED_BATCH ? found.runtime_ns : 0;
+}
+
+}  // namespace lockyard::harness

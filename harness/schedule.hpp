@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Under which scheduling policy a thread runs, with the parameters of that policy.
+
+#include <cstdint>
+#include <string_view>
+
+namespace lockyard::harness {
+
+enum class policy : std::uint8_t { other, batch, idle, fifo, rr, deadline };
+
+inline constexpr policy all_policies[] = {policy::other, policy::batch, policy::idle,
+                                          policy::fifo,  policy::rr,    policy::deadline};
+
+std::string_view name_of(policy which) noexcept;
+
+/// What a policy has no use for is 0.
+struct schedule {
+  policy of;
+  unsigned priority;         ///< fifo and rr: 1 to 99
+  int nice;                  ///< other and batch: -20 to 19
+  std::uint64_t slice_ns;    ///< other and batch, on Linux 6.12 or later; 0: the kernel's default
+  std::uint64_t runtime_ns;  ///< deadline: so long in each period, before the deadline
+  std::uint64_t deadline_ns;
+  std::uint64_t period_ns;
+
+  /// Whether nothing but a real-time thread can take the processor away.
+  [[nodiscard]] bool is_real_time() const noexcept {
+    return of == policy::fifo || of == policy::rr;
+  }
+};
+
+/// Puts the calling thread under the schedule, and reads it back. Throws condition_error if the
+/// kernel refuses, or grants something else.
+void run_under(const schedule& wanted);
+
+/// Throws condition_error if so many real-time threads that never sleep, on so many processors,
+/// would leave the rest of the machine neither a processor nor a share of time.
+void leave_room(const schedule& wanted, unsigned threads, unsigned processors);
+
+/// The slice that the kernel gives a thread that asks for none; 0 where it tells none.
+std::uint64_t default_slice_ns() noexcept;
+
+}  // namespace lockyard::harness

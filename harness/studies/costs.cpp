@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What this machine's own operations cost: what a spin budget is weighed against, and what the
+// simulator reckons with. docs/studies/costs.md defines each.
+
+#include "../costs/costs.hpp"
+
+#include "../topology.hpp"
+#include "studies.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// Beside those of a single thread: three on one core, one across two, membarrier, all lines.
+constexpr unsigned together_count = 6;
+/// A pair of cores gets no less, however many pairs there are.
+constexpr double least_pair_ns = 1e6;
+
+constexpr const char* across_names[] = {"wake_other_core", "membarrier_with_siblings",
+                                        "line_round_trip"};
+
+void report(outcome& to, const cost& found) {
+  if (found.timings() == 0) {
+    to.values[found.name() + "_ns"] = nullptr;
+    return;
+  }
+  to.values[found.name() + "_ns"] = found.median_ns();
+  to.histograms[found.name()] = found.histogram().to_json(found.scale());
+}
+
+/// Every pair of cores; the figure of the machine is the middle one.
+void report_lines(outcome& to, const job& of, const std::vector<int>& cpus, double share_ns) {
+  const auto pairs = static_cast<double>(cpus.size() * (cpus.size() - 1)) / 2;
+  std::vector<double> medians_ns;
+  auto list = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    for (std::size_t k = i + 1; k < cpus.size(); ++k) {
+      const cost found =
+          line_round_trip(of, cpus[i], cpus[k], std::max(share_ns / pairs, least_pair_ns));
+      medians_ns.push_back(found.median_ns());
+      list.push_back({{"cpus", {cpus[i], cpus[k]}}, {"ns", found.median_ns()}});
+    }
+  }
+  const auto middle = medians_ns.begin() + static_cast<std::ptrdiff_t>(medians_ns.size() / 2);
+  std::ranges::nth_element(medians_ns, middle);
+  to.values["line_round_trip_ns"] = *middle;
+  to.values["line_round_trips"] = std::move(list);
+}
+
+/// What needs a second processor is null where there is none.
+void report_across(outcome& to, const job& of, const std::vector<int>& cpus, double share_ns) {
+  if (cpus.size() == 1) {
+    for (const char* name : across_names) to.values[std::string{name} + "_ns"] = nullptr;
+    to.values["line_round_trips"] = nlohmann::ordered_json::array();
+    return;
+  }
+  report(to, wake_up_on_other_core(of, cpus[0], cpus[1], share_ns));
+  report(to, membarrier_among_siblings(of, cpus, share_ns));
+  report_lines(to, of, cpus, share_ns);
+}
+
+struct costs {
+  static outcome run(const job& of) {
+    std::vector<int> cpus = place(of.pin, of.threads);
+    if (cpus.empty()) cpus = usable_cpus();
+    const double share_ns = of.bound.duration_s * 1e9 / (alone_count + together_count);
+    outcome result;
+    for (const cost& each : costs_alone(of, cpus[0], share_ns)) report(result, each);
+    for (const cost& each : costs_on_one_core(of, cpus[0], share_ns)) report(result, each);
+    report_across(result, of, cpus, share_ns);
+    result.values["operations"] = result.histograms.size();
+    result.values["complete"] = true;
+    return result;
+  }
+};
+
+}  // namespace
+
+study costs_study() {
+  return {.name = "costs",
+          .summary =
+              "what the machine itself charges: clock, pause, yield, futex, switch, cache "
+              "line, fence, membarrier, sleep",
+          .default_run_s = 1,
+          .default_budget_s = 12,
+          .of_machine = true,
+          .single_threaded = false,
+          .published_loops = 0,
+          .published_runs = 0,
+          .cells = machine_cell<costs>()};
+}
+
+}  // namespace lockyard::harness

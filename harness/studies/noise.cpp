@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the machine takes away without any lock: a thread on each processor looks at the clock
+// without a break, and every break it finds is the machine's. docs/studies/noise.md gives
+// definition and reading.
+
+#include "../histogram.hpp"
+#include "../team.hpp"
+#include "studies.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// Longer than any clock reading, shorter than an interrupt.
+constexpr double threshold_ns = 1000;
+
+/// What the kernel knows of a thread: how long it stood in the queue, how often it was taken off.
+struct thread_books {
+  std::optional<double> run_delay_ns;
+  long involuntary_switches;
+};
+
+thread_books books_of_this_thread() {
+  std::ifstream file{"/proc/thread-self/schedstat"};
+  double on_processor_ns = 0;
+  double waiting_ns = 0;
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  thread_books found{.run_delay_ns = std::nullopt, .involuntary_switches = usage.ru_nivcsw};
+  if (file >> on_processor_ns >> waiting_ns) found.run_delay_ns = waiting_ns;
+  return found;
+}
+
+/// What the hypervisor took from a processor since the machine was started, by /proc/stat.
+std::optional<double> stolen_ns(int cpu) {
+  constexpr int steal_column = 8;
+  const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::ifstream file{"/proc/stat"};
+  const std::string wanted = "cpu" + std::to_string(cpu);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words{line};
+    std::string name;
+    if (!(words >> name) || name != wanted) continue;
+    double ticks_of_column = 0;
+    for (int column = 0; column < steal_column; ++column) words >> ticks_of_column;
+    if (words) return ticks_of_column * tick_ns;
+  }
+  return std::nullopt;
+}
+
+struct alignas(detail::arch::interference_size) watch {
+  histogram gaps;
+  longest_stalls longest;
+  std::uint64_t count = 0;
+  ticks lost = 0;
+  thread_books before{};
+  thread_books after{};
+  std::optional<double> stolen_before_ns;
+};
+
+[[gnu::noinline]] thread_span watch_clock(unsigned thread, loop_limit limit, ticks threshold,
+                                          watch& log) {
+  log.before = books_of_this_thread();
+  thread_span span{.first = clock::now()};
+  for (ticks last = span.first; last < limit.end; ++span.operations) {
+    const ticks now = clock::now();
+    if (const ticks gap = elapsed(last, now); gap > threshold) [[unlikely]] {
+      log.gaps.add(gap);
+      log.longest.offer(thread, now, gap);
+      log.lost += gap;
+      ++log.count;
+    }
+    last = now;
+  }
+  span.last = clock::now();
+  log.after = books_of_this_thread();
+  return span;
+}
+
+template <class Number>
+nlohmann::ordered_json difference(std::optional<Number> before, std::optional<Number> after) {
+  if (!before || !after) return nullptr;
+  return *after - *before;
+}
+
+nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watch& log) {
+  return {
+      {"cpu", cpu},
+      {"watched_ns", clock::ns(elapsed(span.first, span.last))},
+      {"gaps", log.count},
+      {"lost_ns", clock::ns(log.lost)},
+      {"longest_ns", clock::ns(log.longest.longest_first()[0].length)},
+      {"steal_ns", difference(log.stolen_before_ns, stolen_ns(cpu))},
+      {"run_delay_ns", difference(log.before.run_delay_ns, log.after.run_delay_ns)},
+      {"involuntary_switches", log.after.involuntary_switches - log.before.involuntary_switches}};
+}
+
+struct noise {
+  static outcome run(job of) {
+    std::vector<int> cpus = place(of.pin, of.threads);
+    if (cpus.empty()) cpus = usable_cpus();
+    of.pin = cpus;
+    of.threads = static_cast<unsigned>(cpus.size());
+    const auto logs = std::make_unique<watch[]>(of.threads);
+    const ticks threshold = clock::from_ns(threshold_ns);
+    const team_run run = run_team(
+        of, {.before =
+                 [&](unsigned thread) { logs[thread].stolen_before_ns = stolen_ns(cpus[thread]); },
+             .gathered = [] {},
+             .loop =
+                 [&](unsigned thread, loop_limit limit) {
+                   return watch_clock(thread, limit, threshold, logs[thread]);
+                 }});
+    merged_histogram gaps;
+    longest_stalls longest;
+    double lost_share = 0;
+    auto cores = nlohmann::ordered_json::array();
+    for (unsigned thread = 0; thread < of.threads; ++thread) {
+      gaps.merge(logs[thread].gaps);
+      longest.merge(logs[thread].longest);
+      lost_share += run.share_of(logs[thread].lost) / of.threads;
+      cores.push_back(core_to_json(cpus[thread], run.spans[thread], logs[thread]));
+    }
+    outcome result{.values = run.values(of)};
+    result.values["complete"] = true;
+    result.values["gap_threshold_ns"] = threshold_ns;
+    result.values["longest_ns"] = clock::ns(longest.longest_first()[0].length);
+    result.values["lost_share"] = lost_share;
+    result.values["cores"] = std::move(cores);
+    result.histograms["gap"] = gaps.to_json(clock::ns_per_tick());
+    result.stalls = stalls_to_json(longest, run.start());
+    return result;
+  }
+};
+
+}  // namespace
+
+study noise_study() {
+  return {.name = "noise",
+          .summary =
+              "what the machine takes away without any lock: interrupts, other programs, "
+              "the hypervisor",
+          .default_run_s = 0.5,
+          .default_budget_s = 5,
+          .of_machine = true,
+          .single_threaded = false,
+          .published_loops = 0,
+          .published_runs = 0,
+          .cells = machine_cell<noise>()};
+}
+
+}  // namespace lockyard::harness

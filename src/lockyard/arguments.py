@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments and options of the command line, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CONDITIONS = "Conditions"
+
+
+def complete_locks(incomplete: str) -> list[str]:
+    """The last of several names, with the names before it."""
+    from lockyard import harness
+    from lockyard.catalog import GROUPS
+
+    known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
+    return _completed(incomplete, known)
+
+
+def complete_studies(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
+
+
+def complete_policies(incomplete: str) -> list[str]:
+    from lockyard.conditions import POLICIES
+
+    return _completed(incomplete, list(POLICIES))
+
+
+def _completed(incomplete: str, known: list[str]) -> list[str]:
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the records to FILE.", show_default=False),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Determines order and placement.", show_default="by chance; printed"),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Go on with the measuring that FILE holds, where it stopped; alone, or with --json.",
+        show_default=False,
+    ),
+]
+Studies = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="What to measure; 'lockyard list' shows the studies.",
+        autocompletion=complete_studies,
+        show_default=False,
+    ),
+]
+Locks = Annotated[
+    str,
+    typer.Option(
+        metavar="seeds|ours|peers|all|NAME,…",
+        help="Which locks: groups and names.",
+        autocompletion=complete_locks,
+    ),
+]
+Threads = Annotated[
+    str,
+    typer.Option(
+        metavar="N,…",
+        help="How many threads, one cell each.",
+        show_default="one for each processor",
+    ),
+]
+For = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help="Time for each cell, as in 500ms, 2s, 1m.",
+        show_default="2s, of the machine more; 30s as published",
+    ),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Runs of each cell.", show_default="as many as fit the time"),
+]
+Loops = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Lock operations of each thread in a run.",
+        show_default="as many as fit the run",
+    ),
+]
+Pin = Annotated[
+    str,
+    typer.Option(metavar="none|compact|spread|CPU,…", help="Which processors threads run on."),
+]
+AsPublished = Annotated[
+    bool,
+    typer.Option(
+        "--as-published", help="The loops, runs and definitions of the text, nothing else."
+    ),
+]
+Against = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Print ratios to this lock, paired by block, with 95 % intervals.",
+        autocompletion=complete_locks,
+    ),
+]
+Policy = Annotated[
+    str,
+    typer.Option(
+        metavar="other|batch|idle|fifo|rr|deadline,…",
+        help="Scheduling policies, one cell each.",
+        show_default="as lockyard was started",
+        autocompletion=complete_policies,
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Priority = Annotated[
+    int | None,
+    typer.Option(
+        metavar="1..99", help="Of fifo and rr.", show_default="1", rich_help_panel=CONDITIONS
+    ),
+]
+Nice = Annotated[
+    int | None,
+    typer.Option(
+        metavar="-20..19",
+        help="Of other and batch.",
+        show_default="as lockyard was started",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Slice = Annotated[
+    str,
+    typer.Option(
+        "--slice",
+        metavar="TIME,…",
+        help="Slices of other and batch, 100us to 100ms, one cell each.",
+        show_default="the kernel's",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Deadline = Annotated[
+    str,
+    typer.Option(
+        metavar="RUNTIME/DEADLINE/PERIOD",
+        help="Of deadline, as in 3ms/10ms/10ms.",
+        show_default="equal shares of 80 % in 10 ms",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Load = Annotated[
+    int,
+    typer.Option(metavar="N", help="Busy threads of another process.", rich_help_panel=CONDITIONS),
+]
+LoadNice = Annotated[
+    int, typer.Option(metavar="-20..19", help="Their nice.", rich_help_panel=CONDITIONS)
+]
+TimerSlack = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="How late timers may fire.",
+        show_default="the kernel's",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Autogroup = Annotated[
+    str,
+    typer.Option(
+        metavar="on|off",
+        help="Whether the scheduler groups processes by session; put back afterwards.",
+        show_default="as it is",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Quota = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PROCESSORS",
+        help="Processor time for the threads together, by a control group.",
+        show_default="none",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Rest = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="Rest before each run, as in 60ms.",
+        show_default="none",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Show the records of FILE instead of measuring.",
+        show_default=False,
+    ),
+]

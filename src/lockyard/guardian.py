@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of the whole machine, by a process that outlives us long enough to undo them.
+
+The process changes what it was told to, says so, and waits until its standard input ends: when we
+close it, or when we die, however that happens. Then it puts everything back as it was found. It
+stands in a session of its own and ignores what a terminal sends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from lockyard import cgroup
+from lockyard.conditions import AUTOGROUP
+from lockyard.errors import MissingCapabilityError
+from lockyard.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+UNDO_LIMIT_S = 2 * cgroup.REMOVAL_S
+
+
+@contextlib.contextmanager
+def changed_machine(
+    autogroup: bool | None, quotas_cpus: Collection[float]
+) -> Iterator[dict[float, Path]]:
+    """While this lasts, the machine is as asked; gives the control group of each quota."""
+    if autogroup is None and not quotas_cpus:
+        yield {}
+        return
+    wanted = json.dumps({"autogroup": autogroup, "quotas_cpus": sorted(quotas_cpus)})
+    guardian = subprocess.Popen(
+        [sys.executable, "-m", "lockyard.guardian", wanted],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        answer = json.loads(cast("IO[bytes]", guardian.stdout).readline() or "{}")
+        if "groups" not in answer:
+            raise MissingCapabilityError(answer.get("error", "the guardian ended without a word"))
+        yield dict(zip(sorted(quotas_cpus), map(Path, answer["groups"]), strict=True))
+    finally:
+        cast("IO[bytes]", guardian.stdin).close()
+        status = guardian.wait(UNDO_LIMIT_S)
+        cast("IO[bytes]", guardian.stdout).close()
+    if status != 0:
+        raise MissingCapabilityError("the machine's settings could not be put back; see above")
+
+
+class _RefusedError(Exception):
+    """The message says cause and remedy."""
+
+
+def _set_autogroup(wanted: bool, undo: contextlib.ExitStack) -> None:
+    """Locked against another guardian, who would take our setting for the one to put back."""
+    try:
+        setting = undo.enter_context(AUTOGROUP.open("r+"))
+        fcntl.flock(setting, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        before = setting.read().strip()
+        undo.callback(AUTOGROUP.write_text, before)
+        AUTOGROUP.write_text(str(int(wanted)))
+    except BlockingIOError:
+        raise _RefusedError(
+            "another lockyard has changed the autogroup setting and not put it back yet; nothing "
+            "was measured; wait for it to end"
+        ) from None
+    except OSError as error:
+        raise _RefusedError(
+            f"cannot change {AUTOGROUP}: {error.strerror}, so nothing was measured; run as root, "
+            "or leave --autogroup out"
+        ) from None
+
+
+def _guard(autogroup: bool | None, quotas_cpus: list[float]) -> None:
+    with contextlib.ExitStack() as undo:
+        try:
+            if autogroup is not None:
+                _set_autogroup(autogroup, undo)
+            groups = []
+            for quota_cpus in quotas_cpus:
+                groups.append(cgroup.create(quota_cpus, Tree()))
+                undo.callback(cgroup.remove, groups[-1])
+        except (_RefusedError, cgroup.CgroupError) as error:
+            print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
+            return
+        print(json.dumps({"groups": [str(group) for group in groups]}), flush=True)  # noqa: T201
+        sys.stdin.buffer.read()
+
+
+def main() -> None:
+    for sent_by_terminals_and_managers in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sent_by_terminals_and_managers, signal.SIG_IGN)
+    wanted = json.loads(sys.argv[1])
+    try:
+        _guard(wanted["autogroup"], wanted["quotas_cpus"])
+    except OSError as error:
+        print(f"lockyard: cannot put back: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studies of the machine itself: the noise at the head of every report, and their tables."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from lockyard.report.naming import Naming, counted
+from lockyard.report.units import MISSING, duration, percent
+from lockyard.stats import median_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lockyard.report.summary import CellSummary
+
+NOISE = "noise"
+COSTS = "costs"
+
+# In the order in which they are shown; the records hold each with _ns behind its name.
+COST_NAMES = {
+    "clock_read": "a clock read",
+    "clock_read_early": "a clock read, early",
+    "monotonic_raw_read": "a read of CLOCK_MONOTONIC_RAW",
+    "pause": "pause",
+    "exchange": "uncontended exchange",
+    "fence": "fence (sequentially consistent)",
+    "line_round_trip": "cache line to another core and back",
+    "futex_wake_nobody": "futex wake with nobody waiting",
+    "yield_alone": "yield, alone on the core",
+    "yield_with_company": "yield, with company",
+    "context_switch": "context switch, by yield",
+    "wake_same_core": "wake-up until running, same core",
+    "wake_other_core": "wake-up until running, other core",
+    "membarrier_alone": "membarrier, alone",
+    "membarrier_with_siblings": "membarrier, with running siblings",
+    "sleep_50us": "sleep of 50 µs",
+    "sleep_50us_fine": "sleep of 50 µs, timer slack 1 ns",
+    "sleep_1ms": "sleep of 1 ms",
+    "sleep_1ms_fine": "sleep of 1 ms, timer slack 1 ns",
+}
+
+
+def noise_lines(cells: Iterable[CellSummary]) -> Iterator[str]:
+    """One for each set of conditions that the machine was watched under."""
+    for cell in cells:
+        cores = cores_of(cell)
+        if cell.study != NOISE or not cores:
+            continue
+        by_cpu = sorted({core["cpu"] for core in cores})
+        each = [
+            f"cpu{cpu} {percent(part(of_cpu, 'lost_ns'))} lost, longest {longest(of_cpu)}, "
+            f"steal {known(of_cpu, 'steal_ns')}"
+            for cpu in by_cpu
+            if (of_cpu := [core for core in cores if core["cpu"] == cpu])
+        ]
+        watched_ns = sum(core["watched_ns"] for core in cores) / len(by_cpu)
+        yield f"noise: {duration(watched_ns)} watched without a lock: {'; '.join(each)}"
+
+
+def machine_tables(cells: Sequence[CellSummary]) -> Iterator[Table]:
+    naming = Naming.of(cells)
+    for cell in cells:
+        if cell.of_machine and cell.runs:
+            make = {NOISE: _noise_table, COSTS: _costs_table}.get(cell.study)
+            if make is not None:
+                yield make(cell, f"{cell.study} · {naming.setting(cell)}")
+
+
+def cores_of(cell: CellSummary) -> list[dict[str, Any]]:
+    """Of every run, what each core came to."""
+    return [core for run in cell.runs for core in run["values"].get("cores", [])]
+
+
+def part(cores: Iterable[dict[str, Any]], key: str) -> float | None:
+    """Of the time watched."""
+    cores = list(cores)
+    watched_ns = sum(core["watched_ns"] for core in cores)
+    return sum(core[key] for core in cores) / watched_ns if watched_ns else None
+
+
+def known(cores: Iterable[dict[str, Any]], key: str) -> str:
+    found = [core for core in cores if core.get(key) is not None]
+    return percent(part(found, key)) if found else "not known"
+
+
+def longest(cores: Iterable[dict[str, Any]]) -> str:
+    return duration(max(core["longest_ns"] for core in cores))
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    for number, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def _noise_table(cell: CellSummary, title: str) -> Table:
+    columns = ("core", "watched", "gaps\nper second", "lost", "longest", "steal")
+    table = _table(f"{title}: gaps over 1 µs", *columns, "behind other\nthreads")
+    cores = cores_of(cell)
+    for cpu in sorted({core["cpu"] for core in cores}):
+        of_cpu = [core for core in cores if core["cpu"] == cpu]
+        watched_ns = sum(core["watched_ns"] for core in of_cpu)
+        table.add_row(
+            f"cpu{cpu}",
+            duration(watched_ns),
+            f"{sum(core['gaps'] for core in of_cpu) / (watched_ns / 1e9):.0f}",
+            percent(part(of_cpu, "lost_ns")),
+            longest(of_cpu),
+            known(of_cpu, "steal_ns"),
+            known(of_cpu, "run_delay_ns"),
+        )
+    return table
+
+
+def _costs_table(cell: CellSummary, title: str) -> Table:
+    table = _table(title, "operation", "median", "between runs\n[95 % interval]")
+    for name, words in COST_NAMES.items():
+        medians = cell.values(f"{name}_ns")
+        if medians:
+            table.add_row(words, duration(statistics.median(medians)), _interval(medians))
+        else:
+            table.add_row(words, MISSING, "needs a second processor")
+    table.caption = f"medians of {counted(len(cell.runs), 'run')}"
+    pairs = _line_pairs(cell)
+    if len(pairs) > 1:
+        table.caption += f"; cache lines between pairs of cores: {min(pairs)} to {max(pairs)} ns"
+    return table
+
+
+def _interval(medians: list[float]) -> str:
+    low, high = median_interval(sorted(medians))
+    return "too few runs" if low is None else f"{duration(low)} to {duration(high)}"
+
+
+def _line_pairs(cell: CellSummary) -> list[float]:
+    """The median of each pair of cores."""
+    by_pair: dict[tuple[int, int], list[float]] = {}
+    for run in cell.runs:
+        for pair in run["values"]["line_round_trips"]:
+            by_pair.setdefault(tuple(pair["cpus"]), []).append(pair["ns"])
+    return [round(statistics.median(found), 1) for found in by_pair.values()]

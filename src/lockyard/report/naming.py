@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a cell is called, wherever a person reads of it: its threads and what else sets it apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockyard.report.units import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lockyard.report.summary import CellSummary
+
+# Conditions that are named only where they differ from this, or vary within a study.
+DEFAULTS = {
+    "pinning": "none",
+    "policy": "other",
+    "priority": 0,
+    "nice": 0,
+    "load": 0,
+    "load_nice": 0,
+    "autogroup": True,
+    "rest_s": 0.0,
+    "hold_ns": 0,
+}
+# These have a place of their own in a cell's name.
+NAMED_APART = ("threads", "as_published")
+
+
+@dataclass(frozen=True)
+class Naming:
+    varying: frozenset[tuple[str, str]]  # study and condition
+
+    @classmethod
+    def of(cls, cells: Iterable[CellSummary]) -> Naming:
+        values: dict[tuple[str, str], set[str]] = {}
+        for cell in cells:
+            for key, value in cell.conditions.items():
+                if value is not None and key not in NAMED_APART:
+                    values.setdefault((cell.study, key), set()).add(json.dumps(value))
+        return cls(frozenset(where for where, found in values.items() if len(found) > 1))
+
+    def conditions(self, cell: CellSummary) -> list[str]:
+        """Those that a reader cannot take for granted."""
+        return [
+            _in_words(key, value)
+            for key, value in cell.conditions.items()
+            if value is not None
+            and key not in NAMED_APART
+            and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
+        ]
+
+    def setting(self, cell: CellSummary) -> str:
+        what = "processor" if cell.of_machine else "thread"
+        return " · ".join([counted(cell.threads, what), *self.conditions(cell)])
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _in_words(key: str, value: Any) -> str:
+    if key == "deadline":
+        return "deadline " + "/".join(duration(part) for part in value.values())
+    if isinstance(value, list):
+        value = ",".join(str(part) for part in value)
+    if isinstance(value, bool):
+        value = "on" if value else "off"
+    for suffix, scale in (("_ns", 1.0), ("_s", 1e9)):
+        if key.endswith(suffix):
+            key, value = key.removesuffix(suffix), duration(value * scale)
+    if key == "quota_cpus":
+        return f"quota of {value:g} processors"
+    return f"{key.replace('_', ' ')} {value}"
