@@ -130,6 +130,14 @@ std::vector<int> place(const pin_request& request, unsigned threads) {
   return placed;
 }
 
+std::vector<int> processors_at(const pin_request& request) {
+  std::vector<int> cpus;
+  for (const int cpu : candidates(request, static_cast<unsigned>(usable_cpus().size()))) {
+    if (std::ranges::find(cpus, cpu) == cpus.end()) cpus.push_back(cpu);
+  }
+  return cpus.empty() ? usable_cpus() : cpus;
+}
+
 unsigned processors_of(const std::vector<int>& placed) {
   if (placed.empty()) return static_cast<unsigned>(usable_cpus().size());
   return static_cast<unsigned>(std::set<int>{placed.begin(), placed.end()}.size());

@@ -34,6 +34,9 @@ std::vector<int> usable_cpus();
 /// for pinning::none. Throws condition_error if a processor is not usable.
 std::vector<int> place(const pin_request& request, unsigned threads);
 
+/// The processors that a study of the machine is about, each once: those placed at, or all usable.
+std::vector<int> processors_at(const pin_request& request);
+
 /// How many processors threads at these places can keep busy; at none: all that are usable.
 unsigned processors_of(const std::vector<int>& placed);
 

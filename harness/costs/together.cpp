@@ -241,6 +241,7 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
 
 cost membarrier_among_siblings(const job& of, const std::vector<int>& cpus, double share_ns) {
   take_place(of, cpus);
+  if (!detail::os::membarrier_register()) return {"membarrier_with_siblings", 1};
   stop_flag stop;
   std::list<companion> siblings;
   const stop_at_exit at_exit{stop};

@@ -17,10 +17,10 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Beside those of a single thread: three on one core, one across two, membarrier, all lines.
-constexpr unsigned together_count = 6;
+/// Beside those of a single thread: yields, two wake-ups, membarrier, all lines together.
+constexpr unsigned together_count = 5;
 /// A pair of cores gets no less, however many pairs there are.
-constexpr double least_pair_ns = 1e6;
+constexpr double least_pair_ns = 0.2e6;
 
 constexpr const char* across_names[] = {"wake_other_core", "membarrier_with_siblings",
                                         "line_round_trip"};
@@ -67,8 +67,7 @@ void report_across(outcome& to, const job& of, const std::vector<int>& cpus, dou
 
 struct costs {
   static outcome run(const job& of) {
-    std::vector<int> cpus = place(of.pin, of.threads);
-    if (cpus.empty()) cpus = usable_cpus();
+    const std::vector<int> cpus = processors_at(of.pin);
     const double share_ns = of.bound.duration_s * 1e9 / (alone_count + together_count);
     outcome result;
     for (const cost& each : costs_alone(of, cpus[0], share_ns)) report(result, each);

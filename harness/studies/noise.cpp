@@ -109,8 +109,7 @@ nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watc
 
 struct noise {
   static outcome run(job of) {
-    std::vector<int> cpus = place(of.pin, of.threads);
-    if (cpus.empty()) cpus = usable_cpus();
+    const std::vector<int> cpus = processors_at(of.pin);
     of.pin = cpus;
     of.threads = static_cast<unsigned>(cpus.size());
     const auto logs = std::make_unique<watch[]>(of.threads);

@@ -132,7 +132,10 @@ Policy = Annotated[
 Priority = Annotated[
     int | None,
     typer.Option(
-        metavar="1..99", help="Of fifo and rr.", show_default="1", rich_help_panel=CONDITIONS
+        metavar="1..99",
+        help="Of fifo and rr.",
+        show_default="1, or lockyard's own",
+        rich_help_panel=CONDITIONS,
     ),
 ]
 Nice = Annotated[
@@ -168,7 +171,13 @@ Load = Annotated[
     typer.Option(metavar="N", help="Busy threads of another process.", rich_help_panel=CONDITIONS),
 ]
 LoadNice = Annotated[
-    int, typer.Option(metavar="-20..19", help="Their nice.", rich_help_panel=CONDITIONS)
+    int | None,
+    typer.Option(
+        metavar="-20..19",
+        help="Their nice.",
+        show_default="as lockyard was started",
+        rich_help_panel=CONDITIONS,
+    ),
 ]
 TimerSlack = Annotated[
     str,

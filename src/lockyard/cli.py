@@ -78,7 +78,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     slice_: arguments.Slice = "",
     deadline: arguments.Deadline = "",
     load: arguments.Load = 0,
-    load_nice: arguments.LoadNice = 0,
+    load_nice: arguments.LoadNice = None,
     timer_slack: arguments.TimerSlack = "",
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,

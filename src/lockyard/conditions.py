@@ -79,10 +79,12 @@ def inherited() -> Conditions:
             "start it under another one, and give --policy deadline for the threads it measures"
         )
     policy = names[number]
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
     return Conditions(
         policy=policy,
         priority=os.sched_getparam(0).sched_priority,
-        nice=os.getpriority(os.PRIO_PROCESS, 0) if policy in FAIR else 0,
+        nice=nice if policy in FAIR else 0,
+        load_nice=nice,
         autogroup=autogroup_enabled(),
     )
 
@@ -125,6 +127,10 @@ def variants(asked: Asked, base: Conditions) -> list[Conditions]:
                 f"{option}: means nothing to {', '.join(policies)}; give --policy "
                 f"{' or '.join(users)}, or leave {option} out"
             )
+    if asked.others.get("autogroup") is not None and base.autogroup is None:
+        raise UsageError(
+            "--autogroup: this kernel does not group processes by session; leave it out"
+        )
     shared = replace(base, **asked.others)
     return [
         variant for policy in policies for variant in _variants_of_policy(policy, asked, shared)

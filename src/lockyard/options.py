@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 MAX_THREADS = 4096
 MAX_SEED = 2**63
+MAX_TIMER_SLACK_NS = 2_000_000_000
 
 
 def duration_s(option: str, text: str) -> float:
@@ -82,7 +83,7 @@ def nice(option: str, value: int | None) -> int | None:
 
 def surroundings(  # noqa: PLR0913 - one parameter for each option
     load: int,
-    load_nice: int,
+    load_nice: int | None,
     timer_slack: str,
     autogroup: str,
     quota_cpus: float | None,
@@ -91,11 +92,13 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     """Those conditions that were given, by their names."""
     if not 0 <= load <= MAX_THREADS:
         raise UsageError(f"--load {load}: must be a number of threads from 0 to {MAX_THREADS}")
-    if load == 0 and load_nice != 0:
+    if load == 0 and load_nice is not None:
         raise UsageError(f"--load-nice {load_nice}: of no load; give --load N with it")
-    found: dict[str, Any] = {"load": load, "load_nice": nice("--load-nice", load_nice)}
+    found: dict[str, Any] = {"load": load}
+    if load_nice is not None:
+        found["load_nice"] = nice("--load-nice", load_nice)
     if timer_slack:
-        found["timer_slack_ns"] = round(duration_s("--timer-slack", timer_slack) * 1e9)
+        found["timer_slack_ns"] = _timer_slack_ns(timer_slack)
     if autogroup:
         found["autogroup"] = _switch("--autogroup", autogroup)
     if quota_cpus is not None:
@@ -103,6 +106,13 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     if rest:
         found["rest_s"] = duration_s("--rest", rest)
     return found
+
+
+def _timer_slack_ns(text: str) -> int:
+    slack_ns = round(duration_s("--timer-slack", text) * 1e9)
+    if not 1 <= slack_ns <= MAX_TIMER_SLACK_NS:
+        raise UsageError(f"--timer-slack {text}: must be from 1ns to 2s")
+    return slack_ns
 
 
 def _switch(option: str, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
@@ -36,7 +36,7 @@ BUDGET_SPARE_S = 5.0
 NOISE_STUDY = "noise"
 NOISE_SHARE = 0.05
 NOISE_S = (0.1, 8.0)
-NOISE_RUN_S = 0.5
+SHORTEST_NOISE_S = 0.02  # of a run
 
 
 @dataclass(frozen=True)
@@ -130,15 +130,13 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
             f"study '{study.name}' has no published form: leave --as-published out, or "
             "measure wait and idle"
         )
-    if study.of_machine and request.loops is not None:
-        raise UsageError(
-            f"study '{study.name}' measures no lock, so --loops says nothing about it: give --for"
-        )
+    if study.of_machine:
+        _check_study_of_machine(study, request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
     if study.of_machine:
-        counts = [len(os.sched_getaffinity(0))]
+        counts = [_processors(request.pinning)]
     names: list[str | None] = [lock.name for lock in locks]
     if study.of_machine:
         names = [None]
@@ -148,6 +146,22 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         for conditions in request.conditions
         for name in names
     ]
+
+
+def _check_study_of_machine(study: Study, request: Request) -> None:
+    if request.loops is not None:
+        raise UsageError(
+            f"study '{study.name}' measures no lock, so --loops says nothing about it: give --for"
+        )
+    if any(conditions.policy == "deadline" for conditions in request.conditions):
+        raise UsageError(
+            f"study '{study.name}' confines each thread to a processor, which the kernel refuses "
+            "to deadline threads; choose another policy"
+        )
+
+
+def _processors(pinning: Pinning) -> int:
+    return len(os.sched_getaffinity(0) if isinstance(pinning, str) else set(pinning))
 
 
 def _cell(
@@ -201,21 +215,22 @@ def _by_time(
 
 
 def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
-    """The cells, and one that watches the machine itself in between, if there is none yet."""
+    """The cells, and one that watches the machine itself in every block, if there is none yet."""
     if not cells or any(cell.study == NOISE_STUDY for cell in cells):
         return list(cells)
     least_s, most_s = NOISE_S
     budget_s = min(max(NOISE_SHARE * sum(cell.budget_s for cell in cells), least_s), most_s)
-    run_s = min(budget_s, NOISE_RUN_S)
+    blocks = max(cell.runs for cell in cells)
+    runs = max(1, min(blocks, int(budget_s / SHORTEST_NOISE_S)))
     noise = Cell(
         study=catalog.select_studies([NOISE_STUDY])[0].name,
         lock=None,
-        threads=len(os.sched_getaffinity(0)),
+        threads=_processors("none"),
         pinning="none",
-        conditions=conditions,
+        conditions=replace(conditions, autogroup=cells[0].conditions.autogroup),
         loops=None,
-        run_s=run_s,
-        runs=round(budget_s / run_s),
+        run_s=budget_s / runs,
+        runs=runs,
         budget_s=budget_s,
         as_published=False,
     )

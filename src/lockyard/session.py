@@ -100,14 +100,14 @@ def measure(
     writer = RecordWriter(path, to_stdout, resume)
     say(_announcement(plan, len(measured.runs)))
     try:
-        writer.write(measured.environment)
-        if resume is None:
-            writer.write(plan.to_json())
         with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
             done = list(measured.runs)
             runner = Runner(plan.cells, plan.seed, measured.environment, cgroups, done)
             if refuse_unavailable:
                 runner.rehearse()
+            writer.write(measured.environment)
+            if resume is None:
+                writer.write(plan.to_json())
             with shown_progress(runner):
                 for record in runner.records():
                     writer.write(record)

@@ -50,6 +50,7 @@ class Naming:
             for key, value in cell.conditions.items()
             if value is not None
             and key not in NAMED_APART
+            and (key, value) != ("priority", 0)  # of a policy that has none
             and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
         ]
 
@@ -73,5 +74,5 @@ def _in_words(key: str, value: Any) -> str:
         if key.endswith(suffix):
             key, value = key.removesuffix(suffix), duration(value * scale)
     if key == "quota_cpus":
-        return f"quota of {value:g} processors"
+        return f"quota of {value:g} processor{'' if value == 1 else 's'}"
     return f"{key.replace('_', ' ')} {value}"

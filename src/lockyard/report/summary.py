@@ -79,7 +79,8 @@ def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     for record in records:
         conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
         setting = json.dumps(conditions)
-        planned[setting] = min(planned.get(setting, record["cell"]), record["cell"])
+        place = record.get("cell", 0)
+        planned[setting] = min(planned.get(setting, place), place)
         key = json.dumps([record["study"], record["lock"], setting])
         cell = cells.setdefault(
             key,

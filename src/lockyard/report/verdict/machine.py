@@ -57,9 +57,7 @@ def _agree(cell: CellSummary, other: CellSummary) -> bool:
     return all(
         value == other.conditions[key]
         for key, value in cell.conditions.items()
-        if key not in (*NAMED_APART, "pinning")
-        and value is not None
-        and other.conditions.get(key) is not None
+        if key not in (*NAMED_APART, "pinning") and key in other.conditions
     )
 
 
