@@ -103,11 +103,7 @@ policy policy_of(const node& name) {
 schedule schedule_of(const node& conditions) {
   schedule result{.of = policy_of(conditions.at("policy")),
                   .priority = static_cast<unsigned>(conditions.at("priority").integer(0, 99)),
-                  .nice = conditions.at("nice").signed_integer(-20, 19),
-                  .slice_ns = 0,
-                  .runtime_ns = 0,
-                  .deadline_ns = 0,
-                  .period_ns = 0};
+                  .nice = conditions.at("nice").signed_integer(-20, 19)};
   if (const node slice = conditions.at("slice_ns"); !slice.is_null()) {
     result.slice_ns = slice.integer(1);
   }

@@ -77,7 +77,7 @@ int print(const nlohmann::ordered_json& document) {
 
 nlohmann::ordered_json measure(const job& of) {
   try {
-    const surroundings around{of.around};
+    surroundings around{of.around};
     if (of.rehearse) {
       run_team(of, {.before = [](unsigned) {},
                     .gathered = [] {},
@@ -87,7 +87,9 @@ nlohmann::ordered_json measure(const job& of) {
     const study& chosen = *find_study(of.study);
     const cell& cell = *find_cell(chosen, of.lock);
     clock::measure_reads();
-    return record_of(of, cell.run(of, cell.traits));
+    const outcome found = cell.run(of, cell.traits);
+    around.check_in_force();
+    return record_of(of, found);
   } catch (const condition_error& error) {
     return unavailable_record(of, error.what());
   }

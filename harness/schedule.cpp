@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,9 +74,9 @@ std::string described(const schedule& wanted) {
   return name + " with nice " + std::to_string(wanted.nice);
 }
 
-std::string limit_of(int resource) {
+std::string limit_of(decltype(RLIMIT_NICE) resource) {
   rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return "unknown";
+  if (getrlimit(resource, &limit) != 0) return "unknown";
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur);
 }
 
@@ -84,7 +85,8 @@ std::string not_permitted(const schedule& wanted) {
                             "was measured: it lacks the capability CAP_SYS_NICE, ";
   if (wanted.is_real_time()) {
     return start + "ulimit -r is " + limit_of(RLIMIT_RTPRIO) +
-           ", or its control group has no real-time budget (cpu.rt_runtime_us); run as root, or "
+           ", its control group has no real-time budget (cpu.rt_runtime_us), or its container "
+           "filters the call; run as root, or "
            "let root add '@GROUP - rtprio " +
            std::to_string(wanted.priority) + "' to /etc/security/limits.d and log in again";
   }
@@ -93,9 +95,34 @@ std::string not_permitted(const schedule& wanted) {
            "or it is confined to some of the processors, which deadline excludes; run as "
            "root, and without taskset or --pin";
   }
-  return start + "and ulimit -e is " + limit_of(RLIMIT_NICE) +
-         " (nice n needs 20 - n); run as root, or let root add '@GROUP - nice " +
+  return start + "ulimit -e is " + limit_of(RLIMIT_NICE) +
+         " (nice n needs 20 - n), or its container filters the call; run as root, or let root add "
+         "'@GROUP - nice " +
          std::to_string(wanted.nice) + "' to /etc/security/limits.d and log in again";
+}
+
+/// Where a container filters the call that changes a policy, what is in force already still serves.
+bool is_in_force(const schedule& wanted) {
+  if (wanted.slice_ns != 0 || wanted.of == policy::deadline) return false;
+  sched_param found{};
+  sched_getparam(0, &found);
+  errno = 0;
+  const int nice = getpriority(PRIO_PROCESS, 0);
+  const bool keeps_nice = wanted.of == policy::other || wanted.of == policy::batch;
+  return sched_getscheduler(0) == entry_of(wanted.of).number && errno == 0 &&
+         found.sched_priority == static_cast<int>(wanted.priority) &&
+         (!keeps_nice || nice == wanted.nice);
+}
+
+/// What a deadline thread reserved stays reserved until its period is over, also when it is gone.
+int set_schedule(const kernel_schedule& asked) {
+  constexpr timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
+  const std::uint64_t patience_ns = 2 * asked.period_ns;
+  for (std::uint64_t waited_ns = 0;; waited_ns += static_cast<std::uint64_t>(pause.tv_nsec)) {
+    if (syscall(SYS_sched_setattr, 0, &asked, 0) == 0) return 0;
+    if (errno != EBUSY || asked.policy != deadline_number || waited_ns > patience_ns) return errno;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+  }
 }
 
 std::string refusal(const schedule& wanted, int error) {
@@ -139,9 +166,10 @@ std::string_view name_of(policy which) noexcept {
 }
 
 void run_under(const schedule& wanted) {
-  kernel_schedule asked = as_kernel_wants(wanted);
-  if (syscall(SYS_sched_setattr, 0, &asked, 0) != 0) {
-    throw condition_error{refusal(wanted, errno)};
+  if (is_in_force(wanted)) return;
+  const kernel_schedule asked = as_kernel_wants(wanted);
+  if (const int error = set_schedule(asked); error != 0) {
+    throw condition_error{refusal(wanted, error)};
   }
   const kernel_schedule found = granted();
   if (found.policy != asked.policy || found.priority != asked.priority ||
@@ -159,7 +187,12 @@ void run_under(const schedule& wanted) {
 
 void leave_room(const schedule& wanted, unsigned threads, unsigned processors) {
   const auto online = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  if (!wanted.is_real_time() || std::min(threads, processors) < online || is_throttled()) return;
+  const double share = wanted.of == policy::deadline ? static_cast<double>(wanted.runtime_ns) /
+                                                           static_cast<double>(wanted.period_ns)
+                                                     : 1.0;
+  const bool leaves_one =
+      std::min(threads * share, static_cast<double>(processors)) <= online - 1.0;
+  if (!wanted.outranks_others() || leaves_one || is_throttled()) return;
   throw condition_error{
       std::to_string(threads) + " threads under " + std::string{name_of(wanted.of)} +
       " could keep every processor for themselves, because the real-time throttle is off: the "

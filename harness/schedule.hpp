@@ -17,14 +17,18 @@ std::string_view name_of(policy which) noexcept;
 
 /// What a policy has no use for is 0.
 struct schedule {
-  policy of;
-  unsigned priority;         ///< fifo and rr: 1 to 99
-  int nice;                  ///< other and batch: -20 to 19
-  std::uint64_t slice_ns;    ///< other and batch, on Linux 6.12 or later; 0: the kernel's default
-  std::uint64_t runtime_ns;  ///< deadline: so long in each period, before the deadline
-  std::uint64_t deadline_ns;
-  std::uint64_t period_ns;
+  policy of = policy::other;
+  unsigned priority = 0;         ///< fifo and rr: 1 to 99
+  int nice = 0;                  ///< other and batch: -20 to 19
+  std::uint64_t slice_ns = 0;    ///< other and batch, Linux 6.12 or later; 0: the kernel's default
+  std::uint64_t runtime_ns = 0;  ///< deadline: so long in each period, before the deadline
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
 
+  /// Whether a thread that never sleeps keeps all others from its processor.
+  [[nodiscard]] bool outranks_others() const noexcept {
+    return is_real_time() || of == policy::deadline;
+  }
   /// Whether nothing but a real-time thread can take the processor away.
   [[nodiscard]] bool is_real_time() const noexcept {
     return of == policy::fifo || of == policy::rr;
@@ -35,8 +39,8 @@ struct schedule {
 /// kernel refuses, or grants something else.
 void run_under(const schedule& wanted);
 
-/// Throws condition_error if so many real-time threads that never sleep, on so many processors,
-/// would leave the rest of the machine neither a processor nor a share of time.
+/// Throws condition_error if so many threads that never sleep, on so many processors, would leave
+/// the rest of the machine neither a processor nor a share of time.
 void leave_room(const schedule& wanted, unsigned threads, unsigned processors);
 
 /// The slice that the kernel gives a thread that asks for none; 0 where it tells none.

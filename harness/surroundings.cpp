@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "surroundings.hpp"
 
+#include "schedule.hpp"
 #include "topology.hpp"
 
 #include <fcntl.h>
@@ -55,7 +56,7 @@ struct pipe_ends {
   }
 };
 
-void limit_cpu_time(__rlimit_resource resource, double limit) {
+void limit_cpu_time(decltype(RLIMIT_CPU) resource, double limit) {
   const auto units = static_cast<rlim_t>(std::ceil(limit));
   const rlimit both{.rlim_cur = units, .rlim_max = units};
   setrlimit(resource, &both);  // one that is lower already is as good
@@ -73,9 +74,11 @@ void limit_cpu_time(__rlimit_resource resource, double limit) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   setsid();
-  const sched_param none{};
-  sched_setscheduler(0, SCHED_OTHER, &none);
-  if (setpriority(PRIO_PROCESS, 0, wanted.load_nice) != 0) _exit(1);
+  try {
+    run_under({.of = policy::other, .nice = wanted.load_nice});
+  } catch (const condition_error&) {
+    _exit(1);  // the pipe closes before anybody has reported
+  }
   limit_cpu_time(RLIMIT_CPU, (wanted.limit_s + spare_s) * wanted.load);
   std::vector<std::jthread> others;
   try {
@@ -89,16 +92,6 @@ void limit_cpu_time(__rlimit_resource resource, double limit) {
 void end(pid_t process) {
   kill(process, SIGKILL);
   waitpid(process, nullptr, 0);
-}
-
-void set_timer_slack(std::uint64_t slack_ns) {
-  prctl(PR_SET_TIMERSLACK, slack_ns);
-  const int found = prctl(PR_GET_TIMERSLACK);
-  if (found < 0 || static_cast<std::uint64_t>(found) != slack_ns) {
-    throw condition_error{"a timer slack of " + std::to_string(slack_ns) +
-                          " ns was asked for and " + std::to_string(found) +
-                          " ns granted; ask for one from 1 ns to 2 s"};
-  }
 }
 
 void join(const std::string& cgroup) {
@@ -115,6 +108,16 @@ void join(const std::string& cgroup) {
 }
 
 }  // namespace
+
+void set_timer_slack(std::uint64_t slack_ns) {
+  prctl(PR_SET_TIMERSLACK, slack_ns);
+  const int found = prctl(PR_GET_TIMERSLACK);
+  if (found < 0 || static_cast<std::uint64_t>(found) != slack_ns) {
+    throw condition_error{"a timer slack of " + std::to_string(slack_ns) +
+                          " ns was asked for and " + std::to_string(found) +
+                          " ns granted; ask for one from 1 ns to 2 s"};
+  }
+}
 
 busy_neighbour::busy_neighbour(const surroundings_request& wanted) {
   if (wanted.load == 0) return;
@@ -135,9 +138,17 @@ busy_neighbour::busy_neighbour(const surroundings_request& wanted) {
     end(process_);
     throw condition_error{"cannot have a background load of " + std::to_string(wanted.load) +
                           " threads with nice " + std::to_string(wanted.load_nice) +
-                          "; ask for fewer threads, or for a nice of 0 or more (below 0 needs "
-                          "CAP_SYS_NICE or ulimit -e)"};
+                          " under policy other; ask for fewer threads, or for a nice that is not "
+                          "below our own, which needs CAP_SYS_NICE or ulimit -e"};
   }
+}
+
+void busy_neighbour::check_alive() {
+  if (process_ <= 0 || waitpid(process_, nullptr, WNOHANG) == 0) return;
+  process_ = 0;
+  throw condition_error{
+      "the background load ended before the run did, so the run was not beside it; measure again, "
+      "and look for what kills processes here (memory, limits)"};
 }
 
 busy_neighbour::~busy_neighbour() {
@@ -146,7 +157,6 @@ busy_neighbour::~busy_neighbour() {
 
 surroundings::surroundings(const surroundings_request& wanted) : neighbour_{wanted} {
   limit_cpu_time(RLIMIT_RTTIME, (wanted.limit_s + spare_s) * 1e6);
-  if (wanted.timer_slack_ns) set_timer_slack(*wanted.timer_slack_ns);
   if (wanted.cgroup) join(*wanted.cgroup);  // the neighbour stays outside
 }
 

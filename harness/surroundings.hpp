@@ -15,7 +15,7 @@ namespace lockyard::harness {
 struct surroundings_request {
   unsigned load;  ///< busy threads of another process
   int load_nice;
-  std::optional<std::uint64_t> timer_slack_ns;  ///< as it is, if none is given
+  std::optional<std::uint64_t> timer_slack_ns;  ///< of each thread; as it is, if none is given
   std::optional<std::string> cgroup;            ///< folder of the group to join
   double limit_s;                               ///< no run takes longer
 };
@@ -29,9 +29,15 @@ class busy_neighbour {
   busy_neighbour& operator=(const busy_neighbour&) = delete;
   ~busy_neighbour();
 
+  /// Throws condition_error if it has ended.
+  void check_alive();
+
  private:
   pid_t process_ = 0;  ///< none
 };
+
+/// For the calling thread, once it runs under its policy. Throws condition_error.
+void set_timer_slack(std::uint64_t slack_ns);
 
 /// In force from construction on, for this process and the threads it starts after; the neighbour
 /// until destruction. Throws condition_error if something cannot be had. To be made while there is
@@ -39,6 +45,9 @@ class busy_neighbour {
 class surroundings {
  public:
   explicit surroundings(const surroundings_request& wanted);
+
+  /// Throws condition_error if something did not last until now.
+  void check_in_force() { neighbour_.check_alive(); }
 
  private:
   busy_neighbour neighbour_;

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,7 @@ double seconds(const timeval& time) {
 /// other; so each reports that it runs, and all wait, runnable, until everybody does.
 class starting_line {
  public:
-  explicit starting_line(unsigned threads) : missing_{threads} {}
+  starting_line(unsigned threads, policy under) : missing_{threads}, under_{under} {}
 
   /// By each thread. Returns nothing if the run is called off.
   std::optional<loop_limit> await_start() {
@@ -33,7 +34,7 @@ class starting_line {
     // order[ready]: release; pairs [all_ready]; nothing but the arrival itself is published.
     missing_.fetch_sub(1, std::memory_order_release);
     // order[seen_start]: acquire; pairs [start]; makes the limit readable.
-    while (!started_.load(std::memory_order_acquire)) sched_yield();
+    while (!started_.load(std::memory_order_acquire)) let_others_run();
     return limit_;
   }
 
@@ -56,8 +57,19 @@ class starting_line {
   }
 
  private:
+  /// Under deadline a yield gives the rest of the period away.
+  void let_others_run() const {
+    constexpr timespec briefly{.tv_sec = 0, .tv_nsec = 20'000};
+    if (under_ == policy::deadline) {
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &briefly, nullptr);
+    } else {
+      sched_yield();
+    }
+  }
+
   std::latch woken_{1};
   std::atomic<unsigned> missing_;
+  policy under_;
   std::atomic<bool> started_{false};
   std::optional<loop_limit> limit_;
 };
@@ -116,6 +128,7 @@ void take_place(const job& of, const std::vector<int>& cpus, unsigned thread) {
   leave_room(of.under, of.threads, processors_of(cpus));
   if (!cpus.empty()) pin_this_thread(cpus[thread]);
   run_under(of.under);
+  if (of.around.timer_slack_ns) set_timer_slack(*of.around.timer_slack_ns);
 }
 
 team_run run_team(const job& of, const team_work& work) {
@@ -123,7 +136,7 @@ team_run run_team(const job& of, const team_work& work) {
   team_run run{.spans = std::vector<thread_span>(of.threads), .used = {}};
   std::vector<std::optional<std::string>> failures(of.threads);
   std::latch gathered{static_cast<std::ptrdiff_t>(of.threads)};
-  starting_line line{of.threads};
+  starting_line line{of.threads, of.under.of};
 
   const auto member = [&](unsigned thread) {
     try {

@@ -85,13 +85,19 @@ class stop_at_exit {
   stop_flag& flag_;
 };
 
-/// Sleeps until the word is no longer `seen`; gives the value that it is.
-std::uint32_t sleep_while(const slot& on, std::uint32_t seen) {
-  for (;;) {
+/// What a sleeper finds when the word has changed, and whether it slept until then.
+struct waking {
+  std::uint32_t value;
+  bool slept;
+};
+
+/// Sleeps until the word is no longer `seen`.
+waking sleep_while(const slot& on, std::uint32_t seen) {
+  for (bool has_slept = false;;) {
     // order[woken]: acquire; pairs [handed_over]; makes the other's stamp readable.
     const std::uint32_t value = on.word.load(std::memory_order_acquire);
-    if (value != seen) return value;
-    detail::os::futex_wait(&on.word, seen, nullptr);
+    if (value != seen) return {.value = value, .slept = has_slept};
+    has_slept = detail::os::futex_wait(&on.word, seen, nullptr) == detail::os::wait_result::woken;
   }
 }
 
@@ -107,24 +113,24 @@ void wake_with_stamp(slot& on, std::uint32_t value) {
 constexpr std::uint32_t over = UINT32_MAX;
 
 /// Two threads on one core that wake each other and sleep: from the call of wake to the return of
-/// the other's wait.
+/// the other's wait. A turn in which the other one did not sleep shows no wake-up.
 cost wake_up_on_one_core(const job& of, int cpu, double share_ns) {
   cost found{"wake_same_core", 1};
   slot there;
   slot back;
   const companion sleeper{of, cpu, [&] {
-                            for (std::uint32_t seen = 0;
-                                 (seen = sleep_while(there, seen)) != over;) {
-                              wake_with_stamp(back, seen);
+                            for (waking last{}; last.value != over;) {
+                              last = sleep_while(there, last.value);
+                              wake_with_stamp(back, last.value);
                             }
                           }};
   const ticks end = clock::now() + clock::from_ns(share_ns);
   for (std::uint32_t turn = 1; clock::now() < end; ++turn) {
     wake_with_stamp(there, turn);
-    sleep_while(back, turn - 1);
-    const ticks woken = clock::now();
+    const waking woken = sleep_while(back, turn - 1);
+    const ticks now = clock::now();
     // relaxed(locked): the turn is ours, so the sleeper does not write.
-    found.add(elapsed(back.stamp.load(std::memory_order_relaxed), woken));
+    if (woken.slept) found.add(elapsed(back.stamp.load(std::memory_order_relaxed), now));
   }
   wake_with_stamp(there, over);
   return found;
@@ -217,12 +223,15 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
   cost found{"wake_other_core", 1};
   slot there;
   slot back;
+  std::atomic<bool> slept{false};
   const companion sleeper{of, other, [&] {
-                            for (std::uint32_t seen = 0;
-                                 (seen = sleep_while(there, seen)) != over;) {
-                              // relaxed(unpublished): sending the turn publishes it.
+                            for (waking last{}; last.value != over;) {
+                              last = sleep_while(there, last.value);
+                              // relaxed(unpublished): sending the turn publishes both.
                               back.stamp.store(clock::now(), std::memory_order_relaxed);
-                              send(back.word, seen);
+                              // relaxed(unpublished): as above.
+                              slept.store(last.slept, std::memory_order_relaxed);
+                              send(back.word, last.value);
                             }
                           }};
   const ticks end = clock::now() + clock::from_ns(share_ns);
@@ -230,7 +239,9 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
     wait_busily(asleep_ns);
     wake_with_stamp(there, turn);
     spin_until(back.word, turn);
-    // relaxed(locked): the turn is ours, so neither stamp is written.
+    // relaxed(locked): the turn is ours, so the sleeper does not write.
+    if (!slept.load(std::memory_order_relaxed)) continue;
+    // relaxed(locked): as above.
     found.add(elapsed(there.stamp.load(std::memory_order_relaxed),
                       // relaxed(locked): as above.
                       back.stamp.load(std::memory_order_relaxed)));

@@ -5,6 +5,7 @@
 
 #include "../costs/costs.hpp"
 
+#include "../schedule.hpp"
 #include "../topology.hpp"
 #include "studies.hpp"
 
@@ -68,6 +69,7 @@ void report_across(outcome& to, const job& of, const std::vector<int>& cpus, dou
 struct costs {
   static outcome run(const job& of) {
     const std::vector<int> cpus = processors_at(of.pin);
+    leave_room(of.under, of.threads, static_cast<unsigned>(cpus.size()));
     const double share_ns = of.bound.duration_s * 1e9 / (alone_count + together_count);
     outcome result;
     for (const cost& each : costs_alone(of, cpus[0], share_ns)) report(result, each);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -23,8 +24,10 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Longer than any clock reading, shorter than an interrupt.
-constexpr double threshold_ns = 1000;
+/// Shorter than an interrupt.
+constexpr double shortest_gap_ns = 1000;
+/// A gap is longer than so many clock readings.
+constexpr double readings_in_gap = 4;
 
 /// What the kernel knows of a thread: how long it stood in the queue, how often it was taken off.
 struct thread_books {
@@ -43,21 +46,22 @@ thread_books books_of_this_thread() {
   return found;
 }
 
-/// What the hypervisor took from a processor since the machine was started, by /proc/stat.
-std::optional<double> stolen_ns(int cpu) {
+/// What the hypervisor took from each processor since the machine was started, by /proc/stat.
+std::map<int, double> stolen_ns() {
   constexpr int steal_column = 8;
   const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::map<int, double> found;
   std::ifstream file{"/proc/stat"};
-  const std::string wanted = "cpu" + std::to_string(cpu);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words{line};
-    std::string name;
-    if (!(words >> name) || name != wanted) continue;
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream words{line.substr(3)};
+    if (line.starts_with("cpu ")) continue;  // all together
+    int cpu = 0;
+    words >> cpu;
     double ticks_of_column = 0;
     for (int column = 0; column < steal_column; ++column) words >> ticks_of_column;
-    if (words) return ticks_of_column * tick_ns;
+    if (words) found[cpu] = ticks_of_column * tick_ns;
   }
-  return std::nullopt;
+  return found;
 }
 
 struct alignas(detail::arch::interference_size) watch {
@@ -67,7 +71,6 @@ struct alignas(detail::arch::interference_size) watch {
   ticks lost = 0;
   thread_books before{};
   thread_books after{};
-  std::optional<double> stolen_before_ns;
 };
 
 [[gnu::noinline]] thread_span watch_clock(unsigned thread, loop_limit limit, ticks threshold,
@@ -89,10 +92,14 @@ struct alignas(detail::arch::interference_size) watch {
   return span;
 }
 
-template <class Number>
-nlohmann::ordered_json difference(std::optional<Number> before, std::optional<Number> after) {
+nlohmann::ordered_json difference(std::optional<double> before, std::optional<double> after) {
   if (!before || !after) return nullptr;
   return *after - *before;
+}
+
+std::optional<double> of_cpu(const std::map<int, double>& all, int cpu) {
+  const auto found = all.find(cpu);
+  return found == all.end() ? std::nullopt : std::optional{found->second};
 }
 
 nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watch& log) {
@@ -102,7 +109,6 @@ nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watc
       {"gaps", log.count},
       {"lost_ns", clock::ns(log.lost)},
       {"longest_ns", clock::ns(log.longest.longest_first()[0].length)},
-      {"steal_ns", difference(log.stolen_before_ns, stolen_ns(cpu))},
       {"run_delay_ns", difference(log.before.run_delay_ns, log.after.run_delay_ns)},
       {"involuntary_switches", log.after.involuntary_switches - log.before.involuntary_switches}};
 }
@@ -113,15 +119,17 @@ struct noise {
     of.pin = cpus;
     of.threads = static_cast<unsigned>(cpus.size());
     const auto logs = std::make_unique<watch[]>(of.threads);
+    const double threshold_ns = std::max(shortest_gap_ns, readings_in_gap * clock::read_ns());
     const ticks threshold = clock::from_ns(threshold_ns);
-    const team_run run = run_team(
-        of, {.before =
-                 [&](unsigned thread) { logs[thread].stolen_before_ns = stolen_ns(cpus[thread]); },
-             .gathered = [] {},
-             .loop =
-                 [&](unsigned thread, loop_limit limit) {
-                   return watch_clock(thread, limit, threshold, logs[thread]);
-                 }});
+    std::map<int, double> stolen_before_ns;
+    const team_run run =
+        run_team(of, {.before = [](unsigned) {},
+                      .gathered = [&] { stolen_before_ns = stolen_ns(); },
+                      .loop =
+                          [&](unsigned thread, loop_limit limit) {
+                            return watch_clock(thread, limit, threshold, logs[thread]);
+                          }});
+    const std::map<int, double> stolen_after_ns = stolen_ns();
     merged_histogram gaps;
     longest_stalls longest;
     double lost_share = 0;
@@ -130,7 +138,10 @@ struct noise {
       gaps.merge(logs[thread].gaps);
       longest.merge(logs[thread].longest);
       lost_share += run.share_of(logs[thread].lost) / of.threads;
-      cores.push_back(core_to_json(cpus[thread], run.spans[thread], logs[thread]));
+      const int cpu = cpus[thread];
+      cores.push_back(core_to_json(cpu, run.spans[thread], logs[thread]));
+      cores.back()["steal_ns"] =
+          difference(of_cpu(stolen_before_ns, cpu), of_cpu(stolen_after_ns, cpu));
     }
     outcome result{.values = run.values(of)};
     result.values["complete"] = true;

@@ -4,15 +4,15 @@ processor time."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import time
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lockyard.tree import Tree
 
 CONTROLLER = "cpu"
@@ -43,7 +43,7 @@ def groups(tree: Tree, controller: str) -> Groups | None:
     for line in (tree.read("/proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         _, _, _, root, mount, *_ = before.split()
-        kind, _, options = after.split()[:3]
+        kind, _, options = after.split(" ")[:3]
         if kind == "cgroup" and controller in options.split(","):
             return Groups(1, _chain(mount, root, member_of.get(controller, "/")))
         if kind == "cgroup2" and controller not in member_of:
@@ -95,6 +95,7 @@ def create(quota_cpus: float, tree: Tree) -> Path:
         )
     group = tree.at(parent_of_limited(where, tree)) / f"lockyard.{os.getpid()}.{quota_cpus:g}"
     quota_us = int(quota_cpus * PERIOD_US)
+    _remove_orphans(group.parent)
     try:
         group.mkdir()
         if where.version == 1:
@@ -103,13 +104,21 @@ def create(quota_cpus: float, tree: Tree) -> Path:
         else:
             (group / "cpu.max").write_text(f"{quota_us} {PERIOD_US}")
     except OSError as error:
-        if group.is_dir():
+        if error.errno != errno.EEXIST and group.is_dir():
             group.rmdir()
         raise CgroupError(
             f"cannot make the control group {group}: {error.strerror}, so there is no quota and "
             f"nothing was measured; {REMEDY}"
         ) from None
     return group
+
+
+def _remove_orphans(place: Path) -> None:
+    """Groups of guardians that were killed themselves, and are empty by now."""
+    for group in place.glob("lockyard.*.*"):
+        if not Path("/proc", group.name.split(".")[1]).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 def parent_of_limited(where: Groups, tree: Tree) -> str:

@@ -177,6 +177,11 @@ def check(of: Conditions, pinning: Pinning) -> None:
             "--policy deadline with --pin: the kernel refuses to confine a deadline thread to some "
             "of the processors; leave one of the two out"
         )
+    if of.timer_slack_ns is not None and of.policy in (*REAL_TIME, "deadline"):
+        raise UsageError(
+            f"--timer-slack with --policy {of.policy}: the kernel gives such threads none; leave "
+            "one of the two out"
+        )
     if of.load > 0 and of.policy in REAL_TIME:
         _check_load_beside_real_time(of)
     if of.quota_cpus is not None and of.policy not in (*FAIR, "idle"):

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 UNDO_LIMIT_S = 2 * cgroup.REMOVAL_S
+CHANGED_BY_OTHERS = (
+    "another lockyard measures, or has changed the autogroup setting and not put it back yet; "
+    "nothing was measured; wait for it to end"
+)
 
 
 @contextlib.contextmanager
@@ -34,11 +38,12 @@ def changed_machine(
 ) -> Iterator[dict[float, Path]]:
     """While this lasts, the machine is as asked; gives the control group of each quota."""
     if autogroup is None and not quotas_cpus:
-        yield {}
+        with _unchanged_by_others():
+            yield {}
         return
     wanted = json.dumps({"autogroup": autogroup, "quotas_cpus": sorted(quotas_cpus)})
     guardian = subprocess.Popen(
-        [sys.executable, "-m", "lockyard.guardian", wanted],
+        [sys.executable, "-P", "-m", "lockyard.guardian", wanted],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -50,10 +55,33 @@ def changed_machine(
         yield dict(zip(sorted(quotas_cpus), map(Path, answer["groups"]), strict=True))
     finally:
         cast("IO[bytes]", guardian.stdin).close()
-        status = guardian.wait(UNDO_LIMIT_S)
         cast("IO[bytes]", guardian.stdout).close()
+        status = _end_of(guardian)
     if status != 0:
-        raise MissingCapabilityError("the machine's settings could not be put back; see above")
+        raise MissingCapabilityError(
+            f"the machine's settings could not be put back ({wanted}); look at {AUTOGROUP} and at "
+            "control groups named lockyard.*"
+        )
+
+
+def _end_of(guardian: subprocess.Popen[bytes]) -> int:
+    try:
+        return guardian.wait(UNDO_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+@contextlib.contextmanager
+def _unchanged_by_others() -> Iterator[None]:
+    """Keeps other guardians from changing what this measurement takes as it is."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            setting = held.enter_context(AUTOGROUP.open())
+            try:
+                fcntl.flock(setting, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise MissingCapabilityError(CHANGED_BY_OTHERS) from None
+        yield
 
 
 class _RefusedError(Exception):
@@ -69,10 +97,7 @@ def _set_autogroup(wanted: bool, undo: contextlib.ExitStack) -> None:
         undo.callback(AUTOGROUP.write_text, before)
         AUTOGROUP.write_text(str(int(wanted)))
     except BlockingIOError:
-        raise _RefusedError(
-            "another lockyard has changed the autogroup setting and not put it back yet; nothing "
-            "was measured; wait for it to end"
-        ) from None
+        raise _RefusedError(CHANGED_BY_OTHERS) from None
     except OSError as error:
         raise _RefusedError(
             f"cannot change {AUTOGROUP}: {error.strerror}, so nothing was measured; run as root, "

@@ -98,7 +98,11 @@ class Harness:
             stdin.flush()
         except BrokenPipeError:
             raise self._death() from None
-        record: Record = json.loads(self._read_line(time.monotonic() + timeout_s, timeout_s))
+        line = self._read_line(time.monotonic() + timeout_s, timeout_s)
+        try:
+            record: Record = json.loads(line)
+        except ValueError:
+            raise HarnessDiedError(0, f"it wrote no record but: {line[:80]!r}") from None
         return record
 
     def close(self) -> None:

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 MAX_THREADS = 4096
 MAX_SEED = 2**63
+MAX_DURATION_S = 86400.0
+MAX_LOAD_PER_PROCESSOR = 64
 MAX_TIMER_SLACK_NS = 2_000_000_000
 
 
 def duration_s(option: str, text: str) -> float:
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m)", text.strip())
-    if match is None or float(match[1]) == 0:
+    found_s = float(match[1]) * SECONDS[match[2]] if match else 0.0
+    if not 0 < found_s <= MAX_DURATION_S:
         raise UsageError(
-            f"{option} {text}: is no duration above 0; give a number with its unit, as in "
-            "500ms, 2s or 1m"
+            f"{option} {text}: is no duration above 0 and up to a day; give a number with its "
+            "unit, as in 500ms, 2s or 1m"
         )
-    return float(match[1]) * SECONDS[match[2]]
+    return found_s
 
 
 def threads(text: str) -> list[int]:
@@ -90,8 +93,9 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     rest: str,
 ) -> dict[str, Any]:
     """Those conditions that were given, by their names."""
-    if not 0 <= load <= MAX_THREADS:
-        raise UsageError(f"--load {load}: must be a number of threads from 0 to {MAX_THREADS}")
+    most = MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0))
+    if not 0 <= load <= most:
+        raise UsageError(f"--load {load}: must be a number of threads from 0 to {most}")
     if load == 0 and load_nice is not None:
         raise UsageError(f"--load-nice {load_nice}: of no load; give --load N with it")
     found: dict[str, Any] = {"load": load}

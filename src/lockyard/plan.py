@@ -175,9 +175,7 @@ def _cell(
         pinning=request.pinning,
         conditions=completed(conditions, threads),
         as_published=request.as_published,
-        **(
-            _by_loops(study, request) if by_loops else _by_time(study, threads, conditions, request)
-        ),
+        **(_by_loops(study, request) if by_loops else _by_time(study, threads, request)),
     )
 
 
@@ -192,16 +190,14 @@ def _by_loops(study: Study, request: Request) -> dict[str, Any]:
     }
 
 
-def _by_time(
-    study: Study, threads: int, conditions: Conditions, request: Request
-) -> dict[str, Any]:
+def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
     """Either the time is given and the runs follow, or the runs and the time follows, or both."""
     run_s = study.default_run_s
-    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S + conditions.rest_s
+    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
     budget_s = request.budget_s
     if request.runs is not None and budget_s is None:
         runs = request.runs
-        budget_s = runs * (BUDGET_PER_RUN * run_s + conditions.rest_s) + BUDGET_SPARE_S
+        budget_s = runs * BUDGET_PER_RUN * run_s + BUDGET_SPARE_S
     else:
         budget_s = budget_s or study.default_budget_s
         runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))

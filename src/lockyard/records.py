@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -44,7 +44,7 @@ class RecordWriter:
             self._file = os.open(path, flags, 0o644)
             self._lock()
             if resume is not None:
-                self._cut_to(resume.whole_bytes)
+                self._cut_to(resume.whole_bytes, resume.read_bytes)
         except OSError as error:
             raise UsageError(
                 f"cannot write records to {path}: {error.strerror}; nothing was measured; "
@@ -62,9 +62,13 @@ class RecordWriter:
                 "it to end"
             ) from None
 
-    def _cut_to(self, whole_bytes: int) -> None:
+    def _cut_to(self, whole_bytes: int, read_bytes: int) -> None:
         """Where the next line belongs: after the last whole one."""
         assert self._file is not None  # noqa: S101 - the caller has seen it
+        if os.fstat(self._file).st_size != read_bytes:
+            raise UsageError(
+                f"{self.path} has changed since it was read; nothing was measured; resume it again"
+            )
         os.ftruncate(self._file, whole_bytes)
         os.lseek(self._file, 0, os.SEEK_END)
         if self.path and whole_bytes and not self.path.read_bytes().endswith(b"\n"):
@@ -104,14 +108,21 @@ class RecordWriter:
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
-            with contextlib.suppress(OSError):  # no regular file
-                os.fdatasync(self._file)
+            self._sync()
         except OSError as error:
             self._take_back(len(line) - len(rest))
             raise MissingCapabilityError(
                 f"cannot write records to {self.path}: {error.strerror}; the {self.written} "
-                "records before this one are kept there; make room and measure again"
+                "records before this one are kept there; make room and go on by --resume"
             ) from None
+
+    def _sync(self) -> None:
+        assert self._file is not None  # noqa: S101 - the caller has seen it
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # no regular file
+                raise
 
     def _take_back(self, size: int) -> None:
         assert self._file is not None  # noqa: S101 - the caller has seen it
@@ -131,6 +142,7 @@ class RecordFile:
     runs: list[Record] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     whole_bytes: int = 0  # without a torn last line
+    read_bytes: int = 0
 
     def add(self, record: Record) -> None:
         kind = record.get("record")
@@ -148,7 +160,7 @@ def read_records(path: Path) -> RecordFile:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise UsageError(f"cannot read records from {path}: {error.strerror}") from None
-    content = RecordFile()
+    content = RecordFile(read_bytes=sum(map(len, lines)) + len(lines) - 1)
     for number, line in enumerate(lines, start=1):
         is_last = number == len(lines)
         record = _parse(line) if line else None
@@ -178,7 +190,7 @@ def _check_schema(record: Record, where: str) -> None:
 def _parse(line: bytes) -> Record | None:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

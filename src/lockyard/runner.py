@@ -89,9 +89,10 @@ class Runner:
         """Goes on in the block in which an earlier measuring stopped."""
         block = max((record["block"] for record in self.done), default=0)
         measured = {self.cells[each["cell"]] for each in self.done if each["block"] == block}
-        while pending := [state.cell for state in self._states.values() if state.wants_more]:
-            order = order_of_block(pending, self.seed, block)
-            yield from self._block([cell for cell in order if cell not in measured], block)
+        while pending := {state.cell for state in self._states.values() if state.wants_more}:
+            order = order_of_block(self.cells, self.seed, block)
+            left = [cell for cell in order if cell in pending and cell not in measured]
+            yield from self._block(left, block)
             measured = set()
             block += 1
 
@@ -112,8 +113,8 @@ class Runner:
     def _run(self, harness: Harness, state: _State, block: int) -> Record:
         cell = state.cell
         self.on_run(cell)
-        started = time.monotonic()
         time.sleep(cell.conditions.rest_s)
+        started = time.monotonic()
         limit_s = cell.limit_s(state.spent_s)
         job = self._job(cell, block, limit_s)
         try:

@@ -72,6 +72,15 @@ class Plan:
         cells = [Cell.from_json(cell) for cell in document["cells"]]
         return cls(document["command"], cells, document["seed"], document["reference"])
 
+    def check_run(self, run: Record) -> None:
+        """Raises one of Python's own exceptions if a run is none of this plan's."""
+        cell = self.cells[run["cell"]]
+        asked = (cell.study, cell.lock, cell.threads)
+        if asked != (run["study"], run["lock"], run["conditions"]["threads"]):
+            raise ValueError(f"cell {run['cell']} is {cell.label}")
+        if min(int(run["block"]), run["cell"], float(run["spent_s"])) < 0:
+            raise ValueError("a number below 0")
+
     @property
     def autogroup(self) -> bool | None:
         """What the machine is to be changed to; it is one setting for all cells."""
@@ -110,10 +119,10 @@ def measure(
                 writer.write(plan.to_json())
             with shown_progress(runner):
                 for record in runner.records():
-                    writer.write(record)
-                    measured.runs.append(record)
                     if refuse_unavailable and record["status"] == "unavailable":
                         raise UsageError(record["reason"])
+                    writer.write(record)
+                    measured.runs.append(record)
     except KeyboardInterrupt:
         measured.interrupted = True
         say("interrupted; what was measured is kept")
@@ -143,7 +152,7 @@ def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
 
 def _announcement(plan: Plan, done: int) -> str:
     runs = sum(cell.runs for cell in plan.cells)
-    at_most_s = sum(cell.budget_s for cell in plan.cells)
+    at_most_s = sum(cell.budget_s + cell.runs * cell.conditions.rest_s for cell in plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
     text = f"measuring {cells} in {runs} runs, at most {at_most_s:.0f} s (seed {plan.seed})"
     return f"{text}; {done} runs are there already" if done else text

@@ -47,7 +47,16 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
             f"{path} holds no plan, so what is missing from it cannot be known (the measuring "
             "ended before its first run, or an older version wrote it); measure anew with --out"
         )
-    return _measured(session.Plan.from_json(content.plan), path, as_json, content)
+    try:
+        plan = session.Plan.from_json(content.plan)
+        for run in content.runs:
+            plan.check_run(run)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{path} was changed by hand, or by another version: its plan and its runs do not fit "
+            f"each other ({type(error).__name__}: {error}); measure anew with --out"
+        ) from None
+    return _measured(plan, path, as_json, content)
 
 
 def _measured(
