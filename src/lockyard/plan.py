@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
@@ -84,7 +84,7 @@ class Cell:
             "lock": self.lock,
             "conditions": {
                 "threads": self.threads,
-                "pinning": self.pinning,
+                "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
                 **self.conditions.to_json(),
                 "arrival": "closed",
                 "hold_ns": 0,
@@ -134,20 +134,26 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         raise UsageError(
             f"study '{study.name}' measures no lock, so --loops says nothing about it: give --for"
         )
+    if study.of_machine:
+        request = _each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    if study.of_machine:
-        counts = [len(os.sched_getaffinity(0))]
-    names: list[str | None] = [lock.name for lock in locks]
-    if study.of_machine:
-        names = [None]
+    names: list[str | None] = [None] if study.of_machine else [lock.name for lock in locks]
     return [
         _cell(study, name, threads, conditions, request)
         for threads in counts
         for conditions in request.conditions
         for name in names
     ]
+
+
+def _each_processor(request: Request) -> Request:
+    """A study of the machine looks at each processor once."""
+    if isinstance(request.pinning, str):
+        return replace(request, threads=[len(os.sched_getaffinity(0))])
+    cpus = tuple(dict.fromkeys(request.pinning))
+    return replace(request, threads=[len(cpus)], pinning=cpus)
 
 
 def _cell(
@@ -201,9 +207,11 @@ def _by_time(
 
 
 def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
-    """The cells, and one that watches the machine itself in between, if there is none yet."""
+    """The cells, and one that watches the machine itself in between, if there is none yet. What is
+    one setting for the whole machine is as the cells have it."""
     if not cells or any(cell.study == NOISE_STUDY for cell in cells):
         return list(cells)
+    conditions = replace(conditions, autogroup=cells[0].conditions.autogroup)
     least_s, most_s = NOISE_S
     budget_s = min(max(NOISE_SHARE * sum(cell.budget_s for cell in cells), least_s), most_s)
     run_s = min(budget_s, NOISE_RUN_S)
