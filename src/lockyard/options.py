@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
     from lockyard.conditions import Pinning
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+SHORTEST_S = 0.5e-9  # whatever rounds to a nanosecond
 MAX_THREADS = 4096
 MAX_SEED = 2**63
 
 
 def duration_s(option: str, text: str) -> float:
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m)", text.strip())
-    if match is None or float(match[1]) == 0:
+    found_s = float(match[1]) * SECONDS[match[2]] if match else 0.0
+    if not SHORTEST_S <= found_s < math.inf:
         raise UsageError(
-            f"{option} {text}: is no duration above 0; give a number with its unit, as in "
+            f"{option} {text}: is no duration from 1ns on; give a number with its unit, as in "
             "500ms, 2s or 1m"
         )
-    return float(match[1]) * SECONDS[match[2]]
+    return found_s
 
 
 def threads(text: str) -> list[int]:
