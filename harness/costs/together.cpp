@@ -223,14 +223,14 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
   cost found{"wake_other_core", 1};
   slot there;
   slot back;
-  std::atomic<bool> slept{false};
+  std::atomic<bool> was_asleep{false};
   const companion sleeper{of, other, [&] {
                             for (waking last{}; last.value != over;) {
                               last = sleep_while(there, last.value);
                               // relaxed(unpublished): sending the turn publishes both.
                               back.stamp.store(clock::now(), std::memory_order_relaxed);
                               // relaxed(unpublished): as above.
-                              slept.store(last.slept, std::memory_order_relaxed);
+                              was_asleep.store(last.slept, std::memory_order_relaxed);
                               send(back.word, last.value);
                             }
                           }};
@@ -240,7 +240,7 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
     wake_with_stamp(there, turn);
     spin_until(back.word, turn);
     // relaxed(locked): the turn is ours, so the sleeper does not write.
-    if (!slept.load(std::memory_order_relaxed)) continue;
+    if (!was_asleep.load(std::memory_order_relaxed)) continue;
     // relaxed(locked): as above.
     found.add(elapsed(there.stamp.load(std::memory_order_relaxed),
                       // relaxed(locked): as above.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lockyard.conditions import Pinning
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+SHORTEST_S = 0.5e-9  # whatever rounds to a nanosecond
 MAX_THREADS = 4096
 MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
@@ -26,10 +27,10 @@ MAX_TIMER_SLACK_NS = 2_000_000_000
 def duration_s(option: str, text: str) -> float:
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m)", text.strip())
     found_s = float(match[1]) * SECONDS[match[2]] if match else 0.0
-    if not 0 < found_s <= MAX_DURATION_S:
+    if not SHORTEST_S <= found_s <= MAX_DURATION_S:
         raise UsageError(
-            f"{option} {text}: is no duration above 0 and up to a day; give a number with its "
-            "unit, as in 500ms, 2s or 1m"
+            f"{option} {text}: is no duration from 1ns to a day; give a number with its unit, as "
+            "in 500ms, 2s or 1m"
         )
     return found_s
 

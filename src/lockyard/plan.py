@@ -14,7 +14,7 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Catalog, Lock, Study
+    from lockyard.catalog import Lock, Study
     from lockyard.harness import Job
 
 SCHEMA = 1
@@ -32,11 +32,6 @@ LONGEST_RUN_S = 60.0
 # and some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0
 BUDGET_SPARE_S = 5.0
-# The machine's own noise is watched for this share of the time, from and to so many seconds.
-NOISE_STUDY = "noise"
-NOISE_SHARE = 0.05
-NOISE_S = (0.1, 8.0)
-SHORTEST_NOISE_S = 0.02  # of a run
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class Cell:
             "lock": self.lock,
             "conditions": {
                 "threads": self.threads,
-                "pinning": self.pinning,
+                "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
                 **self.conditions.to_json(),
                 "arrival": "closed",
                 "hold_ns": 0,
@@ -132,11 +127,10 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         )
     if study.of_machine:
         _check_study_of_machine(study, request)
+        request = _each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    if study.of_machine:
-        counts = [_processors(request.pinning)]
     names: list[str | None] = [lock.name for lock in locks]
     if study.of_machine:
         names = [None]
@@ -160,8 +154,12 @@ def _check_study_of_machine(study: Study, request: Request) -> None:
         )
 
 
-def _processors(pinning: Pinning) -> int:
-    return len(os.sched_getaffinity(0) if isinstance(pinning, str) else set(pinning))
+def _each_processor(request: Request) -> Request:
+    """A study of the machine looks at each processor once."""
+    if isinstance(request.pinning, str):
+        return replace(request, threads=[len(os.sched_getaffinity(0))])
+    cpus = tuple(dict.fromkeys(request.pinning))
+    return replace(request, threads=[len(cpus)], pinning=cpus)
 
 
 def _cell(
@@ -208,29 +206,6 @@ def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
                 f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
             )
     return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
-
-
-def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
-    """The cells, and one that watches the machine itself in every block, if there is none yet."""
-    if not cells or any(cell.study == NOISE_STUDY for cell in cells):
-        return list(cells)
-    least_s, most_s = NOISE_S
-    budget_s = min(max(NOISE_SHARE * sum(cell.budget_s for cell in cells), least_s), most_s)
-    blocks = max(cell.runs for cell in cells)
-    runs = max(1, min(blocks, int(budget_s / SHORTEST_NOISE_S)))
-    noise = Cell(
-        study=catalog.select_studies([NOISE_STUDY])[0].name,
-        lock=None,
-        threads=_processors("none"),
-        pinning="none",
-        conditions=replace(conditions, autogroup=cells[0].conditions.autogroup),
-        loops=None,
-        run_s=budget_s / runs,
-        runs=runs,
-        budget_s=budget_s,
-        as_published=False,
-    )
-    return [noise, *cells]
 
 
 def order_of_block(cells: Sequence[Cell], seed: int, block: int) -> list[Cell]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from lockyard import harness, records, session
 from lockyard.conditions import inherited
-from lockyard.plan import Cell, Request, plan_cells, with_noise
+from lockyard.noise import with_noise
+from lockyard.plan import Cell, Request, plan_cells
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -44,10 +44,12 @@ COST_NAMES = {
     "sleep_1ms": "sleep of 1 ms",
     "sleep_1ms_fine": "sleep of 1 ms, timer slack 1 ns",
 }
+NEED_TWO_PROCESSORS = ("line_round_trip", "wake_other_core", "membarrier_with_siblings")
 
 
-def noise_lines(cells: Iterable[CellSummary]) -> Iterator[str]:
+def noise_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
     """One for each set of conditions that the machine was watched under."""
+    naming = Naming.of(cells)
     for cell in cells:
         cores = cores_of(cell)
         if cell.study != NOISE or not cores:
@@ -60,7 +62,9 @@ def noise_lines(cells: Iterable[CellSummary]) -> Iterator[str]:
             if (of_cpu := [core for core in cores if core["cpu"] == cpu])
         ]
         watched_ns = sum(core["watched_ns"] for core in cores) / len(by_cpu)
-        yield f"noise: {duration(watched_ns)} watched without a lock: {'; '.join(each)}"
+        under = " · ".join(naming.conditions(cell))
+        name = f"noise ({under})" if under else "noise"
+        yield f"{name}: {duration(watched_ns)} watched without a lock: {'; '.join(each)}"
 
 
 def machine_tables(cells: Sequence[CellSummary]) -> Iterator[Table]:
@@ -133,7 +137,9 @@ def _costs_table(cell: CellSummary, title: str) -> Table:
         if medians:
             table.add_row(words, duration(statistics.median(medians)), _interval(medians))
         else:
-            table.add_row(words, MISSING, "needs a second processor")
+            needs_two = name in NEED_TWO_PROCESSORS
+            why = "needs a second processor" if needs_two else "never seen"
+            table.add_row(words, MISSING, why)
     table.caption = f"medians of {counted(len(cell.runs), 'run')}"
     pairs = _line_pairs(cell)
     if len(pairs) > 1:

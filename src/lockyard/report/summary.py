@@ -57,7 +57,8 @@ class CellSummary:
         return max(self.values(key), default=None)
 
     def by_block(self, key: str) -> dict[int, float]:
-        return {run["block"]: run["values"][key] for run in self.runs if key in run["values"]}
+        found = {run["block"]: run["values"].get(key) for run in self.runs}
+        return {block: value for block, value in found.items() if value is not None}
 
     def histogram(self, name: str) -> Histogram:
         merged = Histogram()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of runs that never were, with what the report reads of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from lockyard.catalog import Catalog, Lock, Study
+from lockyard.conditions import Conditions
+from lockyard.report.summary import CellSummary, summarise
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MS = 1e6
+
+
+def a_lock(name: str) -> Lock:
+    return Lock(name, "", "ours", "spin", "spin", "none", 4, False, False, False, False, True, "")
+
+
+def a_study(name: str, **changes: Any) -> Study:
+    known: dict[str, Any] = {"of_machine": False, "single_threaded": False}
+    numbers = {"default_run_s": 0.1, "default_budget_s": 1.0}
+    published = {"published_loops": 0, "published_runs": 0}
+    return Study(name, "", **{**known, **numbers, **published, **changes})
+
+
+CATALOG = Catalog(
+    "0",
+    (a_lock("ticket_spinlock"), a_lock("futex_mutex")),
+    (a_study("costs", of_machine=True), a_study("noise", of_machine=True), a_study("wait")),
+)
+
+
+def a_record(
+    study: str = "wait",
+    lock: str | None = "futex_mutex",
+    block: int = 0,
+    cell: int = 0,
+    values: dict[str, Any] | None = None,
+    **conditions: Any,
+) -> dict[str, Any]:
+    known = {"threads": 2, "pinning": "none", "as_published": False, **Conditions().to_json()}
+    return {
+        "study": study,
+        "lock": lock,
+        "conditions": {**known, **conditions},
+        "block": block,
+        "cell": cell,
+        "status": "ok",
+        "reason": None,
+        "values": {"complete": True, **(values or {})},
+        "histograms": {},
+        "checks": {},
+    }
+
+
+def a_core(cpu: int, **changes: Any) -> dict[str, Any]:
+    """A second on which nothing was lost."""
+    still = {"watched_ns": 1000 * MS, "gaps": 0, "lost_ns": 0.0, "longest_ns": 0.0}
+    return {"cpu": cpu, **still, "steal_ns": 0.0, "run_delay_ns": 0.0, **changes}
+
+
+def noise_record(*cores: dict[str, Any], **others: Any) -> dict[str, Any]:
+    return a_record("noise", None, values={"cores": list(cores)}, **others)
+
+
+def summed_up(*records: dict[str, Any]) -> list[CellSummary]:
+    return summarise(records, CATALOG)
+
+
+def shown(*tables: RenderableType) -> str:
+    """What a person sees of it in a wide terminal, with single blanks."""
+    console = Console(width=200, color_system=None)
+    with console.capture() as capture:
+        for table in tables:
+            console.print(table)
+    return "\n".join(" ".join(line.split()) for line in capture.get().splitlines())
