@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// lockyard-checker: one job a line on stdin; for each, lines of progress and a result on stdout.
+
+#include "registry.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <sys/prctl.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+namespace lockyard::checker {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using model::found;
+using model::plan;
+
+constexpr auto progress_every = std::chrono::milliseconds{200};
+
+void print(const json& document) {
+  std::cout << document.dump() << '\n' << std::flush;
+}
+
+const subject& subject_of(const json& job) {
+  const auto name = job.at("subject").get<std::string>();
+  const subject* const chosen = find_subject(name);
+  if (chosen == nullptr) throw std::invalid_argument{"there is nothing to check named " + name};
+  return *chosen;
+}
+
+std::memory_order order_of(const std::string& name) {
+  for (const auto order :
+       {std::memory_order_relaxed, std::memory_order_acquire, std::memory_order_release,
+        std::memory_order_acq_rel, std::memory_order_seq_cst}) {
+    if (model::name_of(order) == name) return order;
+  }
+  throw std::invalid_argument{"no memory order: " + name};
+}
+
+model::search search_of(const std::string& name) {
+  if (name == "exhaustive") return model::search::exhaustive;
+  if (name == "pct") return model::search::pct;
+  if (name == "random") return model::search::random;
+  throw std::invalid_argument{"no way to search: " + name};
+}
+
+json to_json(const model::mutation& of, std::memory_order was) {
+  return {{"file", of.where.file},
+          {"line", of.where.line},
+          {"column", of.where.column},
+          {"argument", of.where.argument},
+          {"becomes", model::name_of(of.becomes)},
+          {"words", model::described(of, was)}};
+}
+
+model::mutation mutation_of(const json& text) {
+  return {.where = {.file = text.at("file").get<std::string>(),
+                    .line = text.at("line").get<unsigned>(),
+                    .column = text.at("column").get<unsigned>(),
+                    .argument = text.at("argument").get<unsigned>()},
+          .becomes = order_of(text.at("becomes").get<std::string>())};
+}
+
+model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& usual) {
+  return {.threads = job.value("threads", usual.threads),
+          .acquisitions = job.value("acquisitions", usual.acquisitions),
+          .tries = job.value("tries", usual.tries),
+          .destroys = job.value("destroys", usual.destroys)};
+}
+
+plan plan_of(const json& job, const subject& of) {
+  plan by{.how = of.how};
+  if (const auto bound = job.find("preemptions"); bound != job.end() && !bound->is_null()) {
+    by.how.preemptions = bound->get<unsigned>();
+  }
+  by.how.depth = job.value("depth", by.how.depth);
+  by.how.spurious_wakes = job.value("spurious_wakes", by.how.spurious_wakes);
+  by.how.wakes_any = job.value("wakes_any", by.how.wakes_any);
+  by.order = search_of(job.value("search", std::string{"exhaustive"}));
+  by.uses_cache = job.value("cache", true);
+  by.workers = job.value("workers", 2U);
+  by.memory_bytes = job.value("memory_bytes", by.memory_bytes);
+  by.seconds = job.value("seconds", 0.0);
+  by.seed = job.value("seed", std::uint64_t{1});
+  by.on_progress = [last = std::chrono::steady_clock::now()](const model::progress& now) mutable {
+    const auto moment = std::chrono::steady_clock::now();
+    if (moment - last >= progress_every) {
+      last = moment;
+      print({{"progress", {{"executions", now.executions}, {"prefixes", now.prefixes}}}});
+    }
+    return true;
+  };
+  return by;
+}
+
+json to_json(const found& result) {
+  auto steps = json::array();
+  for (const model::trace_line& each : result.steps) {
+    json where = nullptr;
+    if (each.where.line() != 0) {
+      where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
+    }
+    steps.push_back({{"thread", each.thread}, {"where", where}, {"text", each.text}});
+  }
+  return {{"verdict", model::name_of(result.result)},
+          {"what", result.what},
+          {"executions", result.executions},
+          {"prefixes", result.prefixes},
+          {"cut", result.cut},
+          {"too_deep", result.too_deep},
+          {"left_out", result.left_out},
+          {"seconds", result.seconds},
+          {"steps", std::move(steps)},
+          {"replay", result.replay}};
+}
+
+json list_subjects() {
+  auto list = json::array();
+  for (const subject& each : all_subjects()) {
+    list.push_back({{"name", each.name},
+                    {"group", name_of(each.of)},
+                    {"summary", each.summary},
+                    {"expected", model::name_of(each.expected)},
+                    {"threads", each.shape.threads},
+                    {"acquisitions", each.shape.acquisitions},
+                    {"tries", each.shape.tries}});
+  }
+  return list;
+}
+
+/// Every weaker order and dropped wake that one execution after the other comes across.
+json list_mutations(const json& job) {
+  const subject& of = subject_of(job);
+  const model::site_list sites =
+      model::sites_of(of.make(shape_of(job, of.shape)), plan_of(job, of));
+  auto list = json::array();
+  for (const model::site_use& use : sites) {
+    for (const model::mutation& each : model::mutations_of({use})) {
+      list.push_back(to_json(each, use.order));
+    }
+  }
+  return list;
+}
+
+json answer(const json& job) {
+  const auto asked = job.at("ask").get<std::string>();
+  if (asked == "list") return list_subjects();
+  if (asked == "mutations") return list_mutations(job);
+  const subject& of = subject_of(job);
+  const model::client_maker make = of.make(shape_of(job, of.shape));
+  plan by = plan_of(job, of);
+  model::mutation planted{};
+  if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
+    planted = mutation_of(*fault);
+    by.how.planted = &planted;
+  }
+  if (asked == "replay") {
+    return to_json(model::replay(make, by.how, job.at("replay").get<std::string>()));
+  }
+  if (asked != "check") throw std::invalid_argument{"cannot " + asked};
+  return to_json(model::explore(make, by));
+}
+
+int serve() {
+  std::signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    try {
+      print({{"result", answer(json::parse(line))}});
+    } catch (const std::exception& error) {
+      print({{"error", error.what()}});
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace lockyard::checker
+
+int main() {
+  return lockyard::checker::serve();
+}

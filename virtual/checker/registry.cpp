@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry.hpp"
+
+#include <lockyard/catalog.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace lockyard::checker {
+
+namespace {
+
+std::vector<subject> catalogue_locks() {
+  std::vector<subject> found;
+  for_each_entry([&found]<class Lock>(const catalog_entry<Lock>& entry) {
+    if constexpr (requires { typename in_world_t<Lock, model::model>; }) {
+      using checked = in_world_t<Lock, model::model>;
+      found.push_back({.name = entry.traits.name,
+                       .of = group::lock,
+                       .summary = entry.traits.origin,
+                       .make = &model::exclusion_of<checked>,
+                       .shape = {}});
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+const std::vector<subject>& all_subjects() {
+  static const std::vector<subject> subjects = catalogue_locks();
+  return subjects;
+}
+
+const subject* find_subject(std::string_view name) {
+  const auto found = std::ranges::find(all_subjects(), name, &subject::name);
+  return found == all_subjects().end() ? nullptr : &*found;
+}
+
+std::string_view name_of(group which) noexcept {
+  return std::array<std::string_view, 4>{"lock", "client", "litmus",
+                                         "mutant"}[static_cast<std::size_t>(which)];
+}
+
+}  // namespace lockyard::checker

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the checker knows to check: the catalogue's own locks, the clients of tests/model, the
+// litmus tests, and the faults of tests/mutants.
+
+#include <model/client.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace lockyard::checker {
+
+enum class group : std::uint8_t {
+  lock,    ///< of the catalogue
+  client,  ///< of tests/model: a protocol that is no lock of the catalogue
+  litmus,  ///< a few accesses whose outcomes the memory model allows or forbids
+  mutant,  ///< a fault that the checker has to find
+};
+
+struct subject {
+  std::string_view name;
+  group of;
+  std::string_view summary;
+  model::client_maker (*make)(const model::exclusion_shape& shape);
+  model::exclusion_shape shape;  ///< in which it is checked if nobody says otherwise
+  model::verdict expected = model::verdict::passed;
+  model::settings how{};
+};
+
+const std::vector<subject>& all_subjects();
+
+/// Null if there is none of that name.
+const subject* find_subject(std::string_view name);
+
+std::string_view name_of(group which) noexcept;
+
+}  // namespace lockyard::checker

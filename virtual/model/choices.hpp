@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Everything that an execution leaves open goes through one place: which thread runs, which message
+// is read, where a write lands, whether a timer fires. An execution is the list of what was chosen.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lockyard::model {
+
+enum class choice_kind : std::uint8_t { thread, message, place, failure, time, barrier };
+
+struct choice {
+  choice_kind kind;
+  std::uint8_t taken;
+  std::uint8_t count;
+  std::uint8_t limit;  ///< from here on others explore the alternatives
+};
+
+/// Thrown where a replayed execution offers something else than it did before.
+struct not_deterministic {
+  std::size_t step;
+};
+
+/// Thrown where a list of choices from outside does not fit the execution.
+struct stale_replay {
+  std::size_t step;
+};
+
+class choices {
+ public:
+  /// Before each execution.
+  void rewind() noexcept { next_ = 0; }
+
+  /// One of `count`; the first one where nothing is written yet.
+  unsigned choose(choice_kind kind, unsigned count) {
+    if (count == 1) return 0;
+    if (next_ < taken_.size()) {
+      const choice& known = taken_[next_];
+      if (known.kind != kind || known.count != count) throw not_deterministic{next_};
+      return taken_[next_++].taken;
+    }
+    const unsigned taken = fresh(count);
+    push(kind, taken, count);
+    return taken;
+  }
+
+  /// Takes what somebody else has decided, unless something is written already.
+  unsigned decide(choice_kind kind, unsigned preferred, unsigned count) {
+    if (count == 1 || next_ < taken_.size() || script_) return choose(kind, count);
+    push(kind, preferred, count);
+    return preferred;
+  }
+
+  /// Whether the execution has left what is written, and is somewhere new.
+  [[nodiscard]] bool is_new() const noexcept { return next_ >= taken_.size(); }
+
+  /// Turns to the next execution in depth-first order, or says that there is none below `base`.
+  bool advance() noexcept {
+    while (taken_.size() > base_ && taken_.back().taken + 1U >= taken_.back().limit) {
+      taken_.pop_back();
+    }
+    if (taken_.size() <= base_) return false;
+    ++taken_.back().taken;
+    return true;
+  }
+
+  /// Gives away the alternatives of the earliest choice that has any, for somebody else to explore.
+  std::optional<std::vector<choice>> split();
+
+  /// Starts from a list of choices; those are never changed.
+  void start_from(std::vector<choice> list) {
+    taken_ = std::move(list);
+    base_ = taken_.size();
+    next_ = 0;
+  }
+  /// Follows a list of choices from outside, and then takes the first one always.
+  void follow(std::vector<std::uint8_t> script) { script_ = std::move(script); }
+  void be_random(std::uint64_t seed) { random_.emplace(seed); }
+  void clear() noexcept {
+    taken_.clear();
+    base_ = 0;
+    next_ = 0;
+  }
+
+  [[nodiscard]] const std::vector<choice>& list() const noexcept { return taken_; }
+  [[nodiscard]] std::size_t used() const noexcept { return next_; }
+
+ private:
+  unsigned fresh(unsigned count) {
+    if (script_) {
+      const unsigned taken = next_ < script_->size() ? (*script_)[next_] : 0;
+      if (taken >= count) throw stale_replay{next_};
+      return taken;
+    }
+    return random_ ? static_cast<unsigned>((*random_)() % count) : 0;
+  }
+
+  void push(choice_kind kind, unsigned taken, unsigned count) {
+    taken_.push_back({.kind = kind,
+                      .taken = static_cast<std::uint8_t>(taken),
+                      .count = static_cast<std::uint8_t>(count),
+                      .limit = static_cast<std::uint8_t>(count)});
+    ++next_;
+  }
+
+  std::vector<choice> taken_;
+  std::size_t base_ = 0;
+  std::size_t next_ = 0;
+  std::optional<std::minstd_rand> random_;
+  std::optional<std::vector<std::uint8_t>> script_;
+};
+
+/// As text: each choice a digit of base 36; nothing where the text is none.
+std::string to_text(const std::vector<choice>& list);
+std::optional<std::vector<std::uint8_t>> from_text(std::string_view text);
+
+}  // namespace lockyard::model

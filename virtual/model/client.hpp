@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The shape that all locks are checked in: threads that acquire, change two plain counters, and
+// release. Another shape is another client.
+
+#include "explorer.hpp"
+#include "world.hpp"
+
+#include <lockyard/concepts.hpp>
+
+#include <memory>
+#include <source_location>
+
+namespace lockyard::model {
+
+/// The client's own claim; a failure is verdict::assertion.
+inline void require(bool holds, const char* claim, here where = here::current()) {
+  if (!holds) detail::now().fail(verdict::assertion, claim, where);
+}
+
+struct exclusion_shape {
+  unsigned threads = 2;
+  unsigned acquisitions = 1;  ///< of each thread
+  bool tries = false;         ///< the last thread uses try_lock, and may go without
+  bool destroys = false;      ///< the thread that comes last ends the lock itself
+};
+
+template <class Lock>
+class exclusion : public client {
+ public:
+  explicit exclusion(const exclusion_shape& shape)
+      : shape_{shape}, lock_{std::make_unique<Lock>()} {}
+
+  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+
+  void thread(unsigned index) override {
+    const bool tries = shape_.tries && index + 1 == shape_.threads;
+    for (unsigned i = 0; i < shape_.acquisitions; ++i) {
+      if (tries) {
+        if constexpr (lockable<Lock>) {
+          if (!lock_->try_lock()) continue;
+        }
+      } else {
+        lock_->lock();
+      }
+      first_.write(first_.read() + 1);
+      second_.write(second_.read() + 1);
+      const bool is_last = shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
+      lock_->unlock();
+      if (is_last) lock_.reset();
+    }
+  }
+
+  void finish() override {
+    require(first_.read() == second_.read(), "both counters agree");
+    const unsigned all = shape_.threads * shape_.acquisitions;
+    const unsigned least = shape_.tries ? all - shape_.acquisitions : all;
+    require(first_.read() >= least && first_.read() <= all, "no update is lost");
+  }
+
+ private:
+  exclusion_shape shape_;
+  std::unique_ptr<Lock> lock_;
+  plain_data<unsigned> first_{0};
+  plain_data<unsigned> second_{0};
+};
+
+template <class Lock>
+client_maker exclusion_of(const exclusion_shape& shape) {
+  return [shape] { return std::make_unique<exclusion<Lock>>(shape); };
+}
+
+}  // namespace lockyard::model

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One execution of a client: its threads as fibers, one step after the other, each step one
+// operation on shared memory and the local code behind it.
+
+#include "choices.hpp"
+#include "memory.hpp"
+#include "mutation.hpp"
+#include "trace.hpp"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lockyard::model {
+
+/// What is to be checked: made anew for each execution. `thread` and `finish` may use the model
+/// world only, own nothing that has to be freed, and do the same whenever they see the same.
+class client {
+ public:
+  virtual ~client() = default;
+  [[nodiscard]] virtual unsigned threads() const = 0;
+  virtual void thread(unsigned index) = 0;
+  virtual void finish() {}  ///< when all threads have ended
+};
+
+enum class verdict : std::uint8_t {
+  passed,
+  race,       ///< on plain data
+  assertion,  ///< of the client's
+  hang,       ///< no thread can go on: a deadlock, a lost wake-up, a spin on a final value
+  lifetime,   ///< an object is used after its end, or before others can know of its beginning
+  not_deterministic,
+  inconclusive,  ///< deeper than the cap, or more than the engine has room for
+};
+
+/// How `asymmetric_fence_light()` and `asymmetric_fence_heavy()` behave.
+enum class barriers : std::uint8_t {
+  membarrier,   ///< light is nothing, heavy a fence of every thread
+  fences,       ///< both are fences of the caller
+  may_be_lost,  ///< as membarrier, until a heavy one fails; each may
+};
+
+struct settings {
+  std::optional<unsigned> preemptions;  ///< at most so many; nothing: any number
+  unsigned spurious_wakes = 1;          ///< at most so many in an execution
+  unsigned timeouts = 2;                ///< early ones, while others could still go on
+  unsigned depth = 400;                 ///< steps
+  barriers asymmetric = barriers::membarrier;
+  bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
+  const mutation* planted = nullptr;
+};
+
+/// One word that an await looks at.
+struct look {
+  location_index where;
+  std::memory_order order;
+  const void* predicate;
+  bool (*test)(const void* predicate, std::uint64_t value);
+
+  [[nodiscard]] bool holds(std::uint64_t value) const { return test(predicate, value); }
+};
+
+/// What a read-modify-write makes of the value it finds.
+struct change {
+  std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
+  std::uint64_t operand;
+};
+
+struct seen {
+  std::size_t look;
+  std::uint64_t value;
+};
+
+enum class sleep_end : std::uint8_t { woken, changed, timed_out };
+
+class execution {
+ public:
+  using now_ns = std::uint64_t;
+
+  explicit execution(const settings& chosen);
+  execution(const execution&) = delete;
+  execution& operator=(const execution&) = delete;
+  ~execution();
+
+  /// The one that this thread of the checker runs now; null in between.
+  static execution*& current() noexcept;
+
+  /// Told before each step; false ends the execution, because its future is known.
+  using gate = std::function<bool(const hash128& prefix)>;
+
+  /// Runs the client from its beginning, as `by` chooses. False if the gate ended it.
+  bool run(const std::function<std::unique_ptr<client>()>& make, choices& by, const gate& goes_on);
+
+  [[nodiscard]] verdict result() const noexcept { return verdict_; }
+  [[nodiscard]] const std::string& what() const noexcept { return what_; }
+  [[nodiscard]] unsigned steps() const noexcept { return steps_; }
+
+  /// Keeps an account of every step from now on.
+  void trace_to(trace* account) noexcept { account_ = account; }
+  /// Collects where each order and each wake stands in the source.
+  void collect_sites(site_list* sites) noexcept { sites_ = sites; }
+  /// Chooses threads otherwise than by the list of choices: gives one of the runnable ones.
+  std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
+
+  // What the model world asks for, from within a thread.
+  location_index create(std::uint64_t value, std::source_location where, std::uint64_t name);
+  void destroy(location_index which, std::source_location where);
+  std::uint64_t load(location_index from, std::memory_order order, std::source_location where);
+  void store(location_index to, std::uint64_t value, std::memory_order order,
+             std::source_location where);
+  std::uint64_t exchange_by(location_index on, const change& by, std::memory_order order,
+                            std::source_location where);
+  bool compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
+                        std::memory_order success, std::memory_order failure, bool weak,
+                        std::source_location where);
+  void fence(std::memory_order order, std::source_location where);
+  void light_fence(std::source_location where);
+  bool heavy_fence(std::source_location where);
+  /// Nothing if the deadline passed first. With `desired` the first look's word is exchanged.
+  std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
+                            std::optional<std::uint64_t> desired, std::source_location where);
+  void pause(std::source_location where);
+  sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
+                  std::source_location where);
+  std::uint32_t wake(location_index on, std::uint32_t count, std::source_location where);
+  std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
+                                       std::uint32_t count, std::uint32_t move, location_index to,
+                                       std::source_location where);
+  std::size_t new_deadline();
+  bool has_passed(std::size_t deadline, std::source_location where);
+  bool time_jumps(std::source_location where);
+  std::size_t new_plain(std::source_location where);
+  void read_plain(std::size_t which, std::source_location where);
+  void write_plain(std::size_t which, std::source_location where);
+  unsigned random(unsigned count, std::source_location where);
+  [[nodiscard]] thread_index self() const noexcept { return running_; }
+  void note(const char* text, std::source_location where);
+  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
+
+  /// What lives as long as the execution, once for each thread or for all (`owner` is max_threads).
+  using deleter = void (*)(void*);
+  void*& state_of(const void* type, std::size_t owner, deleter end);
+
+ private:
+  enum class status : std::uint8_t { ready, awaiting, sleeping, pausing, ended };
+  enum class variant : std::uint8_t { run, time_out, spurious };
+
+  struct plain {
+    std::source_location where;
+    thread_index writer = 0;
+    std::uint16_t written = 0;
+    clock readers;
+  };
+  struct read_before {
+    location_index where;
+    message_index which;
+  };
+  struct thread_record {
+    boost::context::detail::fcontext_t context = nullptr;
+    knowledge known;
+    hash128 history;
+    std::uint16_t events = 0;
+    std::uint16_t created = 0;
+    status now = status::ended;
+    sleep_end woken_by = sleep_end::woken;
+    bool timed_out = false;
+    std::optional<std::size_t> deadline;
+    std::span<const look> looks;
+    bool exchanges = false;
+    location_index sleeps_on = 0;
+    std::vector<read_before> reads;  ///< since the last pause
+    std::vector<std::uint64_t> failed_weakly;
+  };
+  struct option {
+    thread_index thread;
+    variant how;
+  };
+  struct state_entry {
+    const void* type;
+    std::size_t owner;
+    void* object;
+    deleter end;
+  };
+
+  static void enter(boost::context::detail::transfer_t from);
+  void reset();
+  void start(thread_index thread);
+  void resume(thread_index thread);
+  void end_states(std::size_t owner);
+  void step_point();
+  void block(status why);
+  [[nodiscard]] bool step(const gate& goes_on);
+  void list_options();
+  [[nodiscard]] option pick();
+  [[nodiscard]] bool pause_is_over(const thread_record& of);
+  [[nodiscard]] bool is_satisfiable(const thread_record& of);
+  template <class Visit>
+  void for_each_readable(const knowledge& known, location_index where, bool sequential,
+                         Visit visit);
+  [[nodiscard]] hash128 prefix() const;
+  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
+  void check_alive(location_index which, std::source_location where);
+  [[nodiscard]] std::memory_order order_at(std::memory_order written, unsigned argument,
+                                           std::source_location where);
+  unsigned choose(choice_kind kind, std::size_t count, std::source_location where);
+  void switch_out();
+  thread_record& me() noexcept { return threads_[running_]; }
+  message_index write(location_index to, std::uint64_t value, std::memory_order order,
+                      std::size_t place, const message* continued);
+  void tell(std::source_location where, const std::string& text) const;
+  [[nodiscard]] bool knows_writer(const plain& data);
+  [[nodiscard]] std::string described(location_index which);
+  [[nodiscard]] std::string by_whom(const message& read) const;
+  std::uint32_t take_sleepers(location_index from, std::uint32_t count,
+                              std::optional<location_index> to, std::source_location where);
+  void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,
+               std::source_location where);
+  void list_candidates(const thread_record& of);
+  [[nodiscard]] bool is_set_up() const noexcept { return running_ == setter_; }
+
+  settings settings_;
+  memory memory_;
+  std::array<thread_record, max_threads> threads_;
+  std::vector<std::byte*> stacks_;
+  boost::context::detail::fcontext_t scheduler_ = nullptr;
+  const std::function<std::unique_ptr<client>()>* make_ = nullptr;
+  std::unique_ptr<client> client_;
+  choices* by_ = nullptr;
+  trace* account_ = nullptr;
+  site_list* sites_ = nullptr;
+  thread_index count_ = 0;
+  thread_index setter_ = 0;
+  thread_index running_ = 0;
+  std::optional<thread_index> last_;
+  unsigned preemptions_ = 0;
+  unsigned steps_ = 0;
+  unsigned spurious_left_ = 0;
+  unsigned timeouts_left_ = 0;
+  bool barriers_lost_ = false;
+  std::vector<option> options_;
+  std::vector<std::vector<thread_index>> sleepers_ =
+      std::vector<std::vector<thread_index>>(max_locations);
+  std::vector<bool> passed_;
+  std::vector<plain> plains_;
+  std::vector<state_entry> states_;
+  std::vector<std::pair<std::uint8_t, message_index>> candidates_;
+  std::optional<hash128> previous_;
+  verdict verdict_ = verdict::passed;
+  std::string what_;
+};
+
+}  // namespace lockyard::model

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer.hpp"
+
+#include "prefix_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace lockyard::model {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+constexpr double default_sampling_s = 10;
+constexpr std::uint64_t executions_between_looks = 256;
+
+/// Parts of the tree that nobody has begun, and who waits for one.
+class work_pile {
+ public:
+  explicit work_pile(unsigned workers) : busy_{workers} { parts_.emplace_back(); }
+
+  void give(std::vector<choice> part) {
+    const std::scoped_lock guard{lock_};
+    parts_.push_back(std::move(part));
+    changed_.notify_one();
+  }
+
+  /// Nothing when all is done, or somebody has called it off.
+  std::optional<std::vector<choice>> take(bool first) {
+    std::unique_lock guard{lock_};
+    if (!first) --busy_;
+    if (first) --busy_;
+    for (;;) {
+      if (off_) return std::nullopt;
+      if (!parts_.empty()) {
+        ++busy_;
+        std::vector<choice> part = std::move(parts_.front());
+        parts_.pop_front();
+        return part;
+      }
+      if (busy_ == 0) {
+        changed_.notify_all();
+        return std::nullopt;
+      }
+      ++waiting_;
+      changed_.wait(guard);
+      --waiting_;
+    }
+  }
+
+  [[nodiscard]] bool is_short() const {
+    const std::scoped_lock guard{lock_};
+    return waiting_ > parts_.size();
+  }
+
+  void call_off() {
+    const std::scoped_lock guard{lock_};
+    off_ = true;
+    changed_.notify_all();
+  }
+  [[nodiscard]] bool is_off() const {
+    const std::scoped_lock guard{lock_};
+    return off_;
+  }
+
+ private:
+  mutable std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<std::vector<choice>> parts_;
+  unsigned busy_;
+  std::size_t waiting_ = 0;
+  bool off_ = false;
+};
+
+/// What all workers have in common.
+class search_state {
+ public:
+  search_state(const client_maker& make, const plan& by)
+      : make_{make}, by_{by}, cache_{by.memory_bytes}, pile_{by.workers} {}
+
+  found run() {
+    std::vector<std::jthread> workers;
+    for (unsigned i = 1; i < by_.workers; ++i) workers.emplace_back([this, i] { work(i); });
+    work(0);
+    workers.clear();
+    result_.seconds = seconds_since(start_);
+    return std::move(result_);
+  }
+
+ private:
+  void work(unsigned worker) {
+    execution runs{by_.how};
+    runs.collect_sites(by_.sites);
+    if (by_.order == search::exhaustive) {
+      bool first = true;
+      while (auto part = pile_.take(first)) {
+        first = false;
+        explore_part(runs, std::move(*part));
+      }
+    } else {
+      sample(runs, worker);
+    }
+  }
+
+  void explore_part(execution& runs, std::vector<choice> part) {
+    choices list;
+    list.start_from(std::move(part));
+    std::uint64_t prefixes = 0;
+    std::uint64_t executions = 0;
+    const auto goes_on = [&](const hash128& prefix) {
+      ++prefixes;
+      return !by_.uses_cache || cache_.insert(prefix);
+    };
+    bool more = true;
+    while (more) {
+      const bool whole = runs.run(make_, list, goes_on);
+      if (!account(runs, list, whole)) return;
+      more = list.advance();
+      if (++executions % executions_between_looks == 0) {
+        if (!look_around(std::exchange(prefixes, 0))) return;
+      }
+      if (more && executions % 16 == 0 && pile_.is_short()) {
+        if (auto given = list.split()) pile_.give(std::move(*given));
+      }
+    }
+    look_around(prefixes);
+  }
+
+  void sample(execution& runs, unsigned worker) {
+    std::minstd_rand random{static_cast<unsigned>(by_.seed * 7919 + worker + 1)};
+    unsigned length = 32;
+    while (!pile_.is_off()) {
+      choices list;
+      list.be_random(random());
+      priorities order{random, length};
+      if (by_.order == search::pct) {
+        runs.scheduler = [&](std::span<const thread_index> runnable) {
+          return order.pick(runnable);
+        };
+      }
+      const bool whole = runs.run(make_, list, [](const hash128&) { return true; });
+      length = std::max(length, runs.steps());
+      if (!account(runs, list, whole) || !look_around(0)) return;
+    }
+  }
+
+  /// Probabilistic concurrency testing: the thread of the highest priority runs, and at a few
+  /// random steps whoever runs falls behind all others.
+  class priorities {
+   public:
+    priorities(std::minstd_rand& random, unsigned length) {
+      for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = static_cast<int>(i) + 1;
+      std::ranges::shuffle(of_, random);
+      for (unsigned& step : changes_) step = static_cast<unsigned>(random() % length);
+    }
+    unsigned pick(std::span<const thread_index> runnable) {
+      unsigned best = highest(runnable);
+      if (std::ranges::find(changes_, step_++) != changes_.end()) {
+        of_[runnable[best]] = --lowest_;
+        best = highest(runnable);
+      }
+      return best;
+    }
+
+   private:
+    [[nodiscard]] unsigned highest(std::span<const thread_index> runnable) const {
+      unsigned best = 0;
+      for (unsigned i = 1; i < runnable.size(); ++i) {
+        if (of_[runnable[i]] > of_[runnable[best]]) best = i;
+      }
+      return best;
+    }
+
+    std::array<int, max_threads> of_{};
+    std::array<unsigned, 3> changes_{};
+    int lowest_ = 0;
+    unsigned step_ = 0;
+  };
+
+  /// Books an execution. False if it ends the search.
+  bool account(const execution& runs, const choices& list, bool whole) {
+    const std::scoped_lock guard{lock_};
+    ++result_.executions;
+    if (!whole) ++result_.cut;
+    if (runs.result() == verdict::passed) return true;
+    if (runs.result() == verdict::inconclusive) {
+      ++result_.too_deep;
+      result_.left_out = runs.what();
+      return true;
+    }
+    if (result_.result == verdict::passed) {
+      result_.result = runs.result();
+      result_.what = runs.what();
+      result_.replay = to_text(list.list());
+    }
+    pile_.call_off();
+    return false;
+  }
+
+  bool look_around(std::uint64_t prefixes) {
+    const std::scoped_lock guard{lock_};
+    result_.prefixes += prefixes;
+    const char* reason = nullptr;
+    if (cache_.full()) reason = "the memory limit was reached";
+    const bool samples = by_.order != search::exhaustive;
+    const double limit_s = by_.seconds > 0 ? by_.seconds : samples ? default_sampling_s : 0;
+    if (limit_s > 0 && seconds_since(start_) > limit_s) {
+      reason = samples ? "sampled" : "the time limit was reached";
+    }
+    const progress now{.executions = result_.executions, .prefixes = result_.prefixes};
+    if (by_.on_progress && !by_.on_progress(now)) reason = "stopped";
+    if (reason != nullptr) {
+      result_.left_out = reason;
+      pile_.call_off();
+    }
+    return reason == nullptr && !pile_.is_off();
+  }
+
+  const client_maker& make_;
+  const plan& by_;
+  prefix_cache cache_;
+  work_pile pile_;
+  std::mutex lock_;
+  found result_;
+  steady_clock::time_point start_ = steady_clock::now();
+};
+
+}  // namespace
+
+found explore(const client_maker& make, const plan& by) {
+  found result = search_state{make, by}.run();
+  if (result.result == verdict::passed) return result;
+  const found again = replay(make, by.how, result.replay);
+  result.steps = again.steps;
+  if (again.result != result.result) {
+    result.result = verdict::not_deterministic;
+    result.what = "a failure did not come back: " + result.what;
+  }
+  return result;
+}
+
+site_list sites_of(const client_maker& make, plan by) {
+  site_list sites;
+  by.workers = 1;
+  by.sites = &sites;
+  explore(make, by);
+  return sites;
+}
+
+found replay(const client_maker& make, const settings& how, const std::string& text) {
+  found result;
+  const auto list = from_text(text);
+  if (!list) {
+    result.result = verdict::not_deterministic;
+    result.what = "no list of choices";
+    return result;
+  }
+  execution runs{how};
+  runs.trace_to(&result.steps);
+  choices script;
+  script.follow(*list);
+  runs.run(make, script, [](const hash128&) { return true; });
+  result.executions = 1;
+  result.result = runs.result();
+  result.what = runs.what();
+  result.replay = text;
+  if (result.result == verdict::passed && script.used() < list->size()) {
+    result.result = verdict::not_deterministic;
+    result.what = "the execution ended after " + std::to_string(script.used()) + " of " +
+                  std::to_string(list->size()) + " choices";
+  }
+  return result;
+}
+
+std::string name_of(verdict which) {
+  switch (which) {
+    case verdict::passed: return "passed";
+    case verdict::race: return "race";
+    case verdict::assertion: return "assertion";
+    case verdict::hang: return "hang";
+    case verdict::lifetime: return "lifetime";
+    case verdict::not_deterministic: return "not deterministic";
+    case verdict::inconclusive: return "inconclusive";
+  }
+  return "unknown";
+}
+
+std::string to_text(const trace& steps) {
+  std::string text;
+  for (const trace_line& each : steps) {
+    text += "T" + std::to_string(each.thread) + "  ";
+    if (each.where.line() != 0) {
+      text += file_name(each.where.file_name()) + ":" + std::to_string(each.where.line()) + "  ";
+    }
+    text += each.text + "\n";
+  }
+  return text;
+}
+
+}  // namespace lockyard::model

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a thread knows: of each location the oldest message it may still read, and of each thread
+// how much of what that one did happened before now.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::model {
+
+/// The clients' threads, and one that sets up and finishes.
+inline constexpr std::size_t max_threads = 6;
+inline constexpr std::size_t max_locations = 48;
+inline constexpr std::size_t max_messages = 250;
+
+/// A vector clock.
+struct clock {
+  std::array<std::uint16_t, max_threads> of{};
+
+  void join(const clock& other) noexcept {
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::max(of[i], other.of[i]);
+  }
+  [[nodiscard]] bool covers(const clock& other) const noexcept {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (other.of[i] > of[i]) return false;
+    }
+    return true;
+  }
+};
+
+/// Messages are named by their place in the order of arrival, which is not modification order.
+using message_index = std::uint8_t;
+
+struct view {
+  std::array<message_index, max_locations> oldest{};
+  clock happened;
+};
+
+}  // namespace lockyard::model

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The world in which the checker runs a lock: every member is an operation of the execution under
+// way. The defaulted source locations let a failure name the line of the lock that did it.
+
+#include "execution.hpp"
+
+#include <lockyard/world/world.hpp>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace lockyard::model {
+
+using here = std::source_location;
+
+namespace detail {
+
+template <class T>
+std::uint64_t to_word(T value) noexcept {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t) && std::is_trivially_copyable_v<T>);
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  return word;
+}
+template <class T>
+T from_word(std::uint64_t word) noexcept {
+  T value{};
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+inline execution& now() noexcept {
+  return *execution::current();
+}
+
+/// The same in every process: addresses of types are not.
+template <class T>
+constexpr std::uint64_t name_of_type() noexcept {
+  std::uint64_t name = 14695981039346656037U;
+  for (const char c : std::string_view{__PRETTY_FUNCTION__}) {
+    name = (name ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  return name;
+}
+
+/// While process-wide state is made, its words are named after it and not after who came first.
+struct naming {
+  static inline thread_local std::uint64_t of = 0;
+  static std::uint64_t next() noexcept { return of == 0 ? 0 : ++of; }
+};
+
+}  // namespace detail
+
+template <class T>
+class word {
+ public:
+  using value_type = T;
+
+  constexpr word(here where = here::current()) noexcept : word{T{}, where} {}
+  constexpr word(T initial, here where = here::current()) noexcept {
+    if (std::is_constant_evaluated() || execution::current() == nullptr) return;
+    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next());
+  }
+  word(const word&) = delete;
+  word& operator=(const word&) = delete;
+  ~word() {
+    if (execution::current() != nullptr) detail::now().destroy(index_, here::current());
+  }
+
+  T load(std::memory_order order, here where = here::current()) const noexcept {
+    return detail::from_word<T>(detail::now().load(index_, order, where));
+  }
+  void store(T value, std::memory_order order, here where = here::current()) noexcept {
+    detail::now().store(index_, detail::to_word(value), order, where);
+  }
+  T exchange(T value, std::memory_order order, here where = here::current()) noexcept {
+    return by([](std::uint64_t, std::uint64_t operand) { return operand; }, value, order, where);
+  }
+  T fetch_add(T value, std::memory_order order, here where = here::current()) noexcept {
+    return by([](std::uint64_t found, std::uint64_t operand) { return narrow(found + operand); },
+              value, order, where);
+  }
+  T fetch_sub(T value, std::memory_order order, here where = here::current()) noexcept {
+    return by([](std::uint64_t found, std::uint64_t operand) { return narrow(found - operand); },
+              value, order, where);
+  }
+  T fetch_or(T value, std::memory_order order, here where = here::current()) noexcept {
+    return by([](std::uint64_t found, std::uint64_t operand) { return found | operand; }, value,
+              order, where);
+  }
+  T fetch_and(T value, std::memory_order order, here where = here::current()) noexcept {
+    return by([](std::uint64_t found, std::uint64_t operand) { return found & operand; }, value,
+              order, where);
+  }
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                             std::memory_order failure, here where = here::current()) noexcept {
+    return compare_exchange(expected, desired, success, failure, true, where);
+  }
+  bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                               std::memory_order failure, here where = here::current()) noexcept {
+    return compare_exchange(expected, desired, success, failure, false, where);
+  }
+
+  [[nodiscard]] location_index index() const noexcept { return index_; }
+
+ private:
+  /// Arithmetic wraps at the width of T.
+  static std::uint64_t narrow(std::uint64_t value) noexcept {
+    return detail::to_word(detail::from_word<T>(value));
+  }
+  T by(std::uint64_t (*apply)(std::uint64_t, std::uint64_t), T operand, std::memory_order order,
+       here where) noexcept {
+    const change how{.apply = apply, .operand = detail::to_word(operand)};
+    return detail::from_word<T>(detail::now().exchange_by(index_, how, order, where));
+  }
+  bool compare_exchange(T& expected, T desired, std::memory_order success,
+                        std::memory_order failure, bool weak, here where) noexcept {
+    std::uint64_t found = detail::to_word(expected);
+    const bool done = detail::now().compare_exchange(index_, found, detail::to_word(desired),
+                                                     success, failure, weak, where);
+    if (!done) expected = detail::from_word<T>(found);
+    return done;
+  }
+
+  location_index index_ = 0;
+};
+
+/// Plain data: every use is checked for races.
+template <class T>
+class plain_data {
+ public:
+  constexpr plain_data(T initial = T{}, here where = here::current()) noexcept : value_{initial} {
+    if (std::is_constant_evaluated() || execution::current() == nullptr) return;
+    which_ = detail::now().new_plain(where);
+  }
+  plain_data(const plain_data&) = delete;
+  plain_data& operator=(const plain_data&) = delete;
+
+  T read(here where = here::current()) const noexcept {
+    detail::now().read_plain(which_, where);
+    return value_;
+  }
+  void write(T value, here where = here::current()) noexcept {
+    detail::now().write_plain(which_, where);
+    value_ = value;
+  }
+
+ private:
+  T value_;
+  std::size_t which_ = 0;
+};
+
+struct model {
+  template <class T>
+  using atomic = word<T>;
+  template <class T>
+  using var = plain_data<T>;
+
+  static void fence(std::memory_order order, here where = here::current()) noexcept {
+    detail::now().fence(order, where);
+  }
+  static void asymmetric_fence_light(here where = here::current()) noexcept {
+    detail::now().light_fence(where);
+  }
+  static bool asymmetric_fence_heavy(here where = here::current()) noexcept {
+    return detail::now().heavy_fence(where);
+  }
+
+  // Waiting
+
+  using time_point = std::chrono::steady_clock::time_point;
+  struct deadline {
+    std::size_t which;
+  };
+  enum class wait_result : std::uint8_t { woken, changed, timed_out };
+
+  static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
+  static void yield(here where = here::current()) noexcept { detail::now().pause(where); }
+
+  template <class Atomic, class Predicate, class Policy>
+  static typename Atomic::value_type await(const Atomic& on, Predicate predicate,
+                                           std::memory_order order, Policy&& /*policy*/,
+                                           here where = here::current()) noexcept {
+    const condition wanted{on, predicate, order};
+    const std::array looks{look_at(wanted)};
+    const auto found = detail::now().await(looks, std::nullopt, std::nullopt, where);
+    return detail::from_word<typename Atomic::value_type>(found->value);
+  }
+
+  template <class Atomic, class Predicate, class Policy>
+  static std::optional<typename Atomic::value_type> await(const Atomic& on, Predicate predicate,
+                                                          std::memory_order order,
+                                                          Policy&& /*policy*/, deadline limit,
+                                                          here where = here::current()) noexcept {
+    const condition wanted{on, predicate, order};
+    const std::array looks{look_at(wanted)};
+    const auto found = detail::now().await(looks, limit.which, std::nullopt, where);
+    if (!found) return std::nullopt;
+    return detail::from_word<typename Atomic::value_type>(found->value);
+  }
+
+  template <class Atomic, class Predicate, class Policy>
+  static typename Atomic::value_type await_exchange(Atomic& on, typename Atomic::value_type desired,
+                                                    Predicate predicate, std::memory_order order,
+                                                    Policy&& /*policy*/,
+                                                    here where = here::current()) noexcept {
+    const condition wanted{on, predicate, order};
+    const std::array looks{look_at(wanted)};
+    const auto found = detail::now().await(looks, std::nullopt, detail::to_word(desired), where);
+    return detail::from_word<typename Atomic::value_type>(found->value);
+  }
+
+  template <class Policy, class... Atomics, class... Predicates>
+  static std::size_t await_any(Policy&& /*policy*/,
+                               const condition<Atomics, Predicates>&... conditions) noexcept {
+    const std::array looks{look_at(conditions)...};
+    return detail::now().await(looks, std::nullopt, std::nullopt, here::current())->look;
+  }
+
+  template <class Policy, class... Atomics, class... Predicates>
+  static std::optional<std::size_t> await_any_until(
+      Policy&& /*policy*/, deadline limit,
+      const condition<Atomics, Predicates>&... conditions) noexcept {
+    const std::array looks{look_at(conditions)...};
+    const auto found = detail::now().await(looks, limit.which, std::nullopt, here::current());
+    if (!found) return std::nullopt;
+    return found->look;
+  }
+
+  static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
+                          here where = here::current()) noexcept {
+    return result_of(detail::now().sleep(on.index(), expected, std::nullopt, where));
+  }
+  static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected, deadline limit,
+                          here where = here::current()) noexcept {
+    return result_of(detail::now().sleep(on.index(), expected, limit.which, where));
+  }
+  static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
+                            here where = here::current()) noexcept {
+    return detail::now().wake(on.index(), count, where);
+  }
+  static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
+                                              std::uint32_t expected, std::uint32_t count,
+                                              std::uint32_t move, const atomic<std::uint32_t>& to,
+                                              here where = here::current()) noexcept {
+    return detail::now().requeue(from.index(), expected, count, move, to.index(), where);
+  }
+
+  // Surroundings
+
+  static time_point now(here where = here::current()) noexcept {
+    static_assert(sizeof(time_point) == sizeof(std::int64_t));
+    time_point& clock = thread_state<time_point>();
+    if (detail::now().time_jumps(where)) clock += std::chrono::hours{1};
+    return clock;
+  }
+  static deadline deadline_after(std::chrono::nanoseconds /*duration*/) noexcept {
+    return {detail::now().new_deadline()};
+  }
+  static bool passed(deadline limit, here where = here::current()) noexcept {
+    return detail::now().has_passed(limit.which, where);
+  }
+  static std::uint32_t thread_slot() noexcept { return detail::now().self(); }
+
+  template <class T>
+  static T& thread_state() noexcept {
+    return state<T>(detail::now().self(), 0);
+  }
+  template <class T>
+  static T& process_state() noexcept {
+    return state<T>(max_threads, detail::name_of_type<T>() | 1U << 20U);
+  }
+
+  static std::uint64_t hash(const void* /*address*/) noexcept { return 0; }
+  static std::uint32_t random(here where = here::current()) noexcept {
+    return detail::now().random(2, where);
+  }
+
+  // Observation
+
+  struct trying_t {};
+  static constexpr trying_t trying{};
+
+  struct acquiring {
+    explicit acquiring(const void* /*lock*/) noexcept {}
+    acquiring(const void* /*lock*/, trying_t /*tag*/) noexcept {}
+    bool result(bool acquired) noexcept { return acquired; }
+  };
+  struct releasing {
+    explicit releasing(const void* /*lock*/) noexcept {}
+  };
+
+ private:
+  template <class Atomic, class Predicate>
+  static look look_at(const condition<Atomic, Predicate>& wanted) noexcept {
+    return {.where = wanted.word.index(),
+            .order = wanted.order,
+            .predicate = &wanted.predicate,
+            .test = [](const void* predicate, std::uint64_t value) {
+              return static_cast<bool>((*static_cast<const Predicate*>(predicate))(
+                  detail::from_word<typename Atomic::value_type>(value)));
+            }};
+  }
+
+  static wait_result result_of(sleep_end how) noexcept {
+    switch (how) {
+      case sleep_end::woken: return wait_result::woken;
+      case sleep_end::changed: return wait_result::changed;
+      case sleep_end::timed_out: return wait_result::timed_out;
+    }
+    return wait_result::woken;
+  }
+
+  template <class T>
+  static T& state(std::size_t owner, std::uint64_t name) noexcept {
+    static constexpr char type = 0;
+    const auto end = [](void* object) { delete static_cast<T*>(object); };
+    void*& object = detail::now().state_of(&type, owner, end);
+    if (object == nullptr) {
+      const std::uint64_t before = std::exchange(detail::naming::of, name);
+      // The constructor may ask for other state: the reference may be stale afterwards.
+      void* const made = new T{};
+      detail::naming::of = before;
+      detail::now().state_of(&type, owner, end) = made;
+      return *static_cast<T*>(made);
+    }
+    return *static_cast<T*>(object);
+  }
+};
+
+static_assert(lockyard::world<model>);
+
+}  // namespace lockyard::model
