@@ -18,6 +18,7 @@ std::optional<std::vector<choice>> choices::split() {
     if (mine.taken + 1U >= mine.limit) continue;
     std::vector<choice> given(taken_.begin(), taken_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     given.back().taken = --mine.limit;
+    given.back().means = unknown_meaning;
     return given;
   }
   return std::nullopt;

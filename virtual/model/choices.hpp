@@ -22,7 +22,10 @@ struct choice {
   std::uint8_t taken;
   std::uint8_t count;
   std::uint8_t limit;  ///< from here on others explore the alternatives
+  std::uint8_t means;  ///< what the choice stands for, if whoever chose has said so
 };
+
+inline constexpr std::uint8_t unknown_meaning = 255;
 
 /// Thrown where a replayed execution offers something else than it did before.
 struct not_deterministic {
@@ -41,7 +44,10 @@ class choices {
 
   /// One of `count`; the first one where nothing is written yet.
   unsigned choose(choice_kind kind, unsigned count) {
-    if (count == 1) return 0;
+    return count == 1 ? 0 : choose_written(kind, count);
+  }
+
+  unsigned choose_written(choice_kind kind, unsigned count) {
     if (next_ < taken_.size()) {
       const choice& known = taken_[next_];
       if (known.kind != kind || known.count != count) throw not_deterministic{next_};
@@ -54,10 +60,27 @@ class choices {
 
   /// Takes what somebody else has decided, unless something is written already.
   unsigned decide(choice_kind kind, unsigned preferred, unsigned count) {
-    if (count == 1 || next_ < taken_.size() || script_) return choose(kind, count);
+    if (next_ < taken_.size() || script_) return choose_written(kind, count);
     push(kind, preferred, count);
     return preferred;
   }
+
+  /// What the next choice, if it is one that was made before, was said to mean; taken with it.
+  std::optional<std::uint8_t> take_known(choice_kind kind) {
+    if (next_ >= taken_.size()) return std::nullopt;
+    const choice& known = taken_[next_];
+    if (known.kind != kind) throw not_deterministic{next_};
+    if (known.means == unknown_meaning) return std::nullopt;
+    ++next_;
+    return known.means;
+  }
+  /// Like choose(), but a single alternative is written down too; then says what the choice means.
+  unsigned choose_always(choice_kind kind, unsigned count) {
+    if (count > 1 || next_ < taken_.size() || script_) return choose_written(kind, count);
+    push(kind, 0, 1);
+    return 0;
+  }
+  void last_means(std::uint8_t meaning) noexcept { taken_[next_ - 1].means = meaning; }
 
   /// Whether the execution has left what is written, and is somewhere new.
   [[nodiscard]] bool is_new() const noexcept { return next_ >= taken_.size(); }
@@ -69,6 +92,7 @@ class choices {
     }
     if (taken_.size() <= base_) return false;
     ++taken_.back().taken;
+    taken_.back().means = unknown_meaning;
     return true;
   }
 
@@ -107,7 +131,8 @@ class choices {
     taken_.push_back({.kind = kind,
                       .taken = static_cast<std::uint8_t>(taken),
                       .count = static_cast<std::uint8_t>(count),
-                      .limit = static_cast<std::uint8_t>(count)});
+                      .limit = static_cast<std::uint8_t>(count),
+                      .means = unknown_meaning});
     ++next_;
   }
 

@@ -9,8 +9,11 @@
 
 #include <lockyard/concepts.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <source_location>
+#include <utility>
 
 namespace lockyard::model {
 
@@ -29,8 +32,12 @@ struct exclusion_shape {
 template <class Lock>
 class exclusion : public client {
  public:
-  explicit exclusion(const exclusion_shape& shape)
-      : shape_{shape}, lock_{std::make_unique<Lock>()} {}
+  explicit exclusion(const exclusion_shape& shape) : shape_{shape}, lock_{::new(place_) Lock} {}
+  exclusion(const exclusion&) = delete;
+  exclusion& operator=(const exclusion&) = delete;
+  ~exclusion() override {
+    if (lock_ != nullptr) lock_->~Lock();
+  }
 
   [[nodiscard]] unsigned threads() const override { return shape_.threads; }
 
@@ -48,7 +55,7 @@ class exclusion : public client {
       second_.write(second_.read() + 1);
       const bool is_last = shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
       lock_->unlock();
-      if (is_last) lock_.reset();
+      if (is_last) std::exchange(lock_, nullptr)->~Lock();
     }
   }
 
@@ -61,7 +68,9 @@ class exclusion : public client {
 
  private:
   exclusion_shape shape_;
-  std::unique_ptr<Lock> lock_;
+  /// Stays where it is after the lock's end, so that whoever still uses the lock finds it ended.
+  alignas(Lock) std::byte place_[sizeof(Lock)];
+  Lock* lock_;
   plain_data<unsigned> first_{0};
   plain_data<unsigned> second_{0};
 };

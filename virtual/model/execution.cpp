@@ -72,12 +72,9 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
       start(i);
     }
   }
-  bool whole = true;
-  while (verdict_ == verdict::passed && whole) {
-    list_options();
-    if (options_.empty()) break;
-    whole = step(goes_on);
-  }
+  stepped last = stepped::on;
+  while (verdict_ == verdict::passed && last == stepped::on) last = step(goes_on);
+  const bool whole = last != stepped::cut;
   if (whole && verdict_ == verdict::passed) {
     for (thread_index i = 0; i < count_; ++i) {
       memory_.join(threads_[setter_].known.current, threads_[i].known.current);
@@ -92,9 +89,8 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
 }
 
 void execution::reset() {
-  memory_.reset();
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
-    thread_record& each = threads_[i];
+  for (thread_record& each : threads_) {
+    if (each.events == 0 && each.now == status::ended) continue;  // not used
     each.known = {};
     each.history = {};
     each.events = 0;
@@ -104,9 +100,9 @@ void execution::reset() {
     each.deadline.reset();
     each.reads.clear();
     each.failed_weakly.clear();
-    sleepers_[i].clear();
   }
-  for (auto& queue : sleepers_) queue.clear();
+  for (std::size_t i = 0; i < memory_.count(); ++i) sleepers_[i].clear();
+  memory_.reset();
   count_ = 0;
   last_.reset();
   preemptions_ = 0;
@@ -187,37 +183,24 @@ unsigned execution::choose(choice_kind kind, std::size_t count, std::source_loca
 
 // ---- Scheduling
 
-bool execution::step(const gate& goes_on) {
-  if (++steps_ > settings_.depth) {
+execution::stepped execution::step(const gate& goes_on) {
+  if (steps_ >= settings_.depth) {
+    list_options();
+    if (options_.empty()) return stepped::nowhere;
     verdict_ = verdict::inconclusive;
     what_ = "deeper than " + std::to_string(settings_.depth) + " steps";
-    return true;
-  }
-  if (by_->is_new()) {
-    const hash128 now = prefix();
-    if (previous_ && *previous_ == now) {
-      verdict_ = verdict::not_deterministic;
-      what_ = "a step left no trace (a fault of the checker)";
-      return true;
-    }
-    previous_ = now;
-    if (!goes_on(now)) return false;
+    return stepped::on;
   }
   try {
-    const option next = pick();
-    thread_record& chosen = threads_[next.thread];
-    if (next.how == variant::time_out) {
-      if (timeouts_left_ > 0) --timeouts_left_;
-      chosen.timed_out = true;
-      passed_[*chosen.deadline] = true;
+    // Of a choice that was made before only what it stood for is needed.
+    const auto known = by_->take_known(choice_kind::thread);
+    if (!known) {
+      list_options();
+      if (options_.empty()) return stepped::nowhere;
+      if (by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
     }
-    if (chosen.now == status::sleeping && next.how != variant::run) {
-      std::erase(sleepers_[chosen.sleeps_on], next.thread);
-      chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
-      if (next.how == variant::spurious) --spurious_left_;
-    }
-    last_ = next.thread;
-    resume(next.thread);
+    ++steps_;
+    if (verdict_ == verdict::passed) take(known ? option::of(*known) : pick());
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);
@@ -225,7 +208,35 @@ bool execution::step(const gate& goes_on) {
     verdict_ = verdict::not_deterministic;
     what_ = "the list of choices does not fit at choice " + std::to_string(fault.step);
   }
-  return true;
+  return stepped::on;
+}
+
+bool execution::is_worth_going_on(const gate& goes_on) {
+  const hash128 now = prefix();
+  if (previous_ && *previous_ == now) {
+    verdict_ = verdict::not_deterministic;
+    what_ = "a step left no trace (a fault of the checker)";
+    return true;
+  }
+  previous_ = now;
+  return goes_on(now);
+}
+
+void execution::take(const option& next) {
+  thread_record& chosen = threads_[next.thread];
+  if (next.how == variant::time_out) {
+    if (timeouts_left_ > 0) --timeouts_left_;
+    chosen.timed_out = true;
+    passed_[*chosen.deadline] = true;
+  }
+  if (chosen.now == status::sleeping && next.how != variant::run) {
+    std::erase(sleepers_[chosen.sleeps_on], next.thread);
+    chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
+    if (next.how == variant::spurious) --spurious_left_;
+  }
+  if (next.preempts) ++preemptions_;
+  last_ = next.thread;
+  resume(next.thread);
 }
 
 void execution::list_options() {
@@ -239,24 +250,26 @@ void execution::list_options() {
     const bool runs = each.now == status::ready ||
                       (each.now == status::awaiting && is_satisfiable(each)) ||
                       (each.now == status::pausing && pause_is_over(each));
-    if (runs) options_.push_back({i, variant::run});
+    if (runs) options_.push_back({.thread = i, .how = variant::run});
     const bool waits = each.now == status::awaiting || each.now == status::sleeping;
     if (waits && each.deadline && (timeouts_left_ > 0 || passed_[*each.deadline])) {
-      options_.push_back({i, variant::time_out});
+      options_.push_back({.thread = i, .how = variant::time_out});
     }
     can_go_on = !options_.empty();
   }
   if (can_go_on) {
     // A sleeper may wake for no reason, but nobody may count on it.
     for (thread_index i = 0; spurious_left_ > 0 && i < count_; ++i) {
-      if (threads_[i].now == status::sleeping) options_.push_back({i, variant::spurious});
+      if (threads_[i].now == status::sleeping)
+        options_.push_back({.thread = i, .how = variant::spurious});
     }
     return;
   }
   if (all_ended) return;
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
-    if (each.now != status::ended && each.deadline) options_.push_back({i, variant::time_out});
+    if (each.now != status::ended && each.deadline)
+      options_.push_back({.thread = i, .how = variant::time_out});
   }
   if (!options_.empty()) return;
   verdict_ = verdict::hang;
@@ -286,10 +299,12 @@ execution::option execution::pick() {
     taken = by_->decide(choice_kind::thread, scheduler(std::span{runnable}.first(options_.size())),
                         static_cast<unsigned>(options_.size()));
   } else {
-    taken = by_->choose(choice_kind::thread, static_cast<unsigned>(options_.size()));
+    taken = by_->choose_always(choice_kind::thread, static_cast<unsigned>(options_.size()));
   }
-  if (can_stay && taken != 0) ++preemptions_;
-  return options_[taken];
+  option next = options_[taken];
+  next.preempts = can_stay && taken != 0;
+  by_->last_means(next.number());
+  return next;
 }
 
 hash128 execution::prefix() const {

@@ -186,6 +186,18 @@ class execution {
   struct option {
     thread_index thread;
     variant how;
+    bool preempts = false;
+
+    /// As a number below unknown_meaning, and back.
+    [[nodiscard]] std::uint8_t number() const noexcept {
+      return static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
+                                       (preempts ? 1U : 0U));
+    }
+    static option of(std::uint8_t number) noexcept {
+      return {.thread = static_cast<thread_index>(number / 8U),
+              .how = static_cast<variant>(number / 2U % 4U),
+              .preempts = number % 2U == 1};
+    }
   };
   struct state_entry {
     const void* type;
@@ -201,7 +213,10 @@ class execution {
   void end_states(std::size_t owner);
   void step_point();
   void block(status why);
-  [[nodiscard]] bool step(const gate& goes_on);
+  enum class stepped : std::uint8_t { on, nowhere, cut };
+  [[nodiscard]] stepped step(const gate& goes_on);
+  [[nodiscard]] bool is_worth_going_on(const gate& goes_on);
+  void take(const option& next);
   void list_options();
   [[nodiscard]] option pick();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
