@@ -68,7 +68,7 @@ kernel_schedule as_kernel_wants(const schedule& wanted) noexcept {
 }
 
 std::string described(const schedule& wanted) {
-  const std::string name{"policy " + std::string{name_of(wanted.of)}};
+  std::string name{"policy " + std::string{name_of(wanted.of)}};
   if (wanted.is_real_time()) return name + " with priority " + std::to_string(wanted.priority);
   if (wanted.of == policy::deadline) return name;
   return name + " with nice " + std::to_string(wanted.nice);
