@@ -26,6 +26,7 @@ double seconds_since(steady_clock::time_point start) {
 
 constexpr double default_sampling_s = 10;
 constexpr std::uint64_t executions_between_looks = 256;
+constexpr std::uint64_t executions_between_offers = 16;
 
 /// Parts of the tree that nobody has begun, and who waits for one.
 class work_pile {
@@ -39,10 +40,9 @@ class work_pile {
   }
 
   /// Nothing when all is done, or somebody has called it off.
-  std::optional<std::vector<choice>> take(bool first) {
+  std::optional<std::vector<choice>> take() {
     std::unique_lock guard{lock_};
-    if (!first) --busy_;
-    if (first) --busy_;
+    --busy_;
     for (;;) {
       if (off_) return std::nullopt;
       if (!parts_.empty()) {
@@ -105,11 +105,7 @@ class search_state {
     execution runs{by_.how};
     runs.collect_sites(by_.sites);
     if (by_.order == search::exhaustive) {
-      bool first = true;
-      while (auto part = pile_.take(first)) {
-        first = false;
-        explore_part(runs, std::move(*part));
-      }
+      while (auto part = pile_.take()) explore_part(runs, std::move(*part));
     } else {
       sample(runs, worker);
     }
@@ -118,31 +114,29 @@ class search_state {
   void explore_part(execution& runs, std::vector<choice> part) {
     choices list;
     list.start_from(std::move(part));
-    std::uint64_t prefixes = 0;
-    std::uint64_t executions = 0;
+    tally books;
     const auto goes_on = [&](const hash128& prefix) {
       const bool is_new = !by_.uses_cache || cache_.insert(prefix);
-      if (is_new) ++prefixes;
+      if (is_new) ++books.prefixes;
       return is_new;
     };
     bool more = true;
-    while (more) {
+    for (std::uint64_t turn = 1; more; ++turn) {
       const bool whole = runs.run(make_, list, goes_on);
-      if (!account(runs, list, whole)) return;
+      if (!account(runs, list, whole, books)) return;
       more = list.advance();
-      if (++executions % executions_between_looks == 0) {
-        if (!look_around(std::exchange(prefixes, 0))) return;
-      }
-      if (more && executions % 16 == 0 && pile_.is_short()) {
+      if (turn % executions_between_looks == 0 && !look_around(books)) return;
+      if (more && turn % executions_between_offers == 0 && pile_.is_short()) {
         if (auto given = list.split()) pile_.give(std::move(*given));
       }
     }
-    look_around(prefixes);
+    look_around(books);
   }
 
   void sample(execution& runs, unsigned worker) {
     std::minstd_rand random{static_cast<unsigned>(by_.seed * 7919 + worker + 1)};
     unsigned length = 32;
+    tally books;
     while (!pile_.is_off()) {
       choices list;
       list.be_random(random());
@@ -154,7 +148,7 @@ class search_state {
       }
       const bool whole = runs.run(make_, list, [](const hash128&) { return true; });
       length = std::max(length, runs.steps());
-      if (!account(runs, list, whole) || !look_around(0)) return;
+      if (!account(runs, list, whole, books) || !look_around(books)) return;
     }
   }
 
@@ -191,12 +185,19 @@ class search_state {
     unsigned step_ = 0;
   };
 
+  /// What a worker has counted since it last looked around.
+  struct tally {
+    std::uint64_t executions = 0;
+    std::uint64_t prefixes = 0;
+    std::uint64_t cut = 0;
+  };
+
   /// Books an execution. False if it ends the search.
-  bool account(const execution& runs, const choices& list, bool whole) {
-    const std::scoped_lock guard{lock_};
-    ++result_.executions;
-    if (!whole) ++result_.cut;
+  bool account(const execution& runs, const choices& list, bool whole, tally& books) {
+    ++books.executions;
+    if (!whole) ++books.cut;
     if (runs.result() == verdict::passed) return true;
+    const std::scoped_lock guard{lock_};
     if (runs.result() == verdict::inconclusive) {
       ++result_.too_deep;
       result_.left_out = runs.what();
@@ -207,13 +208,21 @@ class search_state {
       result_.what = runs.what();
       result_.replay = to_text(list.list());
     }
+    take_in(books);
     pile_.call_off();
     return false;
   }
 
-  bool look_around(std::uint64_t prefixes) {
+  void take_in(tally& books) {
+    result_.executions += books.executions;
+    result_.prefixes += books.prefixes;
+    result_.cut += books.cut;
+    books = {};
+  }
+
+  bool look_around(tally& books) {
     const std::scoped_lock guard{lock_};
-    result_.prefixes += prefixes;
+    take_in(books);
     const char* reason = nullptr;
     if (cache_.full()) reason = "the memory limit was reached";
     const bool samples = by_.order != search::exhaustive;
