@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import sys
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 # A table in a file or a pipe is as wide as it needs to be, up to here.
 PIPE_WIDTH = 400
@@ -16,3 +18,14 @@ def stdout_console() -> Console:
     if sys.stdout.isatty():
         return Console()
     return Console(width=PIPE_WIDTH)
+
+
+def titled_table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+    )

@@ -6,16 +6,17 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from lockyard.report.console import titled_table
 from lockyard.report.naming import Naming, counted
 from lockyard.report.units import MISSING, duration, percent
 from lockyard.stats import median_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.table import Table
 
     from lockyard.report.summary import CellSummary
 
@@ -98,14 +99,7 @@ def longest(cores: Iterable[dict[str, Any]]) -> str:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1),
-    )
+    table = titled_table(title)
     for number, column in enumerate(columns):
         table.add_column(Text(column), justify="right" if number else "left", no_wrap=True)
     return table

@@ -6,11 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from lockyard.report.console import PIPE_WIDTH
+from lockyard.report.console import PIPE_WIDTH, titled_table
 from lockyard.report.naming import Naming
 from lockyard.report.units import MISSING, duration, percent, ratio
 from lockyard.stats import paired_ratio
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from lockyard.report.summary import CellSummary
 
@@ -237,14 +236,7 @@ def _fitting(
 
 
 def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary]) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1),
-    )
+    table = titled_table(title)
     table.add_column("lock", no_wrap=True)
     for column in columns:
         table.add_column(Text(column.title), justify="right", no_wrap=True)
