@@ -121,8 +121,9 @@ class search_state {
     std::uint64_t prefixes = 0;
     std::uint64_t executions = 0;
     const auto goes_on = [&](const hash128& prefix) {
+      if (by_.uses_cache && !cache_.insert(prefix)) return false;
       ++prefixes;
-      return !by_.uses_cache || cache_.insert(prefix);
+      return true;
     };
     bool more = true;
     while (more) {
