@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import COMMAND
+from typer.testing import CliRunner
+
+from lockyard.cli import app
+from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,13 +135,17 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"), "the text has its shape"),
     ],
 )
-def test_refuses_bad_input_with_the_reason(
-    lockyard: Callable[..., Outcome], arguments: tuple[str, ...], says: str
-) -> None:
-    refused = lockyard("check", *arguments)
-    assert refused.returncode == 2
-    assert says in refused.stderr
+def test_refuses_bad_input_with_the_reason(arguments: tuple[str, ...], says: str) -> None:
+    refused = CliRunner().invoke(app, ["check", *arguments])
+    assert isinstance(refused.exception, UsageError)
+    assert says in str(refused.exception)
     assert refused.stdout == ""
+
+
+def test_a_refusal_is_bad_usage(lockyard: Callable[..., Outcome]) -> None:
+    refused = lockyard("check", "ticket_spinlok")
+    assert refused.returncode == 2
+    assert "did you mean ticket_spinlock" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -195,11 +203,12 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
     ],
 )
 def test_a_checker_that_fails_is_a_result_and_the_next_check_goes_on(
-    lockyard: Callable[..., Outcome], fake_checker: Fake, answer: str, status: int, says: str
+    fake_checker: Fake, answer: str, status: int, says: str
 ) -> None:
     fails = f'if job["ask"] == "check" and job["threads"] == 3:\n    {answer}\n    continue'
-    checked = lockyard("check", "tas_spinlock", "--json", extra=fake_checker(fails))
-    assert checked.returncode == status
+    arguments = ["check", "tas_spinlock", "--json"]
+    checked = CliRunner().invoke(app, arguments, env=fake_checker(fails))
+    assert checked.exit_code == status
     verdicts = [each["verdict"] for each in lines_of(checked.stdout)]
     bad = "crashed" if status == 4 else "inconclusive"
     assert verdicts == ["passed", "passed", "passed", bad, "passed"]

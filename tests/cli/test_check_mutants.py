@@ -87,7 +87,7 @@ def test_a_survivor_without_a_reason_fails(
     assert len(survivors) == 2
     for each in survivors:
         assert each["standing"] == "failed"
-        assert "release" in each["source"] or "(" in each["source"]
+        assert "release" in each["source"]
 
 
 STANZAS = """
@@ -120,7 +120,7 @@ def test_the_list_of_survivors_names_lines_by_their_text(tmp_path: Path) -> None
 
 def test_a_source_line_is_found_beside_the_command() -> None:
     lines = [source_text("tas_spinlock.hpp", line) for line in range(1, 80)]
-    assert any("class tas_spinlock" in line for line in lines)
+    assert any("void unlock()" in line for line in lines)
     assert source_text("tas_spinlock.hpp", 10_000) == ""
     assert source_text("no_such_header.hpp", 1) == ""
 
