@@ -75,16 +75,16 @@ def _print_line(console: Console, text: str) -> None:
 
 def _table(results: Iterable[Result]) -> Table:
     shows_expected = any(each.check.subject.expected != "passed" for each in results)
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("subject", overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("subject", no_wrap=True)
     table.add_column("shape")
     if shows_expected:
         table.add_column("expected")
     table.add_column("verdict")
     for title in ("executions", "prefixes"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("coverage")
-    table.add_column("seconds", justify="right", no_wrap=True)
+    table.add_column("coverage", overflow="fold", min_width=10)
+    table.add_column("s", justify="right", no_wrap=True)
     for each in results:
         expected = [each.check.subject.expected] if shows_expected else []
         table.add_row(
