@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,5 +71,34 @@ def fake_harness(tmp_path: Path) -> Callable[[str], dict[str, str]]:
         )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return {"LOCKYARD_HARNESS": str(path)}
+
+    return make
+
+
+@pytest.fixture
+def fake_checker(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """An environment in which the checker is the real one but for what `job` does with a job.
+
+    `job` is Python that sees the job as `job`, may change it, may print an answer and `continue`;
+    `real(job)` is what the real checker answers last.
+    """
+
+    def make(job: str) -> dict[str, str]:
+        from lockyard.checker import checker_path
+
+        path = tmp_path / "checker"
+        path.write_text(
+            f"#!{sys.executable}\n"
+            "import json, os, signal, subprocess, sys, time\n"
+            "def real(job):\n"
+            f"    answered = subprocess.run(['{checker_path()}'], input=json.dumps(job),\n"
+            "        capture_output=True, text=True, timeout=60, check=True)\n"
+            "    return json.loads(answered.stdout.splitlines()[-1])\n"
+            "for line in sys.stdin:\n"
+            "    job = json.loads(line)\n" + textwrap.indent(textwrap.dedent(job), "    ") + "\n"
+            "    print(json.dumps(real(job)), flush=True)\n"
+        )
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return {"LOCKYARD_CHECKER": str(path)}
 
     return make

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 CONDITIONS = "Conditions"
+SEARCH = "Search"
 
 
 def complete_locks(incomplete: str) -> list[str]:
@@ -30,6 +31,15 @@ def complete_policies(incomplete: str) -> list[str]:
     from lockyard.conditions import POLICIES
 
     return _completed(incomplete, list(POLICIES))
+
+
+def complete_checked(incomplete: str) -> list[str]:
+    from lockyard.checker import Checker
+    from lockyard.checks.subjects import listed, of_groups
+
+    with Checker() as checker:
+        known = of_groups(listed(checker), "lock", "client")
+    return [each.name for each in known if each.name.startswith(incomplete)]
 
 
 def _completed(incomplete: str, known: list[str]) -> list[str]:
@@ -222,6 +232,87 @@ From = Annotated[
         "--from",
         metavar="FILE",
         help="Show the records of FILE instead of measuring.",
+        show_default=False,
+    ),
+]
+Checked = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LOCK]...",
+        help="What to check, by name.",
+        autocompletion=complete_checked,
+        show_default=False,
+    ),
+]
+All = Annotated[bool, typer.Option("--all", help="Every lock, and every client of the tests.")]
+Litmus = Annotated[
+    bool, typer.Option("--litmus", help="The checker itself: what the memory model allows.")
+]
+Mutants = Annotated[
+    bool,
+    typer.Option("--mutants", help="Faults by hand, and every order weakened; each must be found."),
+]
+Bench = Annotated[bool, typer.Option("--bench", help="How fast the checker is.")]
+CheckThreads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", help="Up to 5.", show_default="a suite of shapes"),
+]
+Acquisitions = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Of each thread.", show_default="a suite of shapes"),
+]
+Bound = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Preemptions in an execution, at most.",
+        show_default="any number",
+        rich_help_panel=SEARCH,
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="Time of each check; what is not done by then is inconclusive.",
+        show_default="none; 10 of pct and random",
+        rich_help_panel=SEARCH,
+    ),
+]
+Memory = Annotated[
+    str,
+    typer.Option(
+        metavar="SIZE", help="Room for what is known, as in 512M, 2G.", rich_help_panel=SEARCH
+    ),
+]
+Search = Annotated[
+    str,
+    typer.Option(
+        metavar="exhaustive|pct|random",
+        help="Every execution, or samples.",
+        rich_help_panel=SEARCH,
+    ),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache", help="Search on where others have been before.", rich_help_panel=SEARCH
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Threads that search.",
+        show_default="one for each processor",
+        rich_help_panel=SEARCH,
+    ),
+]
+Replay = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT",
+        help="Show the execution that a failing check of LOCK printed.",
         show_default=False,
     ),
 ]

@@ -17,7 +17,7 @@ from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 app = typer.Typer(
     name="lockyard",
-    help="Measure locks on this machine.",
+    help="Measure locks on this machine, and check them.",
     epilog="Exit status: 0 done; 2 bad usage or input; 3 a capability is missing; 4 a check "
     "failed; 5 inconclusive; 130 interrupted; 141 standard output was closed.",
     no_args_is_help=True,
@@ -148,6 +148,38 @@ def doctor(as_json: arguments.Json = False) -> None:
     from lockyard.commands import doctor as command
 
     raise typer.Exit(command.run(as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard check futex_mutex  ·  lockyard check --all  ·  lockyard check "
+    "ticket_spinlock --threads 4 --bound 3  ·  lockyard check futex_mutex --threads 3 "
+    "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --mutants",
+)
+def check(  # noqa: PLR0913 - one parameter for each option
+    locks: arguments.Checked = None,
+    every: arguments.All = False,
+    litmus: arguments.Litmus = False,
+    mutants: arguments.Mutants = False,
+    bench: arguments.Bench = False,
+    replay: arguments.Replay = "",
+    threads: arguments.CheckThreads = None,
+    acquisitions: arguments.Acquisitions = None,
+    bound: arguments.Bound = None,
+    seconds: arguments.Seconds = None,
+    search: arguments.Search = "exhaustive",
+    memory: arguments.Memory = "2G",
+    workers: arguments.Workers = None,
+    no_cache: arguments.NoCache = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Check locks against every execution that weak memory allows."""
+    from lockyard.checks import choice
+    from lockyard.commands import check as command
+
+    shape = choice.shape(threads, acquisitions)
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape)
+    settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
+    raise typer.Exit(command.run(chosen, settings, as_json))
 
 
 def main() -> None:

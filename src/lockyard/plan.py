@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lockyard.catalog import Lock, Study
-    from lockyard.harness import Job
+    from lockyard.program import Job
 
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0

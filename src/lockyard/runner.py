@@ -13,14 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import MissingCapabilityError
-from lockyard.harness import (
-    BAD_JOB_STATUS,
-    Harness,
-    HarnessDiedError,
-    HarnessOverrunError,
-    Record,
-)
+from lockyard.harness import BAD_JOB_STATUS, Harness, Record
 from lockyard.plan import SCHEMA, Cell, order_of_block
+from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,7 +68,7 @@ class Runner:
         for cell in each.values():
             job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
             # What crashes or hangs without the conditions' doing is the run's to tell.
-            with suppress(HarnessDiedError, HarnessOverrunError), Harness() as harness:
+            with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
                 record = harness.run(job, self.grace_s)
                 if record["status"] != "ok":
                     raise MissingCapabilityError(record["reason"])
@@ -119,10 +114,10 @@ class Runner:
         job = self._job(cell, block, limit_s)
         try:
             record = harness.run(job, limit_s + self.grace_s)
-        except HarnessOverrunError as error:
+        except ProgramOverrunError as error:
             record = _failed(job, "overrun", str(error))
-        except HarnessDiedError as error:
-            if error.harness_status == BAD_JOB_STATUS:
+        except ProgramDiedError as error:
+            if error.program_status == BAD_JOB_STATUS:
                 raise
             record = _failed(job, "crashed", str(error))
         record["cell"] = self.cells.index(cell)

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from lockyard.harness import Harness, HarnessDiedError, HarnessOverrunError, harness_path
+from lockyard.harness import Harness, harness_path
+from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 JOB: dict[str, Any] = {
     "schema": 1,
@@ -225,11 +226,11 @@ def _is_running(pid: str) -> bool:
 
 
 def test_a_run_that_does_not_answer_in_time_is_ended() -> None:
-    with Harness() as harness, pytest.raises(HarnessOverrunError, match="no answer within"):
+    with Harness() as harness, pytest.raises(ProgramOverrunError, match="no answer within"):
         harness.run(json.loads(changed("/conditions/duration_s", 60.0)), timeout_s=0.3)
 
 
 def test_a_bad_job_ends_the_harness_with_its_reason() -> None:
-    with Harness() as harness, pytest.raises(HarnessDiedError, match="/lock") as died:
+    with Harness() as harness, pytest.raises(ProgramDiedError, match="/lock") as died:
         harness.run({**JOB, "lock": "no_such_lock"}, timeout_s=30)
-    assert died.value.harness_status == 2
+    assert died.value.program_status == 2

@@ -40,7 +40,11 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the library has been installed, without its harness and tests."""
     place = tmp_path_factory.mktemp("installed")
     build = place / "build"
-    parts = ("-DLOCKYARD_BUILD_HARNESS=OFF", "-DLOCKYARD_BUILD_CHECKER=OFF", "-DLOCKYARD_BUILD_TESTS=OFF")
+    parts = (
+        "-DLOCKYARD_BUILD_HARNESS=OFF",
+        "-DLOCKYARD_BUILD_CHECKER=OFF",
+        "-DLOCKYARD_BUILD_TESTS=OFF",
+    )
     run("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *parts)
     run("cmake", "--install", build, "--prefix", place / "prefix")
     return place / "prefix"

@@ -71,7 +71,13 @@ model::mutation mutation_of(const json& text) {
 }
 
 model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& usual) {
-  return {.threads = job.value("threads", usual.threads),
+  const auto threads = job.value("threads", usual.threads);
+  // One more sets the client up and looks at what it came to.
+  if (threads < 1 || threads >= model::max_threads) {
+    throw std::invalid_argument{"a client has 1 to " + std::to_string(model::max_threads - 1) +
+                                " threads"};
+  }
+  return {.threads = threads,
           .acquisitions = job.value("acquisitions", usual.acquisitions),
           .tries = job.value("tries", usual.tries),
           .destroys = job.value("destroys", usual.destroys)};
@@ -123,6 +129,10 @@ json to_json(const found& result) {
           {"replay", result.replay}};
 }
 
+json bound_of(const model::settings& how) {
+  return how.preemptions ? json(*how.preemptions) : json(nullptr);
+}
+
 json list_subjects() {
   auto list = json::array();
   for (const subject& each : all_subjects()) {
@@ -132,7 +142,9 @@ json list_subjects() {
                     {"expected", model::name_of(each.expected)},
                     {"threads", each.shape.threads},
                     {"acquisitions", each.shape.acquisitions},
-                    {"tries", each.shape.tries}});
+                    {"tries", each.shape.tries},
+                    {"destroys", each.shape.destroys},
+                    {"preemptions", bound_of(each.how)}});
   }
   return list;
 }

@@ -42,7 +42,7 @@ class exclusion : public client {
   [[nodiscard]] unsigned threads() const override { return shape_.threads; }
 
   void thread(unsigned index) override {
-    const bool tries = shape_.tries && index + 1 == shape_.threads;
+    const bool tries = lockable<Lock> && shape_.tries && index + 1 == shape_.threads;
     for (unsigned i = 0; i < shape_.acquisitions; ++i) {
       if (tries) {
         if constexpr (lockable<Lock>) {

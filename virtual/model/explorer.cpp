@@ -116,9 +116,9 @@ class search_state {
     list.start_from(std::move(part));
     tally books;
     const auto goes_on = [&](const hash128& prefix) {
-      const bool is_new = !by_.uses_cache || cache_.insert(prefix);
-      if (is_new) ++books.prefixes;
-      return is_new;
+      if (by_.uses_cache && !cache_.insert(prefix)) return false;
+      ++books.prefixes;
+      return true;
     };
     bool more = true;
     for (std::uint64_t turn = 1; more; ++turn) {

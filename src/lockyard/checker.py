@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checking program: where it is, and a process of it that is started again after its death."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from lockyard.errors import UsageError
+from lockyard.program import Job, Program, ProgramDiedError, ProgramOverrunError, program_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# What is at work says so five times a second.
+SILENCE_S = 60.0
+GRACE_S = 10.0
+
+Progress = dict[str, int]
+
+
+def checker_path() -> Path:
+    """The checker of this installation, or the one that LOCKYARD_CHECKER names."""
+    return program_path("checker", "LOCKYARD_CHECKER", "no lock can be checked")
+
+
+class Checker:
+    def __init__(self) -> None:
+        self._path = checker_path()
+        self._program: Program | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._program is not None:
+            self._program.close()
+            self._program = None
+
+    def ask(
+        self,
+        job: Job,
+        limit_s: float | None = None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ) -> Any:
+        """The result of a job. Raises UsageError if it is refused, ProgramDiedError, or
+        ProgramOverrunError; whatever is raised, the process has ended and the next job gets a
+        fresh one."""
+        try:
+            return self._ask(job, limit_s, on_progress)
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self, job: Job, limit_s: float | None, on_progress: Callable[[Progress], None]) -> Any:
+        if self._program is None:
+            self._program = Program("checker", self._path)
+        self._program.send(job)
+        end_s = None if limit_s is None else time.monotonic() + limit_s + GRACE_S
+        while True:
+            left_s = SILENCE_S if end_s is None else end_s - time.monotonic()
+            if left_s <= 0:
+                raise ProgramOverrunError(
+                    f"the checker did not end {GRACE_S:g} s after its time and was stopped"
+                )
+            answer = self._program.receive(min(left_s, SILENCE_S))
+            if "result" in answer:
+                return answer["result"]
+            if "error" in answer:
+                raise UsageError(f"the checker refuses the job: {answer['error']}")
+            if "progress" not in answer:
+                raise ProgramDiedError("checker", 0, f"it wrote no result but: {answer}"[:200])
+            on_progress(answer["progress"])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast the checker is, beside what it is meant to reach."""
+
+from __future__ import annotations
+
+import json
+import resource
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from lockyard.checks.result import Check, Result, Settings, Standing
+from lockyard.checks.subjects import Shape
+from lockyard.errors import ExitStatus
+from lockyard.report.console import stdout_console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.checks.session import Session
+    from lockyard.checks.subjects import Subject
+
+TARGET_PER_S_PER_CORE = 0.3e6
+# Of a figure whose target is a few seconds.
+LIMIT_S = 120.0
+# A rate is taken over repetitions for so long; one check alone takes milliseconds.
+RATE_S = 1.0
+TICKET, MCS, FUTEX = "ticket_spinlock", "mcs_lock", "futex_mutex"
+
+
+@dataclass(frozen=True)
+class Figure:
+    title: str
+    names: tuple[str, ...]
+    shape: Shape
+    at_most_s: float | None = None  # nothing: the rate is what counts
+
+
+def figures(subjects: Sequence[Subject]) -> list[Figure]:
+    """Those whose locks are there."""
+    locks = [each.name for each in subjects if each.group == "lock"]
+    spinning = tuple(name for name in locks if name.endswith("spinlock") or name == MCS)
+    wanted = [
+        Figure(f"{TICKET} 3x2", (TICKET,), Shape(3, 2)),
+        Figure(f"{TICKET} 4x1", (TICKET,), Shape(4)),
+        Figure("spin locks and MCS 3x1 together", spinning, Shape(3), at_most_s=5),
+        Figure(f"{MCS} 3x2", (MCS,), Shape(3, 2), at_most_s=10),
+        Figure(f"{FUTEX} 2x2", (FUTEX,), Shape(2, 2), at_most_s=10),
+        Figure(f"{FUTEX} 3x1", (FUTEX,), Shape(3), at_most_s=10),
+    ]
+    return [each for each in wanted if each.names and set(each.names) <= set(locks)]
+
+
+def run(
+    session: Session, subjects: Sequence[Subject], settings: Settings, as_json: bool
+) -> ExitStatus:
+    by_name = {each.name: each for each in subjects}
+    settings = replace(settings, seconds=settings.seconds or LIMIT_S)
+    rows: list[dict[str, object]] = []
+    for figure in figures(subjects):
+        checks = [Check(by_name[name], figure.shape, settings) for name in figure.names]
+        results = list(session.results(checks))
+        while figure.at_most_s is None and _spent_s(results) < RATE_S and not session.interrupted:
+            results += session.results(checks)
+        if session.interrupted:
+            break
+        rows.append(_row(figure, results, settings.workers))
+    session.checker.close()  # the kernel counts the memory of what has ended
+    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    if as_json:
+        for row in rows:
+            print(json.dumps({"record": "bench", **row}), flush=True)  # noqa: T201
+        print(json.dumps({"record": "bench_memory", "peak_bytes": peak_bytes}))  # noqa: T201
+    else:
+        _print(rows, peak_bytes, settings.workers)
+    return ExitStatus.INCONCLUSIVE if session.interrupted else ExitStatus.DONE
+
+
+def _spent_s(results: Sequence[Result]) -> float:
+    return sum(each.seconds for each in results)
+
+
+def _row(figure: Figure, results: Sequence[Result], workers: int) -> dict[str, object]:
+    seconds = _spent_s(results)
+    prefixes = sum(each.prefixes for each in results)
+    rate = prefixes / seconds / workers if seconds > 0 else 0.0
+    done = all(each.standing is Standing.EXPECTED for each in results)
+    if figure.at_most_s is None:
+        met = done and rate >= TARGET_PER_S_PER_CORE
+    else:
+        met = done and seconds < figure.at_most_s
+    return {
+        "figure": figure.title,
+        "prefixes": prefixes,
+        "seconds": seconds,
+        "prefixes_per_s_per_core": rate,
+        "target_seconds": figure.at_most_s,
+        "target_prefixes_per_s_per_core": None if figure.at_most_s else TARGET_PER_S_PER_CORE,
+        "done": done,
+        "met": met,
+    }
+
+
+def _print(rows: Sequence[dict[str, object]], peak_bytes: int, workers: int) -> None:
+    console = stdout_console()
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("figure")
+    for title in ("prefixes", "seconds", "M prefixes/s/core", "target", "met"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        limit_s = row["target_seconds"]
+        table.add_row(
+            str(row["figure"]),
+            f"{row['prefixes']:,}",
+            f"{row['seconds']:.2f}",
+            f"{float(str(row['prefixes_per_s_per_core'])) / 1e6:.2f}",
+            f"< {limit_s:g} s" if limit_s else f">= {TARGET_PER_S_PER_CORE / 1e6:g} M/s/core",
+            ("yes" if row["met"] else "no") if row["done"] else "not finished",
+        )
+    console.print(table)
+    console.print(f"{workers} workers; the checker took at most {peak_bytes / 2**20:,.0f} MiB")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lockyard check was asked for, with what is wrong about it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from lockyard.checks.result import Settings
+from lockyard.checks.subjects import MAX_ACQUISITIONS, MAX_THREADS, Shape
+from lockyard.errors import UsageError
+
+SEARCHES = ("exhaustive", "pct", "random")
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+MEMORY_BYTES = (1 << 20, 1 << 40)
+MAX_SECONDS = 86400.0
+MAX_BOUND = 1000
+MAX_WORKERS = 256
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of: names, all, litmus, mutants, bench, a replay of one name."""
+
+    names: tuple[str, ...]
+    all: bool
+    litmus: bool
+    mutants: bool
+    bench: bool
+    replay: str
+    shape: Shape | None  # of every lock, in place of the suite
+
+    def __post_init__(self) -> None:
+        switches = {
+            "--all": self.all,
+            "--litmus": self.litmus,
+            "--mutants": self.mutants,
+            "--bench": self.bench,
+        }
+        given = [switch for switch, on in switches.items() if on]
+        if self.replay:
+            if len(self.names) != 1 or given:
+                raise UsageError("--replay: is an execution of one lock; name it, and nothing else")
+            if self.shape is not None:
+                raise UsageError("--replay: the text has its shape; leave --threads and the like")
+        asked = [*given, "the names"] if self.names else given
+        if not asked:
+            raise UsageError("nothing to check: name a lock, or give --all, --litmus or --mutants")
+        if len(asked) > 1:
+            raise UsageError(f"{' and '.join(asked)}: give one of them at a time")
+        if self.shape is not None and given and not self.all:
+            raise UsageError(f"{given[0]}: has shapes of its own; leave --threads and the like")
+
+
+def shape(threads: int | None, acquisitions: int | None) -> Shape | None:
+    if threads is None and acquisitions is None:
+        return None
+    usual = Shape()
+    return Shape(
+        _within("--threads", threads, 1, MAX_THREADS) or usual.threads,
+        _within("--acquisitions", acquisitions, 1, MAX_ACQUISITIONS) or usual.acquisitions,
+    )
+
+
+def settings(  # noqa: PLR0913 - one parameter for each option
+    search: str,
+    bound: int | None,
+    seconds: float | None,
+    memory: str,
+    workers: int | None,
+    no_cache: bool,
+) -> Settings:
+    if search not in SEARCHES:
+        raise UsageError(f"--search {search}: there are {', '.join(SEARCHES)}")
+    if bound == 0:
+        raise UsageError(
+            "--bound 0: without preemptions no thread is ever interrupted, which proves little; "
+            "give 1 or more, or leave it out to have every execution"
+        )
+    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
+        raise UsageError(f"--seconds {seconds:g}: must be more than 0, and at most a day")
+    usual = min(len(os.sched_getaffinity(0)), MAX_WORKERS)
+    return Settings(
+        search=search,
+        bound=_within("--bound", bound, 1, MAX_BOUND),
+        seconds=seconds,
+        memory_bytes=_memory_bytes(memory),
+        workers=_within("--workers", workers, 1, MAX_WORKERS) or usual,
+        cache=not no_cache,
+    )
+
+
+def _within(option: str, value: int | None, least: int, most: int) -> int | None:
+    if value is not None and not least <= value <= most:
+        raise UsageError(f"{option} {value}: must be from {least} to {most}")
+    return value
+
+
+def _memory_bytes(text: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,6})([KMG])", text.strip(), re.IGNORECASE)
+    found = int(match[1]) * UNITS[match[2].upper()] if match else 0
+    least, most = MEMORY_BYTES
+    if not least <= found <= most:
+        raise UsageError(f"--memory {text}: is from 1M to 1024G, a number with K, M or G")
+    return found

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Automatic faults: each order of a lock weakened, each wake dropped; some shape has to tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lockyard.checks.result import Check, Result, Settings, Standing
+from lockyard.checks.subjects import Shape
+from lockyard.checks.survivors import Key, source_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lockyard.checks.session import Session
+    from lockyard.checks.subjects import Subject
+
+# Shapes that come by everything that a lock does; listing needs no search to its end.
+LISTING_SHAPES = (
+    Shape(),
+    Shape(tries=True),
+    Shape(threads=3),
+    Shape(threads=3, tries=True),
+)
+LISTING_S = 10.0
+
+
+@dataclass
+class Mutation:
+    """A fault, and the locks that it is in."""
+
+    site: dict[str, Any]
+    subjects: list[Subject] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return str(self.site["words"])
+
+    @property
+    def key(self) -> Key:
+        file, line, column = self.site["file"], self.site["line"], self.site["column"]
+        weakening = self.words.removeprefix(f"{file}:{line}:{column}").strip()
+        return Key(file, weakening, source_text(file, line) or f"{line}:{column}")
+
+
+@dataclass(frozen=True)
+class MutationResult:
+    mutation: Mutation
+    last: Result  # the one that killed it, or the last of those that did not
+    checks: int
+    reason: str | None  # why it may survive
+    open: bool = False  # some check of it was not finished
+
+    @property
+    def killed(self) -> bool:
+        return self.last.found_fault
+
+    @property
+    def outcome(self) -> str:
+        if self.killed:
+            return "killed"
+        return "undecided" if self.open else "survived"
+
+    @property
+    def standing(self) -> Standing:
+        if self.killed or self.reason is not None:
+            return Standing.EXPECTED
+        if self.last.verdict not in ("passed", "inconclusive"):
+            return Standing.FAILED
+        return Standing.INCONCLUSIVE if self.open else Standing.FAILED
+
+    def to_json(self) -> dict[str, Any]:
+        by = self.last.check
+        return {
+            "record": "mutation",
+            "mutation": self.mutation.words,
+            "source": self.mutation.key.source,
+            "subjects": [each.name for each in self.mutation.subjects],
+            "outcome": self.outcome,
+            "standing": self.standing.value,
+            "subject": by.subject.name,
+            "shape": by.shape.to_json(),
+            "verdict": self.last.verdict,
+            "what": self.last.what,
+            "left_out": self.last.left_out,
+            "checks": self.checks,
+            "reason": self.reason,
+        }
+
+
+def mutations_of(session: Session, locks: Iterable[Subject], settings: Settings) -> list[Mutation]:
+    """Each once, although several locks may use the header that it is in."""
+    found: dict[str, Mutation] = {}
+    for lock in locks:
+        words: dict[str, dict[str, Any]] = {}
+        for shape in LISTING_SHAPES:
+            job = {**Check(lock, shape, settings).to_job(), "ask": "mutations"}
+            job["seconds"] = LISTING_S
+            words |= {site["words"]: site for site in session.checker.ask(job, LISTING_S)}
+        for word, site in words.items():
+            found.setdefault(word, Mutation(site)).subjects.append(lock)
+    return list(found.values())
+
+
+def results(
+    session: Session, mutations: Iterable[Mutation], settings: Settings, listed: dict[Key, str]
+) -> Iterator[MutationResult]:
+    """Ends early on Ctrl-C."""
+    for mutation in mutations:
+        if session.interrupted:
+            return
+        yield _result(session, mutation, settings, listed.get(mutation.key))
+
+
+def _result(
+    session: Session, mutation: Mutation, settings: Settings, reason: str | None
+) -> MutationResult:
+    done: list[Result] = []
+    checks = (
+        Check(subject, shape, settings, mutation.site)
+        for shape in mutation.subjects[0].shapes
+        for subject in mutation.subjects
+    )
+    for result in session.results(checks):
+        done.append(result)
+        if result.verdict not in ("passed", "inconclusive"):
+            break
+    is_open = any(each.standing is Standing.INCONCLUSIVE for each in done)
+    return MutationResult(mutation, done[-1], len(done), reason, is_open)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A failing execution as a text that says everything: `subject:shape:choices`.
+
+A bound on preemptions decides which choices there are, so it is part of the shape: `3x1tb2`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lockyard.checks.result import Check, Result, Settings
+from lockyard.checks.subjects import ANSWER_S, Shape
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from lockyard.checker import Checker
+    from lockyard.checks.subjects import Subject
+
+
+def replay_text(check: Check, choices: str) -> str:
+    bound = "" if check.settings.bound is None else f"b{check.settings.bound}"
+    return f"{check.subject.name}:{check.shape}{bound}:{choices}"
+
+
+def replayed(checker: Checker, subject: Subject, text: str) -> Result:
+    check, choices = _parsed(subject, text)
+    job = {**check.to_job(), "ask": "replay", "replay": choices}
+    result = Result.of(check, checker.ask(job, ANSWER_S))
+    if result.verdict == "not deterministic":
+        raise UsageError(
+            f"--replay {text}: {result.what}; it comes from another version of {subject.name} or "
+            "of the checker, or was cut short; check the lock again"
+        )
+    return result
+
+
+def _parsed(subject: Subject, text: str) -> tuple[Check, str]:
+    name, _, rest = text.rpartition(":")[0].rpartition(":")
+    choices = text.rpartition(":")[2]
+    match = re.fullmatch(r"([0-9a-z]*?)(?:b([0-9]{1,4}))?", rest)
+    shape = Shape.parse(match[1]) if match else None
+    if not name or match is None or shape is None or not choices:
+        raise UsageError(
+            f"--replay {text}: is not of the form LOCK:SHAPE:CHOICES, as in "
+            f"{subject.name}:3x1t:0012; give what a failing check printed"
+        )
+    if name != subject.name:
+        raise UsageError(f"--replay {text}: is an execution of {name}, not of {subject.name}")
+    settings = Settings(bound=int(match[2]) if match[2] else None)
+    return Check(subject, shape, settings), choices

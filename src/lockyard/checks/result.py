@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One check, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lockyard.checks.subjects import Shape, Subject
+
+FOUND_FAULTS = ("race", "assertion", "hang", "lifetime")
+SAMPLED = "sampled"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search."""
+
+    search: str = "exhaustive"
+    bound: int | None = None  # preemptions
+    seconds: float | None = None  # of each check
+    memory_bytes: int = 2 << 30
+    workers: int = 1
+    cache: bool = True
+
+    def to_job(self) -> dict[str, Any]:
+        return {
+            "search": self.search,
+            "preemptions": self.bound,
+            "seconds": self.seconds or 0,
+            "memory_bytes": self.memory_bytes,
+            "workers": self.workers,
+            "cache": self.cache,
+        }
+
+
+class Standing(StrEnum):
+    EXPECTED = "expected"
+    FAILED = "failed"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Check:
+    subject: Subject
+    shape: Shape
+    settings: Settings
+    mutation: dict[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.subject.name} {self.shape.words}"
+
+    @property
+    def bound(self) -> int | None:
+        """What is asked for goes before the subject's own."""
+        own = self.subject.preemptions
+        return own if self.settings.bound is None else self.settings.bound
+
+    def to_job(self) -> dict[str, Any]:
+        return {
+            "ask": "check",
+            "subject": self.subject.name,
+            **self.shape.to_json(),
+            **self.settings.to_job(),
+            "mutation": self.mutation,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    check: Check
+    verdict: str
+    what: str = ""
+    executions: int = 0
+    prefixes: int = 0
+    cut: int = 0
+    too_deep: int = 0
+    left_out: str = ""  # why not everything was covered
+    seconds: float = 0.0
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    choices: str = ""
+
+    @classmethod
+    def of(cls, check: Check, answer: dict[str, Any]) -> Result:
+        """To the checker what it did not get to see passed; to whoever asked it is open."""
+        keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
+        values = {key: answer[key] for key in keys}
+        found = cls(check, answer["verdict"], **values, choices=answer["replay"])
+        if found.verdict == "passed" and found.left_out and not found.sampled:
+            return replace(found, verdict="inconclusive")
+        return found
+
+    @property
+    def found_fault(self) -> bool:
+        return self.verdict in FOUND_FAULTS
+
+    @property
+    def sampled(self) -> bool:
+        return self.left_out == SAMPLED and self.check.settings.search != "exhaustive"
+
+    @property
+    def standing(self) -> Standing:
+        if self.verdict == "inconclusive":
+            return Standing.INCONCLUSIVE
+        if self.verdict == self.check.subject.expected:
+            return Standing.EXPECTED
+        return Standing.INCONCLUSIVE if self.sampled else Standing.FAILED
+
+    @property
+    def coverage(self) -> str:
+        """How far what was found reaches."""
+        if self.verdict in ("crashed", "not deterministic"):
+            return "none"
+        if self.found_fault:
+            return "until it failed"
+        if self.sampled:
+            deep = f", {self.too_deep} of them cut at the depth limit" if self.too_deep else ""
+            return f"sampled {self.executions:,} executions{deep}"
+        if self.left_out:
+            return f"inconclusive: {self.left_out}"
+        bound = self.check.bound
+        return "exhaustive" if bound is None else f"preemptions <= {bound}"
+
+    def to_json(self) -> dict[str, Any]:
+        from lockyard.checks.replay import replay_text
+
+        check = self.check
+        return {
+            "record": "check",
+            "subject": check.subject.name,
+            "group": check.subject.group,
+            "shape": check.shape.to_json(),
+            "search": check.settings.search,
+            "preemptions": check.bound,
+            "expected": check.subject.expected,
+            "verdict": self.verdict,
+            "standing": self.standing.value,
+            "what": self.what,
+            "coverage": self.coverage,
+            "left_out": self.left_out,
+            "executions": self.executions,
+            "prefixes": self.prefixes,
+            "cut": self.cut,
+            "too_deep": self.too_deep,
+            "seconds": self.seconds,
+            "steps": self.steps,
+            "replay": replay_text(check, self.choices) if self.choices else None,
+        }

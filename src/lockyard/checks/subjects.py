@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be checked, as the checker lists it, and in which shapes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lockyard.checker import Checker
+
+ANSWER_S = 60.0
+MAX_THREADS = 5
+MAX_ACQUISITIONS = 16
+
+
+@dataclass(frozen=True)
+class Shape:
+    threads: int = 2
+    acquisitions: int = 1
+    tries: bool = False  # the last thread uses try_lock
+    destroys: bool = False  # the thread that comes last ends the lock
+
+    def __str__(self) -> str:
+        """As in 3x1td: threads, acquisitions of each, and what is special."""
+        flags = ("t" if self.tries else "") + ("d" if self.destroys else "")
+        return f"{self.threads}x{self.acquisitions}{flags}"
+
+    @property
+    def words(self) -> str:
+        special = [" try_lock"] * self.tries + [" destroyed"] * self.destroys
+        return f"{self.threads}x{self.acquisitions}{','.join(special)}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shape | None:
+        match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})(t?)(d?)", text)
+        if match is None:
+            return None
+        return cls(int(match[1]), int(match[2]), bool(match[3]), bool(match[4]))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+# What a lock is checked in if nobody says otherwise: small enough to be done in seconds.
+SUITE = (
+    Shape(),
+    Shape(tries=True),
+    Shape(acquisitions=2),
+    Shape(threads=3),
+    Shape(destroys=True),
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    name: str
+    group: str  # lock, client, litmus or mutant
+    summary: str
+    expected: str  # the verdict
+    shape: Shape  # its own
+    preemptions: int | None  # its own bound
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Only locks have a client that any shape suits."""
+        return SUITE if self.group == "lock" else (self.shape,)
+
+
+def listed(checker: Checker) -> list[Subject]:
+    return [_subject(entry) for entry in checker.ask({"ask": "list"}, ANSWER_S)]
+
+
+def _subject(entry: dict[str, Any]) -> Subject:
+    shape = Shape(**{each.name: entry.get(each.name, each.default) for each in fields(Shape)})
+    texts = {key: entry[key] for key in ("name", "group", "summary", "expected")}
+    return Subject(**texts, shape=shape, preemptions=entry.get("preemptions"))
+
+
+def of_groups(subjects: Iterable[Subject], *groups: str) -> list[Subject]:
+    return [each for each in subjects if each.group in groups]
+
+
+def named(subjects: Sequence[Subject], names: Iterable[str]) -> list[Subject]:
+    """Those of the given names, each once, in the order given."""
+    by_name = {each.name: each for each in subjects}
+    return [by_name[_known(name, by_name)] for name in dict.fromkeys(names)]
+
+
+def _known(name: str, by_name: dict[str, Subject]) -> str:
+    if name in by_name:
+        return name
+    near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
+    raise UsageError(f"nothing to check is named '{name}': {hint}")

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of lockyard check, and the interleaving of an execution that failed."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from lockyard.checks.replay import replay_text
+from lockyard.checks.result import Standing
+from lockyard.report.console import stdout_console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from lockyard.checks.mutations import MutationResult
+    from lockyard.checks.result import Result
+
+COLOURS = {Standing.EXPECTED: "green", Standing.FAILED: "red", Standing.INCONCLUSIVE: "yellow"}
+LANE = "│   "
+
+
+def print_results(results: Sequence[Result]) -> None:
+    console = stdout_console()
+    if results:
+        console.print(_table(results))
+    for result in results:
+        if result.standing is Standing.FAILED:
+            print_failure(console, result)
+
+
+def print_replayed(result: Result) -> None:
+    console = stdout_console()
+    _print_line(console, f"{result.check.label}: {_verdict(result)}")
+    _print_interleaving(console, result)
+
+
+def print_mutations(results: Sequence[MutationResult]) -> None:
+    if not results:
+        return
+    console = stdout_console()
+    console.print(_mutation_table(results))
+    killed = sum(each.killed for each in results)
+    excused = sum(each.reason is not None and not each.killed for each in results)
+    others = len(results) - killed - excused
+    console.print(
+        f"{killed} of {len(results)} killed, {excused} survive with a reason, {others} not"
+    )
+
+
+def print_failure(console: Console, result: Result) -> None:
+    expected = result.check.subject.expected
+    beside = "" if expected == "passed" else f" (expected: {expected})"
+    _print_line(console, f"\n{result.check.label}: {_verdict(result)}{beside}")
+    _print_interleaving(console, result)
+    if result.choices:
+        text = shlex.quote(replay_text(result.check, result.choices))
+        _print_line(console, f"  again: lockyard check {result.check.subject.name} --replay {text}")
+
+
+def _verdict(result: Result) -> str:
+    return f"{result.verdict}: {result.what}" if result.what else result.verdict
+
+
+def _print_line(console: Console, text: str) -> None:
+    """As it is: what is copied from here must not be broken into lines."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(results: Iterable[Result]) -> Table:
+    shows_expected = any(each.check.subject.expected != "passed" for each in results)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("subject", no_wrap=True)
+    table.add_column("shape")
+    if shows_expected:
+        table.add_column("expected")
+    table.add_column("verdict")
+    for title in ("executions", "prefixes"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("coverage", overflow="fold", min_width=10)
+    table.add_column("s", justify="right", no_wrap=True)
+    for each in results:
+        expected = [each.check.subject.expected] if shows_expected else []
+        table.add_row(
+            escape(each.check.subject.name),
+            each.check.shape.words,
+            *expected,
+            f"[{COLOURS[each.standing]}]{each.verdict}[/]",
+            f"{each.executions:,}",
+            f"{each.prefixes:,}",
+            escape(each.coverage),
+            f"{each.seconds:.2f}",
+        )
+    return table
+
+
+def _mutation_table(results: Iterable[MutationResult]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("mutation", "outcome", "by", "what or why"):
+        table.add_column(title, overflow="fold" if title == "mutation" else "ellipsis")
+    for each in results:
+        last = each.last
+        why = each.reason or last.left_out or (each.mutation.key.source if not each.killed else "")
+        table.add_row(
+            escape(each.mutation.words),
+            f"[{COLOURS[each.standing]}]{each.outcome}[/]",
+            escape(last.check.label if each.killed else f"{each.checks} checks"),
+            escape(last.verdict if each.killed else why),
+        )
+    return table
+
+
+def _print_interleaving(console: Console, result: Result) -> None:
+    """A line for each step, a lane for each thread; what no thread did stands to the left."""
+    threads = result.check.shape.threads
+    wheres = [step["where"] or "" for step in result.steps]
+    width = max(map(len, wheres), default=0)
+    for step, where in zip(result.steps, wheres, strict=True):
+        thread = step["thread"]
+        lane = f"{LANE * thread}T{thread}  " if thread < threads else "end "
+        _print_line(console, f"  {where:<{width}}  {lane}{step['text']}")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard check: locks against every execution that the memory model allows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeVar
+
+from lockyard.checker import Checker, checker_path
+from lockyard.checks import bench, mutations, subjects
+from lockyard.checks.progress import shown_progress
+from lockyard.checks.replay import replayed
+from lockyard.checks.result import Check, Result, Settings, Standing
+from lockyard.checks.session import Session
+from lockyard.checks.survivors import read_list, stale_entries
+from lockyard.errors import ExitStatus, MissingCapabilityError
+from lockyard.session import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lockyard.checks.choice import Choice
+    from lockyard.checks.mutations import MutationResult
+    from lockyard.checks.subjects import Subject
+
+
+Outcome = TypeVar("Outcome", "Result", "MutationResult")
+
+
+def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
+    with Checker() as checker:
+        known = subjects.listed(checker)
+        if choice.replay:
+            (subject,) = subjects.named(known, choice.names)
+            return _replay(replayed(checker, subject, choice.replay), as_json)
+        session = Session(checker)
+        with shown_progress(session):
+            if choice.bench:
+                return bench.run(session, known, settings, as_json)
+            checks = _checks(choice, known, settings)
+            results = _kept(session, session.results(checks), as_json)
+            _say_left_out(session, len(checks) - len(results))
+            mutated: list[MutationResult] = []
+            stale: list[str] = []
+            if choice.mutants and not session.interrupted:
+                locks = subjects.of_groups(known, "lock")
+                mutated, stale = _mutated(session, locks, settings, as_json)
+    if not as_json:
+        from lockyard.checks.text import print_mutations, print_results
+
+        print_results(results)
+        print_mutations(mutated)
+    for each in stale:
+        say(each)
+    return _status([*results, *mutated], bool(stale), session.interrupted)
+
+
+def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
+    if choice.litmus or choice.mutants:
+        group = "litmus" if choice.litmus else "mutant"
+        chosen = subjects.of_groups(known, group)
+        if choice.mutants and not chosen:
+            say("the checker lists no fault made by hand; only the automatic ones are checked")
+        elif not chosen:
+            raise MissingCapabilityError(
+                f"the checker at {checker_path()} lists no litmus test, so nothing would be "
+                "proved; install lockyard again, or correct LOCKYARD_CHECKER"
+            )
+    else:
+        ordinary = subjects.of_groups(known, "lock", "client")
+        chosen = ordinary if choice.all else subjects.named(ordinary, choice.names)
+    return [
+        Check(subject, shape, settings)
+        for subject in chosen
+        for shape in ((choice.shape,) if choice.shape else subject.shapes)
+    ]
+
+
+def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Outcome]:
+    """All of them, printed as they come; on Ctrl-C what there is until then."""
+    kept: list[Outcome] = []
+    try:
+        for each in found:
+            kept.append(each)
+            if as_json:
+                print(json.dumps(each.to_json()), flush=True)  # noqa: T201
+    except KeyboardInterrupt:
+        session.interrupted = True
+    return kept
+
+
+def _mutated(
+    session: Session, locks: Iterable[Subject], settings: Settings, as_json: bool
+) -> tuple[list[MutationResult], list[str]]:
+    """What came of each automatic fault, and what is wrong with the list of survivors."""
+    listed = read_list()
+    try:
+        wanted = mutations.mutations_of(session, locks, settings)
+    except KeyboardInterrupt:
+        session.interrupted = True
+        return [], []
+    results = _kept(session, mutations.results(session, wanted, settings, listed), as_json)
+    _say_left_out(session, len(wanted) - len(results))
+    return results, [] if session.interrupted else stale_entries(listed, results)
+
+
+def _replay(result: Result, as_json: bool) -> ExitStatus:
+    if as_json:
+        print(json.dumps(result.to_json()))  # noqa: T201
+    else:
+        from lockyard.checks.text import print_replayed
+
+        print_replayed(result)
+    return _status([result], failed=False, interrupted=False)
+
+
+def _say_left_out(session: Session, checks: int) -> None:
+    if session.interrupted:
+        say(f"interrupted; {checks} more were not begun; what was covered is kept")
+
+
+def _status(
+    found: Iterable[Result | MutationResult], failed: bool, interrupted: bool
+) -> ExitStatus:
+    standings = {each.standing for each in found}
+    if failed or Standing.FAILED in standings:
+        return ExitStatus.CHECK_FAILED
+    if interrupted or Standing.INCONCLUSIVE in standings:
+        return ExitStatus.INCONCLUSIVE
+    return ExitStatus.DONE
