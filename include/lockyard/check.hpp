@@ -7,7 +7,8 @@
 // -DLOCKYARD_BUILD_CHECK_LIBRARY=ON.
 
 #if !__has_include(<lockyard/model/client.hpp>)
-#error "lockyard/check.hpp needs the checker's engine, which this target does not have, so nothing \
+#error \
+    "lockyard/check.hpp needs the checker's engine, which this target does not have, so nothing \
 can be checked: link lockyard::check, from a lockyard with LOCKYARD_BUILD_CHECK_LIBRARY=ON"
 #endif
 

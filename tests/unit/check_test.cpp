@@ -115,8 +115,8 @@ TEST(Check, names_what_was_covered) {
   const auto bounded = check::exclusion<basic_tas_spinlock>({.preemptions = 1});
   EXPECT_TRUE(bounded.passed()) << bounded;
   EXPECT_EQ(bounded.coverage(), "preemptions <= 1");
-  const auto sample = check::exclusion<basic_tas_spinlock>(
-      {.order = check::search::random, .seconds = 0.01});
+  const auto sample =
+      check::exclusion<basic_tas_spinlock>({.order = check::search::random, .seconds = 0.01});
   EXPECT_TRUE(sample.passed()) << sample;
   EXPECT_EQ(sample.coverage(), "sampled");
 }
@@ -139,7 +139,8 @@ TEST(Check, refuses_options_that_check_nothing) {
   using check::options;
   for (const options& wrong :
        {options{.threads = 0}, options{.threads = 6}, options{.acquisitions = 0},
-        options{.depth = 0}, options{.seconds = -1}, options{.workers = 0}}) {
+        options{.early_timeouts = 16}, options{.depth = 0}, options{.seconds = -1},
+        options{.workers = 0}}) {
     EXPECT_THROW(check::exclusion<basic_ticket_spinlock>(wrong), std::invalid_argument);
   }
   EXPECT_THROW(check::exclusion<relaxed_spinlock>({.tries = true}), std::invalid_argument);

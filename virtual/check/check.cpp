@@ -13,6 +13,9 @@ namespace {
 /// What the explorer says where sampling ended as it was meant to.
 constexpr std::string_view sampled = "sampled";
 
+/// What a prefix has room for.
+constexpr unsigned most_timeouts = 15;
+
 std::string between(unsigned least, unsigned most) {
   return std::to_string(least) + " to " + std::to_string(most);
 }
@@ -31,12 +34,20 @@ void check_limits(const options& how) {
     throw std::invalid_argument{"0 workers search nothing: give options::workers at least 1"};
   }
   if (how.depth == 0) {
-    throw std::invalid_argument{"no execution has a depth of 0: give options::depth the steps "
-                                "that an execution may take"};
+    throw std::invalid_argument{
+        "no execution has a depth of 0: give options::depth the steps "
+        "that an execution may take"};
+  }
+  if (how.early_timeouts > most_timeouts) {
+    throw std::invalid_argument{
+        "the engine cannot tell so many time-outs apart: give "
+        "options::early_timeouts at most " +
+        std::to_string(most_timeouts)};
   }
   if (!(how.seconds >= 0)) {
-    throw std::invalid_argument{"a negative number of seconds is no limit: give options::seconds "
-                                "0 for none"};
+    throw std::invalid_argument{
+        "a negative number of seconds is no limit: give options::seconds "
+        "0 for none"};
   }
 }
 
@@ -121,16 +132,20 @@ result replay(const client_maker& make, const std::string& choices, const option
 
 void detail::check_shape(const options& how, bool has_try_lock) {
   if (how.threads < 1 || how.threads > max_threads) {
-    throw std::invalid_argument{std::to_string(how.threads) + " threads cannot be checked: give "
-                                "options::threads " + between(1, max_threads)};
+    throw std::invalid_argument{std::to_string(how.threads) +
+                                " threads cannot be checked: give "
+                                "options::threads " +
+                                between(1, max_threads)};
   }
   if (how.acquisitions == 0) {
-    throw std::invalid_argument{"threads without an acquisition check nothing: give "
-                                "options::acquisitions at least 1"};
+    throw std::invalid_argument{
+        "threads without an acquisition check nothing: give "
+        "options::acquisitions at least 1"};
   }
   if (how.tries && !has_try_lock) {
-    throw std::invalid_argument{"the lock has no try_lock, so no thread can try: leave "
-                                "options::tries false, or give the lock one"};
+    throw std::invalid_argument{
+        "the lock has no try_lock, so no thread can try: leave "
+        "options::tries false, or give the lock one"};
   }
 }
 
