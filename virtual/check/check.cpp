@@ -104,8 +104,9 @@ const std::string& result::reason() const noexcept {
 std::ostream& operator<<(std::ostream& to, const result& of) {
   to << model::name_of(of.kind());
   if (!of.reason().empty()) to << ": " << of.reason();
-  to << "\ncoverage: " << of.coverage() << ", " << of.executions()
-     << (of.executions() == 1 ? " execution" : " executions");
+  const bool failed = of.found_.result != verdict::passed && !of.is_replay_;
+  to << "\ncoverage: " << of.coverage() << (failed ? ", ended by the failure after " : ", ")
+     << of.executions() << (of.executions() == 1 ? " execution" : " executions");
   if (of.found_.too_deep != 0) to << ", " << of.found_.too_deep << " of them given up";
   to << '\n';
   if (of.found_.steps.empty()) return to;
