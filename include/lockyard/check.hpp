@@ -143,10 +143,11 @@ result exclusion(const options& how = {}) {
   return explore(detail::exclusion_client<Lock>(how), how);
 }
 
-/// The same for a lock that is a template over a world, as `exclusion<my::basic_lock>()`.
-template <template <lockyard::world> class Lock>
+/// The same for a lock that is a template over a world, as `exclusion<my::basic_lock>()`. W stays
+/// as it is; Clang 16 crashes where the world is named in the body instead.
+template <template <lockyard::world> class Lock, lockyard::world W = world>
 result exclusion(const options& how = {}) {
-  return exclusion<Lock<world>>(how);
+  return exclusion<Lock<W>>(how);
 }
 
 /// Effects: runs the one execution of a replay string that exclusion() printed.
@@ -157,9 +158,9 @@ result replay(const std::string& choices, const options& how = {}) {
   return replay(detail::exclusion_client<Lock>(how), choices, how);
 }
 
-template <template <lockyard::world> class Lock>
+template <template <lockyard::world> class Lock, lockyard::world W = world>
 result replay(const std::string& choices, const options& how = {}) {
-  return replay<Lock<world>>(choices, how);
+  return replay<Lock<W>>(choices, how);
 }
 
 }  // namespace lockyard::inline v0::check
