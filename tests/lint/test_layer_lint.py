@@ -25,6 +25,8 @@ world
 concepts.hpp detail
 spin queue
 catalog.hpp
+model
+check.hpp
 ```
 
 ```cpp
@@ -43,6 +45,7 @@ HEADERS = (
     "spin/ticket.hpp",
     "queue/mcs.hpp",
     "catalog.hpp",
+    "check.hpp",
 )
 
 
@@ -52,6 +55,7 @@ def root(tmp_path: Path) -> Path:
     for header in HEADERS:
         write(tmp_path, header, HEAD)
     write(tmp_path, "README.md", README)
+    write(tmp_path, "../../virtual/model/client.hpp", HEAD)
     return tmp_path
 
 
@@ -92,6 +96,7 @@ def test_bare_headers_are_clean(root: Path) -> None:
         ("detail/arch.hpp", '"arch/x86.hpp"'),
         ("detail/node.hpp", "<lockyard/detail/os/linux.hpp>"),
         ("catalog.hpp", "<lockyard/queue/mcs.hpp>"),
+        ("check.hpp", "<lockyard/model/client.hpp>"),
     ],
 )
 def test_a_header_may_include_its_folder_and_what_is_below(
@@ -110,6 +115,8 @@ def test_a_header_may_include_its_folder_and_what_is_below(
         ("spin/ticket.hpp", '"lockyard/queue/mcs.hpp"', "a neighbour of spin"),
         ("detail/os/linux.hpp", '"../arch/x86.hpp"', "a neighbour of detail/os"),
         ("concepts.hpp", '"detail/node.hpp"', "a neighbour of concepts.hpp"),
+        ("catalog.hpp", "<lockyard/model/client.hpp>", "above catalog.hpp"),
+        ("queue/mcs.hpp", "<lockyard/check.hpp>", "above queue"),
     ],
 )
 def test_an_include_that_goes_up_or_sideways_is_found(
@@ -119,6 +126,13 @@ def test_an_include_that_goes_up_or_sideways_is_found(
     assert len(findings) == 1
     assert findings[0].startswith(f"{header}:3: ")
     assert why in findings[0]
+
+
+def test_the_engine_is_looked_for_where_it_lies(root: Path) -> None:
+    findings = lint_with(root, "check.hpp", "#include <lockyard/model/clients.hpp>")
+    assert findings == [
+        "check.hpp:3: <lockyard/model/clients.hpp> does not exist: correct the name"
+    ]
 
 
 def test_an_include_in_a_comment_does_not_count(root: Path) -> None:

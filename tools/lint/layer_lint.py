@@ -24,6 +24,7 @@ MAX_LINES = 350
 SUFFIXES = (".hpp", ".h", ".hh", ".hxx", ".ipp", ".inl", ".inc")
 PLATFORM_FOLDERS = ("detail/arch", "detail/os")
 SELECTORS = ("detail/arch.hpp", "detail/os.hpp")
+ENGINE = "model"  # is lockyard/model to whoever links lockyard::check, and lies in virtual
 
 _STANDARD = """
     algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv
@@ -131,7 +132,8 @@ def _check_include(written: str, header: PurePosixPath, folder: Path, layers: La
     target = _target(match[0], header, folder)
     if target is None:
         return _foreign_include(match[0], header)
-    if not (folder / target).is_file():
+    home = folder.parents[1] / "virtual" if target.parts[0] == ENGINE else folder
+    if not (home / target).is_file():
         return f"{match[0]} does not exist: correct the name"
     return _lockyard_include(target, layers.place(header), layers.place(target))
 
