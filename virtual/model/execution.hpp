@@ -53,7 +53,7 @@ enum class barriers : std::uint8_t {
 };
 
 struct settings {
-  std::optional<unsigned> preemptions;  ///< at most so many; nothing: any number
+  std::optional<unsigned> preemptions{};  ///< at most so many; nothing: any number
   unsigned spurious_wakes = 1;          ///< at most so many in an execution
   unsigned timeouts = 2;                ///< early ones, while others could still go on
   unsigned depth = 400;                 ///< steps
