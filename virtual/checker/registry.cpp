@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.hpp"
 
+#include "model/clients.hpp"
+#include "model/litmus.hpp"
+#include "mutants/mutants.hpp"
+
 #include <lockyard/catalog.hpp>
 
 #include <algorithm>
@@ -29,7 +33,14 @@ std::vector<subject> catalogue_locks() {
 }  // namespace
 
 const std::vector<subject>& all_subjects() {
-  static const std::vector<subject> subjects = catalogue_locks();
+  static const std::vector<subject> subjects = [] {
+    std::vector<subject> all = catalogue_locks();
+    for (const auto& more : {clients(), litmus_of_two_words(), litmus_of_many_threads(),
+                             litmus_of_changes(), mutants()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
   return subjects;
 }
 

@@ -468,7 +468,8 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   }
   const std::size_t taken = choose(choice_kind::place, candidates_.size(), where);
   const std::size_t place = candidates_[taken].second;
-  event(stored, at.name, value);
+  // The value follows from what the thread has seen; an address would differ from run to run.
+  event(stored, at.name, 0);
   if (sequential) me().history.mix(memory_.sequential_digest());
   const bool is_newest = place == at.order.size();
   write(to, value, order, place, nullptr);
@@ -566,8 +567,9 @@ void execution::fence(std::memory_order order, std::source_location where) {
   order = order_at(order, 0, where);
   const bool sequential = order == std::memory_order_seq_cst;
   if (sequential) step_point();
-  memory_.fence(me().known, order);
+  // First the event: a release fence publishes plain data written since the last one, too.
   event(fenced, static_cast<std::uint64_t>(order), 0);
+  memory_.fence(me().known, order);
   if (sequential) me().history.mix(memory_.sequential_digest());
   if (account_ != nullptr) tell(where, "fence " + name_of(order));
 }
@@ -589,7 +591,8 @@ bool execution::heavy_fence(std::source_location where) {
   if (!barriers_lost_) {
     memory_.fence(me().known, std::memory_order_seq_cst);
     for (thread_index i = 0; i < count_; ++i) {
-      if (i == running_ || threads_[i].now == status::ended) continue;
+      if (i == running_) continue;
+      // A thread that has ended counts too: what it stored is out.
       memory_.fence(threads_[i].known, std::memory_order_seq_cst);
       threads_[i].history.mix(barred);
       threads_[i].history.mix(memory_.sequential_digest());

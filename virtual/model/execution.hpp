@@ -53,10 +53,10 @@ enum class barriers : std::uint8_t {
 };
 
 struct settings {
-  std::optional<unsigned> preemptions;  ///< at most so many; nothing: any number
-  unsigned spurious_wakes = 1;          ///< at most so many in an execution
-  unsigned timeouts = 2;                ///< early ones, while others could still go on
-  unsigned depth = 400;                 ///< steps
+  std::optional<unsigned> preemptions{};  ///< at most so many; nothing: any number
+  unsigned spurious_wakes = 1;            ///< at most so many in an execution
+  unsigned timeouts = 2;                  ///< early ones, while others could still go on
+  unsigned depth = 400;                   ///< steps
   barriers asymmetric = barriers::membarrier;
   bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
   const mutation* planted = nullptr;

@@ -287,10 +287,10 @@ found replay(const client_maker& make, const settings& how, const std::string& t
   result.result = runs.result();
   result.what = runs.what();
   result.replay = text;
-  if (result.result == verdict::passed && script.used() < list->size()) {
+  if (result.result != verdict::not_deterministic && script.used() != list->size()) {
     result.result = verdict::not_deterministic;
-    result.what = "the execution ended after " + std::to_string(script.used()) + " of " +
-                  std::to_string(list->size()) + " choices";
+    result.what = "the execution makes " + std::to_string(script.used()) +
+                  " choices, and the list has " + std::to_string(list->size());
   }
   return result;
 }

@@ -32,15 +32,15 @@ struct progress {
 };
 
 struct plan {
-  settings how;
+  settings how{};
   search order = search::exhaustive;
   bool uses_cache = true;
   unsigned workers = 2;
   std::size_t memory_bytes = std::size_t{2} << 30U;
   double seconds = 0;  ///< at most; 0: no limit for exhaustive search, 10 for the others
   std::uint64_t seed = 1;
-  site_list* sites = nullptr;                        ///< to collect into; by one worker only
-  std::function<bool(const progress&)> on_progress;  ///< now and then; false: stop
+  site_list* sites = nullptr;                          ///< to collect into; by one worker only
+  std::function<bool(const progress&)> on_progress{};  ///< now and then; false: stop
 };
 
 struct found {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clients.hpp"
+
+#include "asymmetric_unlock.hpp"
+#include "event.hpp"
+#include "mcs_lock.hpp"
+#include "seqlock.hpp"
+
+namespace lockyard::checker {
+
+namespace {
+
+constexpr mcs_rules nodes_in_lock{.nodes_in_thread = false};
+
+subject of_asymmetric_unlock(std::string_view name, std::string_view summary,
+                             model::client_maker (*make)(const model::exclusion_shape&),
+                             unsigned threads, model::barriers behaviour) {
+  model::settings how;
+  how.asymmetric = behaviour;
+  how.spurious_wakes = 0;  // for the size of the search; futex_mutex and event have them
+  return {.name = name,
+          .of = group::client,
+          .summary = summary,
+          .make = make,
+          .shape = {.threads = threads},
+          .how = how};
+}
+
+}  // namespace
+
+std::vector<subject> clients() {
+  const auto always = &client_of<asymmetric_unlock_client<barrier_rule::always>>;
+  const auto unless_armed = &client_of<asymmetric_unlock_client<barrier_rule::unless_armed>>;
+  return {
+      {.name = "mcs_lock",
+       .of = group::client,
+       .summary = "the queue lock of Mellor-Crummey and Scott, nodes in the threads",
+       .make = &model::exclusion_of<mcs_lock<model::model>>,
+       .shape = {.threads = 3}},
+      {.name = "mcs_lock_own_nodes",
+       .of = group::client,
+       .summary = "the same with nodes in the lock",
+       .make = &model::exclusion_of<mcs_lock<model::model, nodes_in_lock>>,
+       .shape = {.threads = 3}},
+      {.name = "event",
+       .of = group::client,
+       .summary = "an event on a futex: no waiter is forgotten",
+       .make = &client_of<event_client<false>>,
+       .shape = {.threads = 3}},
+      {.name = "seqlock",
+       .of = group::client,
+       .summary = "a sequence lock: no reader takes half a write",
+       .make = &client_of<seqlock_client<true>>,
+       .shape = {.threads = 3}},
+      of_asymmetric_unlock("asymmetric_unlock", "unlock without a fence; a barrier for each sleep",
+                           always, 3, model::barriers::membarrier),
+      of_asymmetric_unlock("asymmetric_unlock_armed",
+                           "the same; no barrier while one that has completed stands", unless_armed,
+                           3, model::barriers::membarrier),
+      of_asymmetric_unlock("asymmetric_unlock_fences", "the same where both fences are ordinary",
+                           unless_armed, 3, model::barriers::fences),
+      of_asymmetric_unlock("asymmetric_unlock_lost", "the same where barriers cease to be had",
+                           unless_armed, 3, model::barriers::may_be_lost),
+  };
+}
+
+}  // namespace lockyard::checker

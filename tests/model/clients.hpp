@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What is checked beside the catalogue's locks and is right.
+
+#include <checker/registry.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace lockyard::checker {
+
+template <class Client>
+model::client_maker client_of(const model::exclusion_shape& shape) {
+  return [shape] { return std::make_unique<Client>(shape); };
+}
+
+std::vector<subject> clients();
+
+}  // namespace lockyard::checker

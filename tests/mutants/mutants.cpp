@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mutants.hpp"
+
+#include "faulty_locks.hpp"
+#include "model/asymmetric_unlock.hpp"
+#include "model/clients.hpp"
+#include "model/event.hpp"
+#include "model/mcs_lock.hpp"
+#include "model/seqlock.hpp"
+
+namespace lockyard::checker {
+
+namespace {
+
+using model::exclusion_shape;
+using model::verdict;
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr exclusion_shape two{.threads = 2};
+constexpr exclusion_shape three{.threads = 3};
+constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
+constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
+constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
+
+using maker = model::client_maker (*)(const exclusion_shape&);
+
+subject mutant(std::string_view name, verdict expected, const exclusion_shape& shape, maker make,
+               std::string_view summary) {
+  return {.name = name,
+          .of = group::mutant,
+          .summary = summary,
+          .make = make,
+          .shape = shape,
+          .expected = expected};
+}
+
+template <mcs_rules Rules>
+constexpr maker mcs = &model::exclusion_of<mcs_lock<model::model, Rules>>;
+template <futex_fault Fault>
+constexpr maker futex = &model::exclusion_of<faulty_futex_mutex<model::model, Fault>>;
+
+std::vector<subject> queue_mutants() {
+  return {
+      mutant("mcs_enqueue_acquire", verdict::hang, two,
+             mcs<{.enqueue = std::memory_order_acquire, .nodes_in_thread = false}>,
+             "the node's emptying may overwrite the successor's link"),
+      mutant("mcs_enqueue_release", verdict::race, two,
+             mcs<{.enqueue = std::memory_order_release, .nodes_in_thread = false}>,
+             "whoever finds the queue empty does not see the last owner's work"),
+      mutant("mcs_dequeue_relaxed", verdict::race, two,
+             mcs<{.dequeue = relaxed, .nodes_in_thread = false}>,
+             "the last owner does not publish its work"),
+      mutant("mcs_skips_link", verdict::hang, two,
+             mcs<{.waits_for_link = false, .nodes_in_thread = false}>,
+             "a successor that is on its way is forgotten"),
+      mutant("mcs_stores_tail", verdict::hang, two,
+             mcs<{.compares = false, .nodes_in_thread = false}>,
+             "whoever has just come in is cut off"),
+      mutant("mcs_link_relaxed", verdict::hang, two,
+             mcs<{.link = relaxed, .nodes_in_thread = false}>,
+             "the mark to wait may overwrite the hand-over"),
+      mutant("mcs_hand_over_relaxed", verdict::race, two,
+             mcs<{.hand_over = relaxed, .nodes_in_thread = false}>,
+             "the successor does not see the owner's work"),
+      mutant("mcs_abandons_node", verdict::hang, three_one_tries, mcs<{.nodes_in_thread = false}>,
+             "a timed-out waiter stays in the queue"),
+      mutant("mcs_abandons_own_node", verdict::lifetime, two_one_tries, mcs<{}>,
+             "a timed-out waiter ends its node while it is in the queue"),
+  };
+}
+
+std::vector<subject> futex_mutants() {
+  return {
+      mutant("futex_never_wakes", verdict::hang, two, futex<futex_fault::never_wakes>,
+             "unlock wakes nobody"),
+      mutant("futex_wakes_first", verdict::hang, two, futex<futex_fault::wakes_before_release>,
+             "the woken thread finds the lock held and sleeps for good"),
+      mutant("futex_forgets_third", verdict::hang, three, futex<futex_fault::forgets_third>,
+             "a woken thread takes the lock as if nobody else slept"),
+      mutant("futex_trusts_wake", verdict::race, two, futex<futex_fault::trusts_wake>,
+             "a return from sleep is taken for ownership"),
+      mutant("futex_tries_by_exchange", verdict::hang, three_one_tries,
+             futex<futex_fault::tries_by_exchange>, "a failed try wipes out that somebody sleeps"),
+      mutant("counting_mutex", verdict::lifetime, two_destroying,
+             &model::exclusion_of<counting_mutex<model::model>>,
+             "unlock reads the lock after it has released it"),
+      mutant("event_looks_first", verdict::hang, two, &client_of<event_client<true>>,
+             "whoever comes between the look and the store is not woken"),
+      mutant("asymmetric_unlock_counted", verdict::hang, three,
+             &client_of<asymmetric_unlock_client<barrier_rule::unless_counted>>,
+             "the barrier is left out while an announcement stands whose own is to come"),
+      {.name = "asymmetric_unlock_trusts_barrier",
+       .of = group::mutant,
+       .summary = "a barrier that could not be had is taken for one that was",
+       .make = &client_of<asymmetric_unlock_client<barrier_rule::trusted>>,
+       .shape = two,
+       .expected = verdict::hang,
+       .how = {.asymmetric = model::barriers::may_be_lost}},
+  };
+}
+
+std::vector<subject> other_mutants() {
+  return {
+      mutant("narrow_ticket_lock", verdict::race, three,
+             &model::exclusion_of<narrow_ticket_lock<model::model>>, "a counter of one bit"),
+      mutant("drawing_ticket_lock", verdict::hang, three_one_tries,
+             &model::exclusion_of<drawing_ticket_lock<model::model>>,
+             "a failed try leaves a number drawn"),
+      mutant("twice_released_lock", verdict::race, two,
+             &model::exclusion_of<twice_released_lock<model::model>>,
+             "a relaxed store behind the release store"),
+      mutant("seqlock_without_fence", verdict::assertion, two, &client_of<seqlock_client<false>>,
+             "the reader's second look at the sequence may come first"),
+  };
+}
+
+}  // namespace
+
+std::vector<subject> mutants() {
+  std::vector<subject> all = queue_mutants();
+  for (const auto& more : {futex_mutants(), other_mutants()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+}  // namespace lockyard::checker

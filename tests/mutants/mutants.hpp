@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <checker/registry.hpp>
+
+#include <vector>
+
+namespace lockyard::checker {
+
+/// Faults, each with the verdict that finds it and the smallest shape that shows it.
+std::vector<subject> mutants();
+
+}  // namespace lockyard::checker

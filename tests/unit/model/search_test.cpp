@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How executions are searched: bounds, caps, sampling, replay, and clients that cannot be checked.
+
+#include <checker/registry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lockyard::model {
+namespace {
+
+const client_maker& racing() {
+  static const checker::subject& subject = *checker::find_subject("mcs_dequeue_relaxed");
+  static const client_maker make = subject.make(subject.shape);
+  return make;
+}
+
+client_maker correct(const exclusion_shape& shape) {
+  return checker::find_subject("mcs_lock_own_nodes")->make(shape);
+}
+
+found replayed(const std::string& text) {
+  return replay(racing(), {}, text);
+}
+
+/// Two threads that add one after the other in three steps each; what they leave behind is an
+/// outcome.
+class adding_client : public client {
+ public:
+  explicit adding_client(std::set<unsigned>& outcomes) : outcomes_{outcomes} {}
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    for (unsigned i = 0; i < 3; ++i) {
+      const unsigned found = word_.load(std::memory_order_seq_cst);
+      word_.store(found * 2 + index, std::memory_order_seq_cst);
+    }
+  }
+  void finish() override { outcomes_.insert(word_.load(std::memory_order_seq_cst)); }
+
+ private:
+  std::set<unsigned>& outcomes_;
+  word<unsigned> word_{1};
+};
+
+std::set<unsigned> outcomes_with(std::optional<unsigned> preemptions) {
+  std::set<unsigned> outcomes;
+  plan by{.workers = 1};
+  by.how.preemptions = preemptions;
+  explore([&outcomes] { return std::make_unique<adding_client>(outcomes); }, by);
+  return outcomes;
+}
+
+TEST(Search, sees_more_with_every_preemption_that_is_allowed) {
+  const std::set<unsigned> all = outcomes_with(std::nullopt);
+  std::set<unsigned> fewer = outcomes_with(0);
+  EXPECT_EQ(fewer.size(), 2U) << "one thread after the other";
+  for (const unsigned bound : {1U, 2U}) {
+    const std::set<unsigned> more = outcomes_with(bound);
+    EXPECT_TRUE(std::ranges::includes(more, fewer)) << bound;
+    EXPECT_GT(more.size(), fewer.size()) << bound;
+    fewer = more;
+  }
+  EXPECT_TRUE(std::ranges::includes(all, fewer));
+}
+
+TEST(Search, finds_a_race_by_sampling) {
+  for (const search order : {search::pct, search::random}) {
+    const found result = explore(racing(), {.order = order, .workers = 2, .seconds = 10});
+    EXPECT_EQ(result.result, verdict::race) << result.what;
+    EXPECT_EQ(replayed(result.replay).result, verdict::race);
+  }
+}
+
+TEST(Search, does_not_call_a_sample_everything) {
+  const found result =
+      explore(correct({.threads = 2}), {.order = search::random, .workers = 1, .seconds = 0.01});
+  EXPECT_EQ(result.result, verdict::passed);
+  EXPECT_FALSE(result.passed());
+  EXPECT_EQ(result.left_out, "sampled");
+}
+
+TEST(Search, is_inconclusive_where_an_execution_is_deeper_than_the_cap) {
+  plan by;
+  by.how.depth = 5;
+  const found result = explore(correct({.threads = 2}), by);
+  EXPECT_FALSE(result.passed());
+  EXPECT_GT(result.too_deep, 0U);
+  EXPECT_NE(result.left_out.find("5 steps"), std::string::npos) << result.left_out;
+}
+
+TEST(Search, is_inconclusive_where_memory_does_not_suffice) {
+  const found result = explore(correct({.threads = 4}), {.memory_bytes = 1U << 12U});
+  EXPECT_FALSE(result.passed());
+  EXPECT_NE(result.left_out.find("memory"), std::string::npos) << result.left_out;
+}
+
+TEST(Search, comes_to_the_same_prefixes_wherever_objects_lie) {
+  // What was left allocated before moves the next lock to another address.
+  std::vector<std::unique_ptr<char[]>> left;
+  const client_maker make = correct({.threads = 2});
+  const client_maker moving = [&] {
+    left.push_back(std::make_unique<char[]>(64));
+    return make();
+  };
+  const found here = explore(make, {.workers = 1});
+  const found there = explore(moving, {.workers = 1});
+  EXPECT_EQ(here.prefixes, there.prefixes);
+}
+
+TEST(Replay, names_a_list_of_choices_that_ends_too_early) {
+  const std::string whole = explore(racing(), {.workers = 1}).replay;
+  ASSERT_GT(whole.size(), 1U);
+  EXPECT_EQ(replayed(whole).result, verdict::race);
+  const found cut = replayed(whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(cut.result, verdict::not_deterministic);
+  EXPECT_NE(cut.what.find("the list has"), std::string::npos) << cut.what;
+}
+
+TEST(Replay, names_a_list_of_choices_that_was_altered) {
+  const std::string whole = explore(racing(), {.workers = 1}).replay;
+  for (const char wrong : {'z', '!'}) {
+    std::string altered = whole;
+    altered[altered.size() / 2] = wrong;
+    EXPECT_EQ(replayed(altered).result, verdict::not_deterministic) << altered;
+  }
+  EXPECT_EQ(replayed(whole + "0").result, verdict::not_deterministic) << "one choice too many";
+}
+
+/// Does something else each time it is run.
+class counting_client : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    static unsigned runs = 0;
+    if (index == 0 && ++runs % 2 == 0) word_.store(7, std::memory_order_relaxed);
+    word_.store(index, std::memory_order_relaxed);
+  }
+
+ private:
+  word<unsigned> word_{0};
+};
+
+TEST(Search, names_a_client_that_is_not_deterministic) {
+  const found result = explore([] { return std::make_unique<counting_client>(); }, {.workers = 1});
+  EXPECT_EQ(result.result, verdict::not_deterministic) << result.what;
+}
+
+}  // namespace
+}  // namespace lockyard::model
