@@ -5,6 +5,7 @@
 // operation on shared memory and the local code behind it.
 
 #include "choices.hpp"
+#include "fiber_stack.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
 #include "trace.hpp"
@@ -62,6 +63,8 @@ struct settings {
   const mutation* planted = nullptr;
 };
 
+inline constexpr std::size_t max_looks = 8;
+
 /// One word that an await looks at.
 struct look {
   location_index where;
@@ -92,7 +95,6 @@ class execution {
   explicit execution(const settings& chosen);
   execution(const execution&) = delete;
   execution& operator=(const execution&) = delete;
-  ~execution();
 
   /// The one that this thread of the checker runs now; null in between.
   static execution*& current() noexcept;
@@ -141,7 +143,7 @@ class execution {
   std::size_t new_deadline();
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
-  std::size_t new_plain(std::source_location where);
+  std::size_t new_plain(std::source_location where, bool of_process);
   void read_plain(std::size_t which, std::source_location where);
   void write_plain(std::size_t which, std::source_location where);
   unsigned random(unsigned count, std::source_location where);
@@ -150,7 +152,7 @@ class execution {
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
 
   /// What lives as long as the execution, once for each thread or for all (`owner` is max_threads).
-  using deleter = void (*)(void*);
+  using deleter = void (*)(void* object, bool runs_destructor);
   void*& state_of(const void* type, std::size_t owner, deleter end);
 
  private:
@@ -216,14 +218,12 @@ class execution {
   enum class stepped : std::uint8_t { on, nowhere, cut };
   [[nodiscard]] stepped step(const gate& goes_on);
   [[nodiscard]] bool is_worth_going_on(const gate& goes_on);
+  [[nodiscard]] bool is_possible(const option& next) const;
   void take(const option& next);
   void list_options();
   [[nodiscard]] option pick();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
-  template <class Visit>
-  void for_each_readable(const knowledge& known, location_index where, bool sequential,
-                         Visit visit);
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   void check_alive(location_index which, std::source_location where);
@@ -248,7 +248,7 @@ class execution {
   settings settings_;
   memory memory_;
   std::array<thread_record, max_threads> threads_;
-  std::vector<std::byte*> stacks_;
+  std::array<fiber_stack, max_threads> stacks_;
   boost::context::detail::fcontext_t scheduler_ = nullptr;
   const std::function<std::unique_ptr<client>()>* make_ = nullptr;
   std::unique_ptr<client> client_;

@@ -36,7 +36,8 @@ struct hash128 {
 
  private:
   static std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-    const auto product = static_cast<unsigned __int128>(a) * b;
+    __extension__ using wide = unsigned __int128;
+    const auto product = static_cast<wide>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
   }
 };

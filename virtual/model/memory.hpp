@@ -8,6 +8,7 @@
 #include "hash.hpp"
 #include "view.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <source_location>
@@ -84,6 +85,17 @@ class memory {
   /// The same for what sequentially consistent operations have made known.
   [[nodiscard]] std::size_t sequential_place(location_index of) noexcept {
     return locations_[of].position[sequential_.oldest[of]];
+  }
+
+  /// The messages that may be read, newest first, until `visit` returns false.
+  template <class Visit>
+  void for_each_readable(const knowledge& known, location_index of, bool sequential, Visit visit) {
+    const location& from = locations_[of];
+    std::size_t oldest = oldest_place(of, known.current);
+    if (sequential) oldest = std::max(oldest, sequential_place(of));
+    for (std::size_t place = from.order.size(); place-- > oldest;) {
+      if (!visit(from.order[place])) return;
+    }
   }
 
   /// Makes the thread know a message that it has read.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <string_view>
@@ -142,7 +143,7 @@ class plain_data {
  public:
   constexpr plain_data(T initial = T{}, here where = here::current()) noexcept : value_{initial} {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    which_ = detail::now().new_plain(where);
+    which_ = detail::now().new_plain(where, detail::naming::of != 0);
   }
   plain_data(const plain_data&) = delete;
   plain_data& operator=(const plain_data&) = delete;
@@ -224,6 +225,8 @@ struct model {
   template <class Policy, class... Atomics, class... Predicates>
   static std::size_t await_any(Policy&& /*policy*/,
                                const condition<Atomics, Predicates>&... conditions) noexcept {
+    static_assert(sizeof...(conditions) <= max_looks,
+                  "more conditions than the checker has room for");
     const std::array looks{look_at(conditions)...};
     return detail::now().await(looks, std::nullopt, std::nullopt, here::current())->look;
   }
@@ -232,6 +235,8 @@ struct model {
   static std::optional<std::size_t> await_any_until(
       Policy&& /*policy*/, deadline limit,
       const condition<Atomics, Predicates>&... conditions) noexcept {
+    static_assert(sizeof...(conditions) <= max_looks,
+                  "more conditions than the checker has room for");
     const std::array looks{look_at(conditions)...};
     const auto found = detail::now().await(looks, limit.which, std::nullopt, here::current());
     if (!found) return std::nullopt;
@@ -325,12 +330,15 @@ struct model {
   template <class T>
   static T& state(std::size_t owner, std::uint64_t name) noexcept {
     static constexpr char type = 0;
-    const auto end = [](void* object) { delete static_cast<T*>(object); };
+    const auto end = [](void* object, bool runs_destructor) {
+      if (runs_destructor) static_cast<T*>(object)->~T();
+      ::operator delete(object, std::align_val_t{alignof(T)});
+    };
     void*& object = detail::now().state_of(&type, owner, end);
     if (object == nullptr) {
       const std::uint64_t before = std::exchange(detail::naming::of, name);
       // The constructor may ask for other state: the reference may be stale afterwards.
-      void* const made = new T{};
+      void* const made = ::new (::operator new(sizeof(T), std::align_val_t{alignof(T)})) T{};
       detail::naming::of = before;
       detail::now().state_of(&type, owner, end) = made;
       return *static_cast<T*>(made);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lockyard::model {
+
+/// Events, as they enter a thread's history.
+enum event_kind : std::uint64_t {
+  created = 1,
+  destroyed,
+  loaded,
+  stored,
+  changed,
+  not_changed,
+  fenced,
+  barred,
+  awaited,
+  timed_out,
+  paused,
+  slept,
+  not_slept,
+  woke_up,
+  woke,
+  moved,
+  asked_time,
+  drew,
+  ended,
+};
+
+}  // namespace lockyard::model

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <new>
+
+namespace lockyard::model {
+
+/// Memory for one fiber; whoever runs over its end meets a page that may not be touched.
+class fiber_stack {
+ public:
+  static constexpr std::size_t bytes = 64 * 1024;
+
+  fiber_stack()
+      : memory_{mmap(nullptr, guard() + bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)} {
+    if (memory_ == MAP_FAILED) throw std::bad_alloc{};
+    mprotect(memory_, guard(), PROT_NONE);  // without the guard it is a stack all the same
+  }
+  fiber_stack(const fiber_stack&) = delete;
+  fiber_stack& operator=(const fiber_stack&) = delete;
+  ~fiber_stack() { munmap(memory_, guard() + bytes); }
+
+  /// Stacks grow downwards.
+  [[nodiscard]] void* top() const noexcept {
+    return static_cast<std::byte*>(memory_) + guard() + bytes;
+  }
+
+ private:
+  static std::size_t guard() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+  void* memory_;
+};
+
+}  // namespace lockyard::model

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a thread does to memory: objects begin and end, are loaded, stored, changed; fences.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+
+namespace lockyard::model {
+
+namespace {
+
+/// A call in the source, within one run of the checker.
+std::uint64_t site_key(std::source_location where) {
+  return reinterpret_cast<std::uintptr_t>(where.file_name()) ^ std::uint64_t{where.line()} << 48U ^
+         std::uint64_t{where.column()} << 40U;
+}
+
+}  // namespace
+
+void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
+  thread_record& thread = me();
+  ++thread.events;
+  thread.known.current.happened.of[running_] = thread.events;
+  thread.history.mix(kind + a * 32);
+  thread.history.mix(b);
+}
+
+std::memory_order execution::order_at(std::memory_order written, unsigned argument,
+                                      std::source_location where) {
+  if (sites_ != nullptr) sites_->insert({.where = site::of(where, argument), .order = written});
+  const mutation* const planted = settings_.planted;
+  if (planted == nullptr || !planted->is_at(where, argument)) return written;
+  return planted->becomes;
+}
+
+void execution::check_alive(location_index which, std::source_location where) {
+  if (which >= memory_.count()) fail(verdict::lifetime, "memory of no living word is used", where);
+  location& at = memory_.at(which);
+  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
+  const clock& happened = me().known.current.happened;
+  if (happened.of[at.creator.thread] < at.creator.event) {
+    fail(verdict::lifetime, described(which) + " is used by a thread that cannot know it exists",
+         where);
+  }
+  at.accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
+}
+
+message_index execution::write(location_index to, std::uint64_t value, std::memory_order order,
+                               std::size_t place, const message* continued) {
+  if (memory_.at(to).messages.size() >= max_messages) {
+    fail(verdict::inconclusive, "more writes than the engine has room for", {});
+  }
+  return memory_.write(me().known, to, value, order, place,
+                       {.thread = running_, .event = me().events}, continued);
+}
+
+location_index execution::create(std::uint64_t value, std::source_location where,
+                                 std::uint64_t name) {
+  if (memory_.count() >= max_locations) {
+    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
+  }
+  if (name != 0) {
+    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where);
+  }
+  thread_record& thread = me();
+  event(created, 0, 0);
+  name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
+  return memory_.create(name, value, {.thread = running_, .event = thread.events},
+                        thread.known.current, where);
+}
+
+void execution::destroy(location_index which, std::source_location where) {
+  location& at = memory_.at(which);
+  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is destroyed twice", where);
+  clock others = at.accessed;
+  others.of[running_] = 0;
+  if (!me().known.current.happened.covers(others)) {
+    fail(verdict::lifetime,
+         described(which) + " is destroyed although another thread's use does not happen before",
+         where);
+  }
+  event(destroyed, at.name, 0);
+  at.is_alive = false;
+}
+
+std::uint64_t execution::load(location_index from, std::memory_order order,
+                              std::source_location where) {
+  order = order_at(order, 0, where);
+  step_point();
+  check_alive(from, where);
+  const bool sequential = order == std::memory_order_seq_cst;
+  if (sequential) memory_.before_sequential(me().known, from);
+  location& at = memory_.at(from);
+  const std::size_t oldest = memory_.oldest_place(from, me().known.current);
+  const std::size_t back = choose(choice_kind::message, at.order.size() - oldest, where);
+  const message_index index = at.order[at.order.size() - 1 - back];
+  const message& read = at.messages[index];
+  event(loaded, at.name, read.by.name());
+  if (sequential) me().history.mix(memory_.sequential_digest());
+  memory_.note_read(me().known, from, index, order);
+  if (sequential) memory_.after_sequential(me().known, from);
+  me().reads.push_back({from, index});
+  if (account_ != nullptr) {
+    tell(where, "load " + name_of(order) + " of " + described(from) + ": " +
+                    std::to_string(read.value) + by_whom(read));
+  }
+  return read.value;
+}
+
+void execution::store(location_index to, std::uint64_t value, std::memory_order order,
+                      std::source_location where) {
+  order = order_at(order, 0, where);
+  step_point();
+  check_alive(to, where);
+  const bool sequential = order == std::memory_order_seq_cst;
+  if (sequential) memory_.before_sequential(me().known, to);
+  location& at = memory_.at(to);
+  const std::size_t oldest = memory_.oldest_place(to, me().known.current);
+  candidates_.clear();
+  for (std::size_t place = at.order.size(); place > oldest; --place) {
+    if (at.messages[at.order[place - 1]].has_successor) continue;
+    candidates_.push_back({0, static_cast<message_index>(place)});
+  }
+  const std::size_t taken = choose(choice_kind::place, candidates_.size(), where);
+  const std::size_t place = candidates_[taken].second;
+  // The value follows from what the thread has seen; an address would differ from run to run.
+  event(stored, at.name, 0);
+  if (sequential) me().history.mix(memory_.sequential_digest());
+  const bool is_newest = place == at.order.size();
+  write(to, value, order, place, nullptr);
+  if (sequential) memory_.after_sequential(me().known, to);
+  if (account_ != nullptr) {
+    tell(where, "store " + name_of(order) + " to " + described(to) + ": " + std::to_string(value) +
+                    (is_newest ? "" : ", which others overwrote before"));
+  }
+}
+
+std::uint64_t execution::exchange_by(location_index on, const change& by, std::memory_order order,
+                                     std::source_location where) {
+  order = order_at(order, 0, where);
+  step_point();
+  check_alive(on, where);
+  const bool sequential = order == std::memory_order_seq_cst;
+  if (sequential) memory_.before_sequential(me().known, on);
+  candidates_.clear();
+  memory_.for_each_readable(me().known, on, false, [&](message_index index) {
+    if (!memory_.at(on).messages[index].has_successor) candidates_.push_back({0, index});
+    return true;
+  });
+  const message_index index =
+      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  const std::uint64_t found = memory_.at(on).messages[index].value;
+  replace(on, index, by.apply(found, by.operand), order, where);
+  return found;
+}
+
+void execution::replace(location_index on, message_index read, std::uint64_t value,
+                        std::memory_order order, std::source_location where) {
+  location& at = memory_.at(on);
+  const std::uint64_t found = at.messages[read].value;
+  event(changed, at.name, at.messages[read].by.name());
+  const bool sequential = order == std::memory_order_seq_cst;
+  if (sequential) me().history.mix(memory_.sequential_digest());
+  memory_.note_read(me().known, on, read, order);
+  at.messages[read].has_successor = true;
+  const message continued = at.messages[read];
+  write(on, value, order, at.position[read] + std::size_t{1}, &continued);
+  if (sequential) memory_.after_sequential(me().known, on);
+  if (account_ != nullptr) {
+    tell(where, "exchange " + name_of(order) + " on " + described(on) + ": " +
+                    std::to_string(found) + by_whom(continued) + " becomes " +
+                    std::to_string(value));
+  }
+}
+
+bool execution::compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
+                                 std::memory_order success, std::memory_order failure, bool weak,
+                                 std::source_location where) {
+  success = order_at(success, 0, where);
+  failure = order_at(failure, 1, where);
+  step_point();
+  check_alive(on, where);
+  const bool sequential = success == std::memory_order_seq_cst;
+  const bool fails_sequential = failure == std::memory_order_seq_cst;
+  const std::uint64_t place_of_call = site_key(where);
+  auto& failed = me().failed_weakly;
+  const bool may_fail = weak && std::ranges::find(failed, place_of_call) == failed.end();
+  enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };
+  candidates_.clear();
+  // A failure is a load of its own order: what it may read does not depend on that of success.
+  memory_.for_each_readable(me().known, on, fails_sequential, [&](message_index index) {
+    const message& read = memory_.at(on).messages[index];
+    if (read.value != expected) {
+      candidates_.push_back({differs, index});
+    } else if (may_fail) {
+      candidates_.push_back({fails_for_no_reason, index});
+    }
+    return true;
+  });
+  memory_.for_each_readable(me().known, on, sequential, [&](message_index index) {
+    const message& read = memory_.at(on).messages[index];
+    if (read.value == expected && !read.has_successor) candidates_.push_back({replaced, index});
+    return true;
+  });
+  const auto [how, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  if (how == replaced) {
+    if (sequential) memory_.before_sequential(me().known, on);
+    replace(on, index, desired, success, where);
+    return true;
+  }
+  if (fails_sequential) memory_.before_sequential(me().known, on);
+  const location& at = memory_.at(on);
+  const message& read = at.messages[index];
+  event(not_changed + (std::uint64_t{how} << 40U), at.name, read.by.name());
+  if (fails_sequential) me().history.mix(memory_.sequential_digest());
+  memory_.note_read(me().known, on, index, failure);
+  if (fails_sequential) memory_.after_sequential(me().known, on);
+  me().reads.push_back({on, index});
+  if (how == fails_for_no_reason) failed.push_back(place_of_call);
+  if (account_ != nullptr) {
+    tell(where, "compare-exchange on " + described(on) + " fails" +
+                    (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
+                    std::to_string(read.value) + by_whom(read));
+  }
+  expected = read.value;
+  return false;
+}
+
+void execution::fence(std::memory_order order, std::source_location where) {
+  order = order_at(order, 0, where);
+  const bool sequential = order == std::memory_order_seq_cst;
+  if (sequential) step_point();
+  // First the event: a release fence publishes plain data written since the last one, too.
+  event(fenced, static_cast<std::uint64_t>(order), 0);
+  memory_.fence(me().known, order);
+  if (sequential) me().history.mix(memory_.sequential_digest());
+  if (account_ != nullptr) tell(where, "fence " + name_of(order));
+}
+
+void execution::light_fence(std::source_location where) {
+  if (settings_.asymmetric == barriers::fences) fence(std::memory_order_seq_cst, where);
+}
+
+bool execution::heavy_fence(std::source_location where) {
+  if (settings_.asymmetric == barriers::fences) {
+    fence(std::memory_order_seq_cst, where);
+    return true;
+  }
+  step_point();
+  if (settings_.asymmetric == barriers::may_be_lost && !barriers_lost_) {
+    barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
+  }
+  event(barred, barriers_lost_ ? 1 : 0, 0);
+  if (!barriers_lost_) {
+    memory_.fence(me().known, std::memory_order_seq_cst);
+    for (thread_index i = 0; i < count_; ++i) {
+      if (i == running_) continue;
+      // A thread that has ended counts too: what it stored is out.
+      memory_.fence(threads_[i].known, std::memory_order_seq_cst);
+      threads_[i].history.mix(barred);
+      threads_[i].history.mix(memory_.sequential_digest());
+    }
+    memory_.fence(me().known, std::memory_order_seq_cst);
+    me().history.mix(memory_.sequential_digest());
+  }
+  if (account_ != nullptr) tell(where, barriers_lost_ ? "membarrier fails" : "membarrier");
+  return !barriers_lost_;
+}
+
+}  // namespace lockyard::model

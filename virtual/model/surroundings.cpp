@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What else a thread asks for: time, chance, plain data, state of its own; and what is told of it.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <utility>
+
+namespace lockyard::model {
+
+std::size_t execution::new_deadline() {
+  passed_.push_back(false);
+  event(asked_time, 0, passed_.size());
+  return passed_.size() - 1;
+}
+
+bool execution::has_passed(std::size_t deadline, std::source_location where) {
+  step_point();
+  if (!passed_[deadline] && timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1) {
+    passed_[deadline] = true;
+    --timeouts_left_;
+  }
+  event(asked_time, 1, passed_[deadline] ? 1 : 0);
+  if (account_ != nullptr) {
+    tell(where, passed_[deadline] ? "the deadline has passed" : "the deadline has not passed");
+  }
+  return passed_[deadline];
+}
+
+bool execution::time_jumps(std::source_location where) {
+  const bool jumps = timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1;
+  if (jumps) --timeouts_left_;
+  event(asked_time, 2, jumps ? 1 : 0);
+  return jumps;
+}
+
+unsigned execution::random(unsigned count, std::source_location where) {
+  const unsigned taken = choose(choice_kind::failure, count, where);
+  event(drew, taken, 0);
+  return taken;
+}
+
+std::size_t execution::new_plain(std::source_location where, bool of_process) {
+  // What is the process's was there before all threads.
+  const thread_index writer = of_process ? setter_ : running_;
+  const std::uint16_t written = of_process || is_set_up() ? 0 : me().events + 1;
+  plains_.push_back({.where = where, .writer = writer, .written = written, .readers = {}});
+  return plains_.size() - 1;
+}
+
+bool execution::knows_writer(const plain& data) {
+  return data.writer == running_ || me().known.current.happened.of[data.writer] >= data.written;
+}
+
+void execution::read_plain(std::size_t which, std::source_location where) {
+  plain& data = plains_[which];
+  if (!knows_writer(data)) {
+    fail(verdict::race,
+         "reads plain data that T" + std::to_string(data.writer) + " writes at the same time",
+         where);
+  }
+  // Between two events a thread's reads are as good as at the next one.
+  data.readers.of[running_] = static_cast<std::uint16_t>(me().events + 1);
+  if (account_ != nullptr) tell(where, "reads plain data");
+}
+
+void execution::write_plain(std::size_t which, std::source_location where) {
+  plain& data = plains_[which];
+  clock others = data.readers;
+  others.of[running_] = 0;
+  if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
+    fail(verdict::race, "writes plain data that another thread uses at the same time", where);
+  }
+  data.writer = running_;
+  data.written = static_cast<std::uint16_t>(me().events + 1);
+  if (account_ != nullptr) tell(where, "writes plain data");
+}
+
+void*& execution::state_of(const void* type, std::size_t owner, deleter end) {
+  for (state_entry& each : states_) {
+    if (each.type == type && each.owner == owner) return each.object;
+  }
+  states_.push_back({.type = type, .owner = owner, .object = nullptr, .end = end});
+  return states_.back().object;
+}
+
+void execution::end_states(std::size_t owner) {
+  for (std::size_t i = states_.size(); i-- > 0;) {
+    if (states_[i].owner != owner) continue;
+    const state_entry ended = states_[i];
+    ended.end(ended.object, true);
+    std::erase_if(states_, [&](const state_entry& each) {
+      return each.type == ended.type && each.owner == owner;
+    });
+  }
+}
+
+void execution::tell(std::source_location where, const std::string& text) const {
+  if (account_ != nullptr) account_->push_back({.thread = running_, .where = where, .text = text});
+}
+
+void execution::note(const char* text, std::source_location where) {
+  if (account_ != nullptr) tell(where, text);
+}
+
+std::string execution::described(location_index which) {
+  // Several members of an object are made at one place: they are told apart by their order.
+  const std::source_location where = memory_.at(which).where;
+  unsigned ordinal = 1;
+  for (location_index i = 0; i < which; ++i) {
+    const std::source_location other = memory_.at(i).where;
+    if (other.line() == where.line() && other.file_name() == where.file_name()) ++ordinal;
+  }
+  return "word " + std::to_string(ordinal) + " of " + file_name(where.file_name()) + ":" +
+         std::to_string(where.line());
+}
+
+std::string execution::by_whom(const message& read) const {
+  if (read.by.thread == setter_) return " (initial)";
+  return read.by.thread == running_ ? " (its own)"
+                                    : " (by T" + std::to_string(read.by.thread) + ")";
+}
+
+}  // namespace lockyard::model

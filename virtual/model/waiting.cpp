@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How a thread waits: for a value, for anything new, or asleep.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace lockyard::model {
+
+std::optional<seen> execution::await(std::span<const look> looks,
+                                     std::optional<std::size_t> deadline,
+                                     std::optional<std::uint64_t> desired,
+                                     std::source_location where) {
+  std::array<look, max_looks> mine{};
+  std::ranges::copy(looks, mine.begin());
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    mine[i].order = order_at(looks[i].order, static_cast<unsigned>(i), where);
+  }
+  thread_record& thread = me();
+  thread.looks = std::span<const look>{mine}.first(looks.size());
+  thread.exchanges = desired.has_value();
+  thread.deadline = deadline;
+  block(status::awaiting);
+  thread.deadline.reset();
+  if (std::exchange(thread.timed_out, false)) {
+    event(timed_out, 0, 0);
+    if (account_ != nullptr) tell(where, "the deadline of the wait passes");
+    return std::nullopt;
+  }
+  list_candidates(thread);
+  if (candidates_.empty()) {
+    fail(verdict::not_deterministic, "waits for something that was there before", where);
+  }
+  const auto [which, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  const look& chosen = mine[which];
+  check_alive(chosen.where, where);
+  const std::uint64_t value = memory_.at(chosen.where).messages[index].value;
+  if (desired) {
+    replace(chosen.where, index, *desired, chosen.order, where);
+    return seen{which, value};
+  }
+  const bool sequential = chosen.order == std::memory_order_seq_cst;
+  if (sequential) memory_.before_sequential(thread.known, chosen.where);
+  const message& read = memory_.at(chosen.where).messages[index];
+  event(awaited, memory_.at(chosen.where).name * 8 + which, read.by.name());
+  if (sequential) thread.history.mix(memory_.sequential_digest());
+  memory_.note_read(thread.known, chosen.where, index, chosen.order);
+  if (sequential) memory_.after_sequential(thread.known, chosen.where);
+  if (account_ != nullptr) {
+    tell(where, "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
+                    std::to_string(value) + by_whom(read));
+  }
+  return seen{which, value};
+}
+
+/// A look is reached only if each one before it can have failed.
+void execution::list_candidates(const thread_record& of) {
+  candidates_.clear();
+  bool reached = true;
+  for (std::size_t i = 0; i < of.looks.size() && reached; ++i) {
+    const look& each = of.looks[i];
+    bool can_fail = false;
+    const bool sequential = each.order == std::memory_order_seq_cst;
+    memory_.for_each_readable(of.known, each.where, sequential, [&](message_index index) {
+      const message& read = memory_.at(each.where).messages[index];
+      if (!each.holds(read.value)) {
+        can_fail = true;
+      } else if (!(of.exchanges && read.has_successor)) {
+        candidates_.push_back({static_cast<std::uint8_t>(i), index});
+      }
+      return true;
+    });
+    reached = can_fail;
+  }
+}
+
+void execution::pause(std::source_location where) {
+  if (!is_set_up()) block(status::pausing);
+  thread_record& thread = me();
+  event(paused, 0, 0);
+  for (const read_before& each : thread.reads) {
+    const location& at = memory_.at(each.where);
+    const std::size_t next = at.position[each.which] + std::size_t{1};
+    message_index& oldest = thread.known.current.oldest[each.where];
+    // Having waited for something new, the thread does not see the old once more.
+    if (next < at.order.size() && at.position[oldest] < next) oldest = at.order[next];
+    thread.history.mix(at.messages[oldest].by.name());
+  }
+  thread.reads.clear();
+  if (account_ != nullptr) tell(where, "pause");
+}
+
+sleep_end execution::sleep(location_index on, std::uint64_t expected,
+                           std::optional<std::size_t> deadline, std::source_location where) {
+  step_point();
+  check_alive(on, where);
+  const location& at = memory_.at(on);
+  const message& newest = at.newest();
+  const bool sleeps = newest.value == expected;
+  event(sleeps ? slept : not_slept, at.name, newest.by.name());
+  // The kernel's look is coherent with ours, but orders nothing.
+  memory_.note_read(me().known, on, at.order.back(), std::memory_order_relaxed);
+  me().reads.clear();
+  if (account_ != nullptr) {
+    tell(where, (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
+                    std::to_string(newest.value) + by_whom(newest));
+  }
+  if (!sleeps) return sleep_end::changed;
+  thread_record& thread = me();
+  thread.sleeps_on = on;
+  thread.deadline = deadline;
+  thread.woken_by = sleep_end::woken;
+  sleepers_[on].push_back(running_);
+  block(status::sleeping);
+  thread.deadline.reset();
+  thread.timed_out = false;
+  event(woke_up, static_cast<std::uint64_t>(thread.woken_by), 0);
+  if (account_ != nullptr) {
+    tell(where, thread.woken_by == sleep_end::timed_out ? "its deadline passes" : "wakes up");
+  }
+  return thread.woken_by;
+}
+
+std::uint32_t execution::wake(location_index on, std::uint32_t count, std::source_location where) {
+  if (sites_ != nullptr) {
+    sites_->insert({.where = site::of(where, wake_argument), .order = std::memory_order_relaxed});
+  }
+  const mutation* const planted = settings_.planted;
+  if (planted != nullptr && planted->is_at(where, wake_argument)) return 0;
+  step_point();
+  const std::uint32_t woken = take_sleepers(on, count, std::nullopt, where);
+  event(woke, memory_.at(on).name, woken);
+  if (account_ != nullptr) {
+    tell(where, "wakes " + std::to_string(woken) + " on " + described(on));
+  }
+  return woken;
+}
+
+std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64_t expected,
+                                                std::uint32_t count, std::uint32_t move,
+                                                location_index to, std::source_location where) {
+  step_point();
+  check_alive(from, where);
+  const location& at = memory_.at(from);
+  const message& newest = at.newest();
+  memory_.note_read(me().known, from, at.order.back(), std::memory_order_relaxed);
+  if (newest.value != expected) {
+    event(moved, at.name, newest.by.name());
+    if (account_ != nullptr) tell(where, "moves nobody: " + described(from) + " has changed");
+    return std::nullopt;
+  }
+  const std::uint32_t woken = take_sleepers(from, count, std::nullopt, where);
+  const std::uint32_t others = take_sleepers(from, move, to, where);
+  event(moved, at.name, newest.by.name() * 64 + woken * 8 + others);
+  if (account_ != nullptr) {
+    tell(where, "wakes " + std::to_string(woken) + " and moves " + std::to_string(others) +
+                    " from " + described(from) + " to " + described(to));
+  }
+  return woken + others;
+}
+
+std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
+                                       std::optional<location_index> to,
+                                       std::source_location where) {
+  std::uint32_t taken = 0;
+  while (taken < count && !sleepers_[from].empty()) {
+    const std::size_t which =
+        settings_.wakes_any ? choose(choice_kind::thread, sleepers_[from].size(), where) : 0;
+    const thread_index sleeper = sleepers_[from][which];
+    sleepers_[from].erase(sleepers_[from].begin() + static_cast<std::ptrdiff_t>(which));
+    if (to) {
+      sleepers_[*to].push_back(sleeper);
+      threads_[sleeper].sleeps_on = *to;
+    } else {
+      threads_[sleeper].now = status::ready;
+    }
+    ++taken;
+  }
+  return taken;
+}
+
+}  // namespace lockyard::model
