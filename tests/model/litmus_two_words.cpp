@@ -37,6 +37,22 @@ constexpr auto sb_x = [](bench& t) {
   Fence();
   t.r[0] = t.y.load(Load);
 };
+/// As sb_x, but the load is a compare-exchange that finds another value.
+template <order Failure>
+constexpr auto sb_x_failing = [](bench& t) {
+  t.x.store(1, sc);
+  unsigned expected = 7;
+  t.y.compare_exchange_strong(expected, 8, sc, Failure);
+  t.r[0] = expected;
+};
+template <order Failure>
+constexpr auto sb_y_failing = [](bench& t) {
+  t.y.store(1, sc);
+  unsigned expected = 7;
+  t.x.compare_exchange_strong(expected, 8, sc, Failure);
+  t.r[1] = expected;
+};
+
 template <order Store, order Load, auto Fence = nothing>
 constexpr auto sb_y = [](bench& t) {
   t.y.store(1, Store);
@@ -132,6 +148,10 @@ std::vector<subject> store_buffering() {
                                                               "one seq_cst fence is not enough"),
       litmus<both_zero, sb_x<rlx, rlx, full>, sb_y<sc, sc>>(
           "sb_fence_and_seq_cst", forbidden, "a seq_cst fence here, seq_cst accesses there"),
+      litmus<both_zero, sb_x_failing<sc>, sb_y_failing<sc>>(
+          "sb_failing_cas_seq_cst", forbidden, "the loads are compare-exchanges that fail"),
+      litmus<both_zero, sb_x_failing<rlx>, sb_y_failing<rlx>>(
+          "sb_failing_cas_relaxed", allowed, "a failure has its own order, not that of success"),
       litmus<both_zero, sb_x<sc, acq>, sb_y<sc, acq>>("sb_seq_cst_stores", allowed,
                                                       "seq_cst stores, acquire loads"),
       litmus<both_zero, sb_x<rlx, rlx, both>, sb_y<rlx, rlx, both>>(
