@@ -4,6 +4,7 @@
 #include "asymmetric_unlock.hpp"
 #include "event.hpp"
 #include "mcs_lock.hpp"
+#include "queued_spinlock.hpp"
 #include "seqlock.hpp"
 
 namespace lockyard::checker {
@@ -42,6 +43,22 @@ std::vector<subject> clients() {
        .summary = "the same with nodes in the lock",
        .make = &model::exclusion_of<mcs_lock<model::model, nodes_in_lock>>,
        .shape = {.threads = 3}},
+      {.name = "queued_spinlock",
+       .of = group::client,
+       .summary = "the queued spinlock of Linux: owner, pending waiter and tail in one word",
+       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .shape = {.threads = 3}},
+      {.name = "queued_spinlock_tries",
+       .of = group::client,
+       .summary = "the same with a pending waiter that may time out",
+       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .shape = {.threads = 3, .tries = true}},
+      {.name = "queued_spinlock_four",
+       .of = group::client,
+       .summary = "the same with two in the queue; at most 2 preemptions",
+       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .shape = {.threads = 4},
+       .how = {.preemptions = 2}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

@@ -6,6 +6,7 @@
 #include "model/clients.hpp"
 #include "model/event.hpp"
 #include "model/mcs_lock.hpp"
+#include "model/queued_spinlock.hpp"
 #include "model/seqlock.hpp"
 
 namespace lockyard::checker {
@@ -18,6 +19,7 @@ using model::verdict;
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr exclusion_shape two{.threads = 2};
 constexpr exclusion_shape three{.threads = 3};
+constexpr exclusion_shape four{.threads = 4};
 constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
 constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
 constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
@@ -36,6 +38,8 @@ subject mutant(std::string_view name, verdict expected, const exclusion_shape& s
 
 template <mcs_rules Rules>
 constexpr maker mcs = &model::exclusion_of<mcs_lock<model::model, Rules>>;
+template <queued_rules Rules>
+constexpr maker queued = &model::exclusion_of<queued_spinlock<model::model, Rules>>;
 template <futex_fault Fault>
 constexpr maker futex = &model::exclusion_of<faulty_futex_mutex<model::model, Fault>>;
 
@@ -66,6 +70,25 @@ std::vector<subject> queue_mutants() {
              "a timed-out waiter stays in the queue"),
       mutant("mcs_abandons_own_node", verdict::lifetime, two_one_tries, mcs<{}>,
              "a timed-out waiter ends its node while it is in the queue"),
+  };
+}
+
+std::vector<subject> queued_mutants() {
+  return {
+      mutant("queued_keeps_pending", verdict::hang, four, queued<{.undoes_pending = false}>,
+             "whoever queues leaves its claim to be next, and the head waits for it"),
+      mutant("queued_pending_hurries", verdict::race, two, queued<{.pending_waits = false}>,
+             "the pending waiter does not wait for the owner"),
+      mutant("queued_head_hurries", verdict::race, three, queued<{.head_waits_for_pending = false}>,
+             "the head of the queue and the pending waiter both take the lock"),
+      mutant("queued_enqueue_acquire", verdict::hang, four,
+             queued<{.enqueue = std::memory_order_acquire}>,
+             "the node's emptying may overwrite the successor's link"),
+      mutant("queued_link_relaxed", verdict::hang, four, queued<{.link = relaxed}>,
+             "the mark to wait may overwrite the hand-over"),
+      mutant("queued_timeout_keeps_pending", verdict::hang, three_one_tries,
+             queued<{.timeout_undoes_pending = false}>,
+             "a pending waiter that has timed out holds up the queue"),
   };
 }
 
@@ -118,7 +141,7 @@ std::vector<subject> other_mutants() {
 
 std::vector<subject> mutants() {
   std::vector<subject> all = queue_mutants();
-  for (const auto& more : {futex_mutants(), other_mutants()}) {
+  for (const auto& more : {queued_mutants(), futex_mutants(), other_mutants()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

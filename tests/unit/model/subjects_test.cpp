@@ -48,6 +48,14 @@ TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
 }
 
+TEST_P(Subject, is_right_with_two_threads_if_it_is_a_client) {
+  if (of().of != group::client) return;
+  auto shape = of().shape;
+  shape.threads = 2;
+  const found with_two_threads = model::explore(of().make(shape), {.how = of().how, .workers = 2});
+  EXPECT_EQ(with_two_threads.result, verdict::passed) << with_two_threads.what;
+}
+
 TEST_P(Subject, fails_again_when_its_failure_is_replayed) {
   if (of().expected == verdict::passed) return;
   const auto make = of().make(of().shape);
