@@ -109,7 +109,7 @@ void execution::enter(context::transfer_t from) {
     self.event(ended, 0, 0);
   }
   self.threads_[thread].now = status::ended;
-  self.switch_out();  // for good
+  for (;;) self.switch_out();  // a fiber that returned would end the program
 }
 
 void execution::resume(thread_index thread) {
