@@ -265,7 +265,7 @@ Bound = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Preemptions in an execution, at most.",
+        help="Preemptions at most 1, then 2, and so on up to N.",
         show_default="any number",
         rich_help_panel=SEARCH,
     ),

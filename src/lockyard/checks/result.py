@@ -25,6 +25,12 @@ class Settings:
     workers: int = 1
     cache: bool = True
 
+    def by_bound(self) -> list[Settings]:
+        """Up to the bound, one after the other: most faults show with few preemptions, and soon."""
+        if self.bound is None:
+            return [self]
+        return [replace(self, bound=bound) for bound in range(1, self.bound + 1)]
+
     def to_job(self) -> dict[str, Any]:
         return {
             "search": self.search,

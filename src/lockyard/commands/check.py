@@ -70,9 +70,10 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
         ordinary = subjects.of_groups(known, "lock", "client")
         chosen = ordinary if choice.all else subjects.named(ordinary, choice.names)
     return [
-        Check(subject, shape, settings)
+        Check(subject, shape, each)
         for subject in chosen
         for shape in ((choice.shape,) if choice.shape else subject.shapes)
+        for each in settings.by_bound()
     ]
 
 
