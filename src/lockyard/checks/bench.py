@@ -40,7 +40,7 @@ class Figure:
 
 def figures(subjects: Sequence[Subject]) -> list[Figure]:
     """Those whose locks are there."""
-    locks = [each.name for each in subjects if each.group == "lock"]
+    locks = [each.name for each in subjects if each.group == "lock" or each.name == MCS]
     spinning = tuple(name for name in locks if name.endswith("spinlock") or name == MCS)
     wanted = [
         Figure(f"{TICKET} 3x2", (TICKET,), Shape(3, 2)),

@@ -125,15 +125,20 @@ def _noise_table(cell: CellSummary, title: str) -> Table:
 
 
 def _costs_table(cell: CellSummary, title: str) -> Table:
-    table = _table(title, "operation", "median", "between runs\n[95 % interval]")
+    table = _table(title, "operation", "median", "between runs\n[95 % interval]", "quietest run")
     for name, words in COST_NAMES.items():
         medians = cell.values(f"{name}_ns")
         if medians:
-            table.add_row(words, duration(statistics.median(medians)), _interval(medians))
+            table.add_row(
+                words,
+                duration(statistics.median(medians)),
+                _interval(medians),
+                duration(min(medians)),  # on a busy host it repeats best
+            )
         else:
             needs_two = name in NEED_TWO_PROCESSORS
             why = "needs a second processor" if needs_two else "never seen"
-            table.add_row(words, MISSING, why)
+            table.add_row(words, MISSING, why, MISSING)
     table.caption = f"medians of {counted(len(cell.runs), 'run')}"
     pairs = _line_pairs(cell)
     if len(pairs) > 1:
