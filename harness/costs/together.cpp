@@ -8,7 +8,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <latch>
 #include <list>

@@ -37,10 +37,17 @@ def changed_machine(
     autogroup: bool | None, quotas_cpus: Collection[float]
 ) -> Iterator[dict[float, Path]]:
     """While this lasts, the machine is as asked; gives the control group of each quota."""
-    if autogroup is None and not quotas_cpus:
-        with _unchanged_by_others():
+    with contextlib.ExitStack() as held:
+        if autogroup is None:
+            held.enter_context(_unchanged_by_others())
+        if autogroup is None and not quotas_cpus:
             yield {}
-        return
+        else:
+            yield held.enter_context(_guarded(autogroup, quotas_cpus))
+
+
+@contextlib.contextmanager
+def _guarded(autogroup: bool | None, quotas_cpus: Collection[float]) -> Iterator[dict[float, Path]]:
     wanted = json.dumps({"autogroup": autogroup, "quotas_cpus": sorted(quotas_cpus)})
     guardian = subprocess.Popen(
         [sys.executable, "-P", "-m", "lockyard.guardian", wanted],

@@ -102,6 +102,53 @@ def test_measures_or_says_that_it_is_not_permitted(conditions: dict[str, Any]) -
         assert "limits.d" in record["reason"] or "run as root" in record["reason"]
 
 
+def threads_under_way(harness: Harness, job: dict[str, Any], threads: int) -> list[Path]:
+    """The folders of the run's threads in /proc, once all of the team are there."""
+    stdin = harness._process.stdin  # noqa: SLF001 - to look on while a run is under way
+    assert stdin is not None
+    stdin.write(json.dumps(job).encode() + b"\n")
+    stdin.flush()
+    while True:
+        runs = children_of(harness._process.pid)  # noqa: SLF001
+        found = list(Path(f"/proc/{runs[0]}/task").iterdir()) if runs else []
+        if len(found) == threads + 1:
+            return found
+
+
+def stat_of(thread: Path) -> list[str]:
+    """The fields of proc(5) from the third on."""
+    return (thread / "stat").read_text().rsplit(")", 1)[1].split()
+
+
+def test_threads_really_run_as_was_asked() -> None:
+    """Looked at from outside, for the record only repeats what was asked."""
+    conditions: dict[str, Any] = {
+        "policy": "batch",
+        "nice": 3,
+        "timer_slack_ns": 777,
+        "load": 1,
+        "load_nice": 7,
+    }
+    job = a_job(threads=2, **conditions)
+    job["conditions"]["duration_s"] = 20.0
+    with Harness() as harness:
+        team = {thread.name for thread in threads_under_way(harness, job, threads=2)}
+        (run,) = children_of(harness._process.pid)  # noqa: SLF001
+        team.discard(str(run))  # the one that starts the others
+        seen: set[tuple[str, str, str]] = set()
+        while len(seen) != 1 or "777" not in next(iter(seen)):  # until each has been put there
+            seen = set()
+            for thread in team:
+                fields = stat_of(Path(f"/proc/{run}/task/{thread}"))
+                slack = Path(f"/proc/{thread}/timerslack_ns").read_text().strip()
+                seen.add((fields[38], fields[16], slack))
+        assert seen == {(str(os.SCHED_BATCH), "3", "777")}
+        (neighbour,) = children_of(run)
+        fields = stat_of(Path(f"/proc/{neighbour}"))
+        session, nice = int(fields[3]), fields[16]
+        assert (session, nice) == (neighbour, "7")
+
+
 def test_refuses_what_the_kernel_would_change() -> None:
     record = ran(slice_ns=1000)
     assert record["status"] == "unavailable"
@@ -257,6 +304,8 @@ def test_the_machine_is_as_found_afterwards_however_it_ends(
                 time.sleep(0.01)
             process.send_signal(end)
         _, stderr = process.communicate(timeout=60)
+    if end is None and machine_can_be_changed():
+        assert process.returncode == 0, stderr
     if not machine_can_be_changed():
         assert process.returncode == 3, stderr
         assert "run as root" in stderr

@@ -14,6 +14,21 @@
 
 namespace lockyard::checker {
 
+/// What the tables of tests are written in.
+namespace litmus_words {
+using order = std::memory_order;
+using model::model;
+inline constexpr order rlx = order::relaxed;
+inline constexpr order acq = order::acquire;
+inline constexpr order rel = order::release;
+inline constexpr order acq_rel = order::acq_rel;
+inline constexpr order sc = order::seq_cst;
+
+inline constexpr auto allowed = lockyard::model::verdict::assertion;
+inline constexpr auto forbidden = lockyard::model::verdict::passed;
+inline constexpr auto race = lockyard::model::verdict::race;
+}  // namespace litmus_words
+
 /// What the threads of a litmus test share, and registers for what they see.
 struct bench {
   model::word<unsigned> x{0};

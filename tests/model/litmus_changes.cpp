@@ -5,16 +5,7 @@ namespace lockyard::checker {
 
 namespace {
 
-using order = std::memory_order;
-using model::model;
-constexpr order rlx = order::relaxed;
-constexpr order acq = order::acquire;
-constexpr order rel = order::release;
-constexpr order acq_rel = order::acq_rel;
-
-constexpr auto allowed = lockyard::model::verdict::assertion;
-constexpr auto forbidden = lockyard::model::verdict::passed;
-constexpr auto race = lockyard::model::verdict::race;
+using namespace litmus_words;
 
 constexpr auto never = [](const bench&) { return false; };
 constexpr auto both_zero = [](const bench& t) { return t.r[0] == 0 && t.r[1] == 0; };

@@ -5,15 +5,7 @@ namespace lockyard::checker {
 
 namespace {
 
-using order = std::memory_order;
-using model::model;
-constexpr order rlx = order::relaxed;
-constexpr order acq = order::acquire;
-constexpr order rel = order::release;
-constexpr order sc = order::seq_cst;
-
-constexpr auto allowed = lockyard::model::verdict::assertion;
-constexpr auto forbidden = lockyard::model::verdict::passed;
+using namespace litmus_words;
 
 constexpr auto nothing = [] {};
 constexpr auto full = [] { model::fence(sc); };

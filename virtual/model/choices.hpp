@@ -108,11 +108,6 @@ class choices {
   /// Follows a list of choices from outside, and then takes the first one always.
   void follow(std::vector<std::uint8_t> script) { script_ = std::move(script); }
   void be_random(std::uint64_t seed) { random_.emplace(seed); }
-  void clear() noexcept {
-    taken_.clear();
-    base_ = 0;
-    next_ = 0;
-  }
 
   [[nodiscard]] const std::vector<choice>& list() const noexcept { return taken_; }
   [[nodiscard]] std::size_t used() const noexcept { return next_; }

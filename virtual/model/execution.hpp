@@ -148,7 +148,6 @@ class execution {
   void write_plain(std::size_t which, std::source_location where);
   unsigned random(unsigned count, std::source_location where);
   [[nodiscard]] thread_index self() const noexcept { return running_; }
-  void note(const char* text, std::source_location where);
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
 
   /// What lives as long as the execution, once for each thread or for all (`owner` is max_threads).

@@ -100,10 +100,6 @@ void execution::tell(std::source_location where, const std::string& text) const 
   if (account_ != nullptr) account_->push_back({.thread = running_, .where = where, .text = text});
 }
 
-void execution::note(const char* text, std::source_location where) {
-  if (account_ != nullptr) tell(where, text);
-}
-
 std::string execution::described(location_index which) {
   // Several members of an object are made at one place: they are told apart by their order.
   const std::source_location where = memory_.at(which).where;
