@@ -21,7 +21,7 @@ constexpr std::string_view name_of(lock_kind kind) {
   return std::array<std::string_view, 3>{"ours", "peer", "control"}[static_cast<std::size_t>(kind)];
 }
 constexpr std::string_view name_of(lock_family family) {
-  return std::array<std::string_view, 3>{"spin", "park", "none"}[static_cast<std::size_t>(family)];
+  return std::array<std::string_view, 4>{"spin", "queue", "park", "none"}[static_cast<std::size_t>(family)];
 }
 constexpr std::string_view name_of(waiting how) {
   return std::array<std::string_view, 4>{"none", "spin", "yield",

@@ -38,7 +38,7 @@ enum class lock_kind : std::uint8_t {
   peer,     ///< another library's lock
   control,  ///< no lock to use: shows what the harness costs and that its checks bite
 };
-enum class lock_family : std::uint8_t { spin, park, none };
+enum class lock_family : std::uint8_t { spin, queue, park, none };
 enum class waiting : std::uint8_t {
   none,
   spin,   ///< keeps the processor
@@ -173,9 +173,9 @@ constexpr void for_each_entry(Visitor&& visit) {
 namespace detail {
 template <class Lock, class World>
 struct in_world;
-template <template <world> class Basic, world From, world To>
-struct in_world<Basic<From>, To> {
-  using type = Basic<To>;
+template <template <world, auto...> class Basic, world From, auto... Parameters, world To>
+struct in_world<Basic<From, Parameters...>, To> {
+  using type = Basic<To, Parameters...>;
 };
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 
 // What a lock offers its users, in the terms of the standard ([thread.req.lockable]).
 
+#include <chrono>
 #include <concepts>
 
 namespace lockyard::inline v0 {
@@ -19,5 +20,14 @@ template <class Lock>
 concept lockable = basic_lockable<Lock> && requires(Lock& lock) {
   { lock.try_lock() } -> std::convertible_to<bool>;
 };
+
+/// The lock can also be waited for until a time-out.
+template <class Lock>
+concept timed_lockable =
+    lockable<Lock> && requires(Lock& lock, std::chrono::nanoseconds duration,
+                               std::chrono::steady_clock::time_point limit) {
+      { lock.try_lock_for(duration) } -> std::convertible_to<bool>;
+      { lock.try_lock_until(limit) } -> std::convertible_to<bool>;
+    };
 
 }  // namespace lockyard::inline v0

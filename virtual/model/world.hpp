@@ -187,6 +187,8 @@ struct model {
   enum class wait_result : std::uint8_t { woken, changed, timed_out };
 
   static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
+  static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
+  static deadline spin_limit() noexcept { return {detail::now().new_deadline()}; }
   static void yield(here where = here::current()) noexcept { detail::now().pause(where); }
 
   template <class Atomic, class Predicate, class Policy>

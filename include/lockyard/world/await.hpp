@@ -7,6 +7,7 @@
 // thread only when a condition can hold; a simulator wakes it when the line changes.
 
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -35,7 +36,7 @@ enum class step_length : std::uint8_t {
 
 /// How a spin loop passes the time between two looks. A policy is an object with a member template
 /// `step<World>()`, called after every look that failed, which does nothing but call
-/// `World::pause()` and `World::yield()`, and says whether that may have taken long. It may count;
+/// `World::pause()` and `World::yield()`, and asks `World::pauses_in()` and `World::random()`, and says whether that may have taken long. It may count;
 /// passed by reference it goes on counting over several waits.
 template <class Policy, class World>
 concept wait_policy = requires(Policy& policy) {
@@ -81,19 +82,23 @@ class pausing_then_yielding {
   std::uint32_t pauses_ = 0;
 };
 
-/// Waits twice as long before every look, from one pause up to `MaxPauses`.
-template <std::uint32_t MaxPauses>
+/// Waits longer before every look: a random time up to a limit that doubles from `LeastNs` to
+/// `MostNs` nanoseconds. Random, or threads that began together would go on meeting.
+template <std::uint32_t LeastNs, std::uint32_t MostNs>
 class backing_off {
+  static_assert(0 < LeastNs && LeastNs <= MostNs);
+
  public:
   template <class World>
   step_length step() noexcept {
-    for (std::uint32_t i = 0; i < pauses_; ++i) World::pause();
-    pauses_ = pauses_ > MaxPauses / 2 ? MaxPauses : pauses_ * 2;
+    const std::uint32_t most = World::pauses_in(std::chrono::nanoseconds{limit_ns_});
+    for (std::uint32_t i = World::random() % most + 1; i > 0; --i) World::pause();
+    limit_ns_ = limit_ns_ > MostNs / 2 ? MostNs : limit_ns_ * 2;
     return step_length::lengthy;
   }
 
  private:
-  std::uint32_t pauses_ = 1;
+  std::uint32_t limit_ns_ = LeastNs;
 };
 
 }  // namespace wait_policies

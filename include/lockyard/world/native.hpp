@@ -7,6 +7,7 @@
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
+#include <lockyard/world/calibration.hpp>
 #include <lockyard/world/spinning.hpp>
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
@@ -105,6 +106,13 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return duration < deadline::max() - start ? start + duration : deadline::max();
   }
   static bool passed(deadline limit) noexcept { return now() >= limit; }
+
+  static deadline spin_limit() noexcept {
+    return now() + process_state<detail::calibration>().spin_budget();
+  }
+  static std::uint32_t pauses_in(std::chrono::nanoseconds length) noexcept {
+    return process_state<detail::calibration>().pauses_in(length);
+  }
 
   using wait_result = detail::os::wait_result;
 

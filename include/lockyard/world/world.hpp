@@ -73,6 +73,8 @@ concept provides_waiting =
     requires(typename W::template atomic<std::uint32_t>& word, wait_policies::busy policy,
              typename W::deadline deadline, any_value predicate, std::memory_order order) {
       { W::pause() } noexcept;
+      { W::pauses_in(std::chrono::nanoseconds{}) } noexcept -> std::same_as<std::uint32_t>;
+      { W::spin_limit() } noexcept -> std::same_as<typename W::deadline>;
       { W::yield() } noexcept;
       { W::await(word, predicate, order, policy) } noexcept -> std::same_as<std::uint32_t>;
       {
@@ -139,7 +141,8 @@ concept provides_observation =
 /// - `await_exchange(word, desired, predicate, order, policy)`: exchanges `desired` into the word
 ///   until the value that came out satisfies `predicate`, and returns that one. Only for words
 ///   where storing `desired` over a value that does not satisfy `predicate` changes nothing.
-/// - `pause()`, `yield()`: for policies.
+/// - `pause()`, `yield()`: for policies. `pauses_in(duration)`: how many pauses take that long.
+///   `spin_limit()`: the deadline of a spin that begins now and is to be followed by a sleep.
 /// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
 ///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
 ///   returns how many; uses the address alone, so the word may be gone by then.

@@ -128,21 +128,38 @@ TEST(AwaitExchange, returns_once_an_accepted_value_came_out) {
 }
 
 struct recording {
+  static inline std::uint32_t draw = 0;
   static inline int pauses = 0;
-  static inline int yields = 0;
   static void pause() noexcept { ++pauses; }
-  static void yield() noexcept { ++yields; }
+  static std::uint32_t pauses_in(std::chrono::nanoseconds length) noexcept {
+    return static_cast<std::uint32_t>(length.count() / 10);
+  }
+  static std::uint32_t random() noexcept { return draw; }
 };
 
-TEST(BackingOff, doubles_its_pauses_up_to_its_limit) {
-  wait_policies::backing_off<6> policy;
-  int expected = 0;
-  for (const int more : {1, 2, 4, 6, 6}) {
+TEST(BackingOff, waits_a_random_time_below_a_limit_that_doubles_up_to_its_most) {
+  wait_policies::backing_off<10, 60> policy;
+  const auto pauses_of_a_step = [&](std::uint32_t draw) {
+    recording::draw = draw;
+    recording::pauses = 0;
     policy.step<recording>();
-    expected += more;
-    EXPECT_EQ(recording::pauses, expected);
+    return recording::pauses;
+  };
+  for (const std::uint32_t limit : {1, 2, 4, 6, 6}) {
+    EXPECT_EQ(pauses_of_a_step(limit - 1), limit);
   }
-  EXPECT_EQ(recording::yields, 0);
+  EXPECT_EQ(pauses_of_a_step(6), 1) << "the draw wraps at the limit";
+}
+
+TEST(Calibration, knows_more_pauses_in_a_longer_time) {
+  EXPECT_GE(native::pauses_in(0ns), 1U);
+  EXPECT_LT(native::pauses_in(1us), native::pauses_in(1ms));
+}
+
+TEST(Calibration, gives_a_spin_a_limit_that_passes) {
+  const auto limit = native::spin_limit();
+  EXPECT_TRUE(native::await(word{0}, is_three, std::memory_order_relaxed, wait_policies::pausing{},
+                            limit) == std::nullopt);
 }
 
 TEST(Futex, does_not_sleep_when_the_word_has_changed) {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -39,6 +40,16 @@ inline long call(long number, Arguments... arguments) noexcept {
 /// Cannot fail on Linux, so errno is safe.
 inline void yield() noexcept {
   sched_yield();
+}
+
+/// On how many processors this thread may run; 1 if the kernel does not say.
+inline int allowed_processors() noexcept {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  // More processors than the set has room for are certainly more than one.
+  const long size = call(SYS_sched_getaffinity, 0, sizeof allowed, &allowed);
+  if (size == -EINVAL) return CPU_SETSIZE;
+  return size > 0 ? std::max(CPU_COUNT(&allowed), 1) : 1;
 }
 
 enum class wait_result : std::uint8_t {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Clang's thread-safety analysis (-Wthread-safety) as macros, because only Clang knows the
+// attributes. What each says of a function is in Clang's page "Thread Safety Analysis"; without an
+// argument the capability is the object itself.
+
+#if defined(__clang__)
+#define LOCKYARD_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define LOCKYARD_THREAD_SAFETY(attribute)
+#endif
+
+/// A class that can be held: all locks are one.
+#define LOCKYARD_CAPABILITY LOCKYARD_THREAD_SAFETY(capability("mutex"))
+/// A class that holds from its constructor to its destructor: all guards are one.
+#define LOCKYARD_SCOPED_CAPABILITY LOCKYARD_THREAD_SAFETY(scoped_lockable)
+/// Data that may be used only while the capability is held.
+#define LOCKYARD_GUARDED_BY(...) LOCKYARD_THREAD_SAFETY(guarded_by(__VA_ARGS__))
+#define LOCKYARD_ACQUIRE(...) LOCKYARD_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+/// The first argument is the result that means success.
+#define LOCKYARD_TRY_ACQUIRE(...) LOCKYARD_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define LOCKYARD_RELEASE(...) LOCKYARD_THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define LOCKYARD_REQUIRES(...) LOCKYARD_THREAD_SAFETY(requires_capability(__VA_ARGS__))
+#define LOCKYARD_EXCLUDES(...) LOCKYARD_THREAD_SAFETY(locks_excluded(__VA_ARGS__))

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What waiting costs on this machine, for the native world: found out once per process, by the
+// first thread that has to wait, in some 20 microseconds.
+
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/os.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0::detail {
+
+/// How long a pause takes, and how long it pays to spin. Threads that ask at the same time each
+/// measure; all answers are good.
+class [[gnu::visibility("default")]] calibration {
+ public:
+  using duration = std::chrono::nanoseconds;
+
+  /// A spin as long as going to sleep and being woken costs at most twice the best choice.
+  duration spin_budget() noexcept {
+    // relaxed(hint): a stale zero costs another measurement.
+    const std::uint32_t known = budget_ns_.load(std::memory_order_relaxed);
+    return duration{known != 0 ? known : find_budget()};
+  }
+
+  /// How many pauses take that long; at least one.
+  std::uint32_t pauses_in(duration length) noexcept {
+    // relaxed(hint): as above.
+    std::uint32_t cost = pause_ps_.load(std::memory_order_relaxed);
+    if (cost == 0) cost = find_pause();
+    const std::int64_t longest = 1'000'000'000;  // a second: more is no pause
+    const std::int64_t ps = std::clamp<std::int64_t>(length.count(), 0, longest) * 1000;
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(ps / cost, 1));
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  /// The least of several means, because interrupts only ever add; in picoseconds.
+  template <class Step>
+  static std::uint32_t cost_ps(int steps, Step step) noexcept {
+    auto least = duration::max();
+    for (int run = 0; run < 4; ++run) {
+      const auto start = clock::now();
+      for (int i = 0; i < steps; ++i) step();
+      least = std::min<duration>(least, clock::now() - start);
+    }
+    const std::int64_t each = least.count() * 1000 / steps;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(each, 1, UINT32_MAX));
+  }
+
+  [[gnu::noinline, gnu::cold]] std::uint32_t find_pause() noexcept {
+    const std::uint32_t cost = cost_ps(50, [] { arch::pause(); });
+    // relaxed(hint): whoever misses it measures again.
+    pause_ps_.store(cost, std::memory_order_relaxed);
+    return cost;
+  }
+
+  [[gnu::noinline, gnu::cold]] std::uint32_t find_budget() noexcept {
+    // One thread alone cannot measure a sleep and a wake-up. On the machines at hand they take 20
+    // to 50 times as long as a wake that finds nobody.
+    constexpr std::uint32_t ratio = 24, least_ns = 2'000, most_ns = 10'000;
+    std::uint32_t budget = 1;
+    if (os::allowed_processors() > 1) {
+      const std::uint32_t word = 0;
+      const std::uint64_t wake_ps = cost_ps(8, [&word] { os::futex_wake(&word, 1); });
+      budget = static_cast<std::uint32_t>(
+          std::clamp<std::uint64_t>(wake_ps * ratio / 1000, least_ns, most_ns));
+    }
+    // relaxed(hint): as above.
+    budget_ns_.store(budget, std::memory_order_relaxed);
+    return budget;
+  }
+
+  std::atomic<std::uint32_t> pause_ps_{0};
+  std::atomic<std::uint32_t> budget_ns_{0};
+};
+
+}  // namespace lockyard::inline v0::detail
