@@ -5,6 +5,7 @@
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/park/mutex.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
 #include <lockyard/spin/ttas_spinlock.hpp>
@@ -99,6 +100,18 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::yield, .fairness = fairness::fifo,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
+    catalog_entry<mutex>{{
+        .name = "mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "this library; Dice, Huang and Yang 2001; Pizlo 2016"}},
+    catalog_entry<basic_mutex<native, release_fence::full>>{{
+        .name = "mutex[fence]", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "mutex, with a fence in unlock"}},
     catalog_entry<futex_mutex>{{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,

@@ -123,7 +123,7 @@ void execution::switch_out() {
 }
 
 void execution::step_point() {
-  if (!is_set_up()) switch_out();
+  if (!is_set_up() && !me().undisturbed) switch_out();
 }
 
 void execution::block(status why) {

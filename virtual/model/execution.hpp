@@ -130,6 +130,10 @@ class execution {
   void fence(std::memory_order order, std::source_location where);
   void light_fence(std::source_location where);
   bool heavy_fence(std::source_location where);
+  /// What the running thread does from here on is one step, until it says otherwise.
+  void undisturbed(bool from_now_on) { me().undisturbed = from_now_on; }
+  /// Whether light fences may be left out.
+  bool barriers_are_there();
   /// Nothing if the deadline passed first. With `desired` the first look's word is exchanged.
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
                             std::optional<std::uint64_t> desired, std::source_location where);
@@ -177,6 +181,7 @@ class execution {
     status now = status::ended;
     sleep_end woken_by = sleep_end::woken;
     bool timed_out = false;
+    bool undisturbed = false;  ///< its operations are one step together
     std::optional<std::size_t> deadline;
     std::span<const look> looks;
     bool exchanges = false;

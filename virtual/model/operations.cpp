@@ -243,6 +243,15 @@ void execution::light_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) fence(std::memory_order_seq_cst, where);
 }
 
+bool execution::barriers_are_there() {
+  if (settings_.asymmetric == barriers::fences) return false;
+  if (settings_.asymmetric == barriers::may_be_lost) {
+    step_point();  // a heavy fence of another thread may come before or after
+    event(barred, barriers_lost_ ? 3 : 2, 0);
+  }
+  return !barriers_lost_;
+}
+
 bool execution::heavy_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) {
     fence(std::memory_order_seq_cst, where);

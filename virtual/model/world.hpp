@@ -37,7 +37,7 @@ std::uint64_t to_word(T value) noexcept {
 template <class T>
 T from_word(std::uint64_t word) noexcept {
   T value{};
-  std::memcpy(&value, &word, sizeof value);
+  std::memcpy(static_cast<void*>(&value), &word, sizeof value);  // T may have constructors
   return value;
 }
 
@@ -178,6 +178,11 @@ struct model {
     return detail::now().heavy_fence(where);
   }
 
+  static bool asymmetric_fence_register() noexcept { return detail::now().barriers_are_there(); }
+  struct registered_t {};
+  static constexpr registered_t registered{};
+  static void asymmetric_fence_light(registered_t /*tag*/) noexcept {}
+
   // Waiting
 
   using time_point = std::chrono::steady_clock::time_point;
@@ -257,6 +262,12 @@ struct model {
                             here where = here::current()) noexcept {
     return detail::now().wake(on.index(), count, where);
   }
+  using word_name = location_index;
+  static word_name name_of(const atomic<std::uint32_t>& on) noexcept { return on.index(); }
+  static std::uint32_t wake(word_name name, std::uint32_t count,
+                            here where = here::current()) noexcept {
+    return detail::now().wake(name, count, where);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move, const atomic<std::uint32_t>& to,
@@ -290,6 +301,31 @@ struct model {
   }
 
   static std::uint64_t hash(const void* /*address*/) noexcept { return 0; }
+  static constexpr std::size_t table_size = 1;
+  template <class State>
+  struct at_start {};
+
+  /// A lock whose critical section is one step: nobody else runs in between. What others read of
+  /// it may still be as old as the memory model allows.
+  class abstract_lock {
+   public:
+    void lock(here where = here::current()) noexcept {
+      // order[lock]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+      await_exchange(held_, true, is_zero, std::memory_order_acquire, wait_policies::busy{}, where);
+      detail::now().undisturbed(true);
+    }
+    void unlock(here where = here::current()) noexcept {
+      // order[unlock]: release; pairs [lock]; publishes the critical section.
+      held_.store(false, std::memory_order_release, where);
+      detail::now().undisturbed(false);
+    }
+
+   private:
+    word<bool> held_{false};
+  };
+  template <class Lock>
+  using inner_lock = abstract_lock;
+
   static std::uint32_t random(here where = here::current()) noexcept {
     return detail::now().random(2, where);
   }

@@ -77,7 +77,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 
   static void asymmetric_fence_light() noexcept {
-    // order[light]: acquire; pairs [registered]; who sees `membarrier` knows that the process is
+    // order[light]: acquire; pairs [registered, decided]; who sees `membarrier` knows that the process is
     // registered, so that every later heavy fence is a barrier on this core.
     if (process_state<detail::asymmetric_state>().mode.load(std::memory_order_acquire) ==
         detail::asymmetric_mode::membarrier) {
@@ -91,7 +91,18 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     }
   }
 
+  /// Says that asymmetric_fence_register() has returned true, and that the caller knows of it.
+  struct registered_t {};
+  static constexpr registered_t registered{};
+
+  static void asymmetric_fence_light(registered_t /*tag*/) noexcept {
+    // order[light_registered]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
+    // named below.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
   static bool asymmetric_fence_heavy() noexcept;
+  static bool asymmetric_fence_register() noexcept;
 
   static void pause() noexcept { detail::arch::pause(); }
   static void yield() noexcept { detail::os::yield(); }
@@ -130,6 +141,11 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
     return detail::os::futex_wake(&word, count);
   }
+  using word_name = const void*;
+  static word_name name_of(const atomic<std::uint32_t>& word) noexcept { return &word; }
+  static std::uint32_t wake(word_name name, std::uint32_t count) noexcept {
+    return detail::os::futex_wake(name, count);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t wake_count,
                                               std::uint32_t move_count,
@@ -162,6 +178,20 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static std::uint64_t hash(const void* address) noexcept {
     return reinterpret_cast<std::uintptr_t>(address) * 0x9E37'79B9'7F4A'7C15U;
   }
+  /// Before main, or when the library that needs it is loaded: a process that has no thread yet
+  /// registers for barriers in no time.
+  template <class State>
+  struct at_start {
+    at_start() noexcept {
+      asymmetric_fence_register();
+      detail::os::at_fork_in_child(&State::forget_in_child);
+    }
+  };
+
+  static constexpr std::size_t table_size = 1024;
+  template <class Lock>
+  using inner_lock = Lock;
+
   static std::uint32_t random() noexcept {
     auto& generator = thread_state<detail::xorshift>();
     if (generator.state == 0) [[unlikely]] {
@@ -220,7 +250,7 @@ inline bool native::asymmetric_fence_heavy() noexcept {
       outcome = detail::os::membarrier();
     }
     if (outcome == membarrier_outcome::done) {
-      // order[registered]: release; pairs [light]; publishes that the process is registered, here
+      // order[registered]: release; pairs [light, known, decided_by_other]; publishes that the process is registered, here
       // or by another library: the kernel answers every heavy fence from now on with a barrier on
       // each core that runs it.
       // relaxed(atomicity): a failed exchange found the mode decided by another thread.
@@ -242,6 +272,27 @@ inline bool native::asymmetric_fence_heavy() noexcept {
   // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle named there.
   fence(std::memory_order_seq_cst);
   return mode != asymmetric_mode::lost;
+}
+
+/// Decides the mode if nobody has. Takes time in a process that has several threads already, for
+/// the kernel then waits until every core knows.
+inline bool native::asymmetric_fence_register() noexcept {
+  using detail::asymmetric_mode;
+  auto& decided = process_state<detail::asymmetric_state>().mode;
+  // order[known]: acquire; pairs [registered, decided]; who is told true knows that it is so.
+  auto mode = decided.load(std::memory_order_acquire);
+  if (mode == asymmetric_mode::undecided) {
+    const auto wanted = !detail::sanitizer::under_tsan && detail::os::membarrier_register()
+                            ? asymmetric_mode::membarrier
+                            : asymmetric_mode::fences;
+    // order[decided]: release; pairs [light, known, decided_by_other]; as [registered].
+    // order[decided_by_other]: acquire; pairs [registered, decided]; as [known].
+    if (decided.compare_exchange_strong(mode, wanted, std::memory_order_release,
+                                        std::memory_order_acquire)) {
+      mode = wanted;
+    }
+  }
+  return mode == asymmetric_mode::membarrier;
 }
 
 }  // namespace lockyard::inline v0

@@ -12,6 +12,7 @@
 #include <lockyard/world/await.hpp>
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -66,6 +67,8 @@ concept provides_memory = requires(typename W::template var<int>& plain, std::me
   { W::fence(order) } noexcept;
   { W::asymmetric_fence_light() } noexcept;
   { W::asymmetric_fence_heavy() } noexcept -> std::same_as<bool>;
+  { W::asymmetric_fence_register() } noexcept -> std::same_as<bool>;
+  { W::asymmetric_fence_light(W::registered) } noexcept;
 };
 
 template <class W>
@@ -92,6 +95,8 @@ concept provides_waiting =
       { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
+      { W::name_of(word) } noexcept -> std::same_as<typename W::word_name>;
+      { W::wake(W::name_of(word), 1U) } noexcept -> std::same_as<std::uint32_t>;
       { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<std::optional<std::uint32_t>>;
     };
 
@@ -106,6 +111,7 @@ concept provides_surroundings = requires(const void* address, typename W::deadli
   { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
   { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
   { W::random() } noexcept -> std::same_as<std::uint32_t>;
+  requires std::has_single_bit(W::table_size);
 };
 
 template <class W>
@@ -129,7 +135,8 @@ concept provides_observation =
 /// - `asymmetric_fence_light()`, `asymmetric_fence_heavy()`: a pair of a light and a heavy one
 ///   orders like two sequentially consistent fences. The light one is for the side that must be
 ///   cheap. The heavy one returns false if it could not be had this time; the caller must then not
-///   rely on it.
+///   rely on it. `asymmetric_fence_register()`: true if light fences may cost nothing from now on;
+///   whoever has learnt of that may use `asymmetric_fence_light(registered)`, which does.
 ///
 /// Waiting
 /// - `await(word, predicate, order, policy)`: returns the first value seen that satisfies
@@ -145,7 +152,8 @@ concept provides_observation =
 ///   `spin_limit()`: the deadline of a spin that begins now and is to be followed by a sleep.
 /// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
 ///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
-///   returns how many; uses the address alone, so the word may be gone by then.
+///   returns how many; uses the address alone, so the word may be gone by then. Where its object
+///   may be gone too, `name_of(word)` is taken before and given to wake instead.
 ///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n, moves up to m
 ///   to `to`, and returns how many that were; nothing if it held something else.
 ///
@@ -155,7 +163,12 @@ concept provides_observation =
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may ask for it afterwards only if T is trivially destructible.
 ///   `process_state<T>()`: the one T of the process; T must have default visibility.
-/// - `hash(address)`, `random()`.
+/// - `hash(address)`, `random()`. `table_size`: how many entries, a power of two, a table has that
+///   is found by hash.
+/// - `at_start<State>`: an object of static storage duration; from its construction on
+///   `State::forget_in_child()` is called in every child of fork.
+/// - `inner_lock<Lock>`: Lock, for use inside of another lock. A checker puts an abstract lock
+///   there, because Lock has been checked by itself.
 ///
 /// Observation
 /// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`

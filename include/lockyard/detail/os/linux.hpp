@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -50,6 +51,11 @@ inline int allowed_processors() noexcept {
   const long size = call(SYS_sched_getaffinity, 0, sizeof allowed, &allowed);
   if (size == -EINVAL) return CPU_SETSIZE;
   return size > 0 ? std::max(CPU_COUNT(&allowed), 1) : 1;
+}
+
+/// Without memory for it the children of fork go without.
+inline void at_fork_in_child(void (*handler)()) noexcept {
+  pthread_atfork(nullptr, nullptr, handler);
 }
 
 enum class wait_result : std::uint8_t {

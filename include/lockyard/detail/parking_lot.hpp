@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/spin/backoff_spinlock.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+namespace lockyard::inline v0::detail {
+
+/// Where the waiters of locks too small to hold a queue sleep: a table of queues, one table per
+/// process, found by a lock's address. The idea is that of WebKit's parking lot (F. Pizlo 2016).
+///
+/// A bucket is the queue of all locks whose addresses fall into it, and a guard that protects the
+/// queue. A waiter is a node on the stack of the thread that waits. Time, order and hand-over are
+/// the locks' own affair; what is common is this:
+///
+/// N1 A node is linked and unlinked only under its bucket's guard, and by its own thread once at
+///    least: linked by it, unlinked by it or by whoever ends its sleep.
+/// N2 Whoever unlinks another thread's node writes the node's `fate` last, still under the guard,
+///    and does not touch the node again. From that write on the node may be gone, with its stack.
+///    The wake that follows uses the name of `fate` alone, which was taken before.
+/// N3 A thread leaves the frame of its node only after it has seen its fate, or has unlinked the
+///    node itself under the guard.
+/// So a node outlives every use of it, and `fate` is the one word through which a sleeper learns
+/// anything. ParkingLot.* and every lock's client in the checker would show a use after the end.
+template <world W>
+class parking_lot {
+ public:
+  /// What a sleeper is told. Each lock says what its words mean.
+  enum class fate : std::uint32_t {
+    asleep,      ///< nothing yet
+    awake,       ///< look again
+    designated,  ///< look again; others count on it
+    owner,       ///< the lock was handed over
+  };
+
+  class node {
+   public:
+    node(const void* lock, typename W::time_point since) noexcept : lock_{lock}, since_{since} {}
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+    [[nodiscard]] typename W::time_point since() const noexcept { return since_; }
+    /// Under the guard: whether it was roused before, and did not get what it waits for.
+    [[nodiscard]] bool was_overtaken() const noexcept { return times_linked_.read() > 1; }
+
+    /// Before the node is linked.
+    void falls_asleep() noexcept {
+      // relaxed(unpublished): the guard publishes the node.
+      fate_.store(static_cast<std::uint32_t>(fate::asleep), std::memory_order_relaxed);
+    }
+    [[nodiscard]] fate seen() const noexcept {
+      // order[seen]: acquire; pairs [told]; the owner-to-be starts after the last owner's section.
+      return static_cast<fate>(fate_.load(std::memory_order_acquire));
+    }
+    /// Sleeps while nothing has been told; may return for no reason.
+    template <class... Deadline>
+    auto sleep(Deadline... limit) const noexcept {
+      return W::wait(fate_, static_cast<std::uint32_t>(fate::asleep), limit...);
+    }
+
+   private:
+    friend class parking_lot;
+
+    typename W::template atomic<std::uint32_t> fate_{0};
+    const void* const lock_;
+    const typename W::time_point since_;
+    typename W::template var<std::uint32_t> times_linked_{0};
+    typename W::template var<node*> before_{nullptr};
+    typename W::template var<node*> behind_{nullptr};
+  };
+
+  /// All zero bytes, so that the table costs nothing until it is used.
+  class alignas(arch::interference_size / 2) bucket {
+   public:
+    constexpr bucket() noexcept = default;
+
+    using guard_type = typename W::template inner_lock<basic_backoff_spinlock<W>>;
+    guard_type& guard() noexcept { return guard_; }
+
+    // For all that follows the caller holds the guard.
+
+    /// A node that was roused and links again goes before those that never were.
+    void link(node& added) noexcept {
+      static_cast<void>(&at_start);  // makes sure that it exists
+      const std::uint32_t times = added.times_linked_.read();
+      times == 0 ? push_back(added) : push_front(added);
+      added.times_linked_.write(times + 1);
+    }
+    void push_back(node& added) noexcept {
+      node* const last = last_.read();
+      added.before_.write(last);
+      added.behind_.write(nullptr);
+      (last == nullptr ? first_ : last->behind_).write(&added);
+      last_.write(&added);
+    }
+    void push_front(node& added) noexcept {
+      node* const first = first_.read();
+      added.before_.write(nullptr);
+      added.behind_.write(first);
+      (first == nullptr ? last_ : first->before_).write(&added);
+      first_.write(&added);
+    }
+    void remove(node& gone) noexcept {
+      node* const before = gone.before_.read();
+      node* const behind = gone.behind_.read();
+      (before == nullptr ? first_ : before->behind_).write(behind);
+      (behind == nullptr ? last_ : behind->before_).write(before);
+    }
+    [[nodiscard]] node* first() const noexcept { return first_.read(); }
+    /// The first that waits for the lock; null if there is none.
+    [[nodiscard]] node* find(const void* lock) const noexcept { return find_from(first(), lock); }
+    /// The next one behind it that waits for the same lock.
+    [[nodiscard]] node* find_behind(const node& one) const noexcept {
+      return find_from(one.behind_.read(), one.lock_);
+    }
+
+    /// Whether the caller's node has not been unlinked by another thread.
+    [[nodiscard]] static bool is_linked(const node& own) noexcept {
+      // relaxed(locked): who writes it holds the guard.
+      return own.fate_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(fate::asleep);
+    }
+
+    /// Unlinks a node and tells it its fate. The node may be gone afterwards; the result is for
+    /// W::wake, after the guard.
+    [[nodiscard]] typename W::word_name release(node& sleeper, fate told) noexcept {
+      remove(sleeper);
+      const typename W::word_name name = W::name_of(sleeper.fate_);
+      // order[told]: release; pairs [seen]; whoever is handed a lock starts after its last owner.
+      sleeper.fate_.store(static_cast<std::uint32_t>(told), std::memory_order_release);
+      return name;
+    }
+
+    // What basic_mutex keeps here because it has no room of its own.
+
+    /// Who sleeps, for those who do not hold the guard: an `announcement`.
+    typename W::template atomic<std::uint64_t> announced{0};
+    /// The lock of which one waiter is awake, and will take it or see to it; null if none is.
+    typename W::template atomic<const void*> attended{nullptr};
+    /// When a sleeper was roused last, or when the first one came.
+    typename W::template atomic<typename W::time_point> relieved{};
+
+   private:
+    static node* find_from(node* one, const void* lock) noexcept {
+      while (one != nullptr && one->lock_ != lock) one = one->behind_.read();
+      return one;
+    }
+
+    guard_type guard_;
+    typename W::template var<node*> first_{nullptr};
+    typename W::template var<node*> last_{nullptr};
+  };
+
+  /// After fork the child has none of the threads that slept or held a guard.
+  static void forget_in_child() noexcept {
+    static_assert(std::is_trivially_destructible_v<table>);
+    ::new (&W::template process_state<table>()) table{};
+  }
+
+  static bucket& bucket_of(const void* lock) noexcept {
+    return W::template process_state<table>().buckets[index_of(W::hash(lock))];
+  }
+  /// Tells locks of one bucket apart, most of the time; never zero.
+  static std::uint32_t tag_of(const void* lock) noexcept {
+    return static_cast<std::uint32_t>(W::hash(lock) >> 16U) | 1U;
+  }
+
+ private:
+  struct [[gnu::visibility("default")]] table {
+    std::array<bucket, W::table_size> buckets{};
+  };
+  static inline const typename W::template at_start<parking_lot> at_start{};
+
+  static constexpr std::size_t index_of(std::uint64_t hash) noexcept {
+    static_assert(std::has_single_bit(W::table_size));
+    constexpr int bits = std::countr_zero(W::table_size);
+    if constexpr (bits == 0) {
+      return 0;
+    } else {
+      return hash >> (64 - bits);
+    }
+  }
+};
+
+}  // namespace lockyard::inline v0::detail

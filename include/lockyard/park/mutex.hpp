@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/attendance.hpp>
+#include <lockyard/detail/timed_lock.hpp>
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// What stands between the release of a mutex and the look for its sleepers.
+enum class release_fence : std::uint8_t {
+  asymmetric,  ///< nothing; whoever goes to sleep makes up for it (where the kernel has membarrier)
+  full,        ///< a fence
+};
+
+/// The mutex to take by default: one byte, as cheap as a spinlock while nobody sleeps, and it
+/// sleeps. docs/locks/mutex.md tells it at length.
+///
+/// The byte says free or held and no more, so that a plain store can release it. Everything about
+/// waiters is in the parking lot's bucket (attendance.hpp): an announcement of who sleeps there,
+/// and whether the lock is attended, which means that one of its waiters is awake. At most one is;
+/// the others sleep, and while one is awake unlock wakes nobody.
+/// Use: everywhere, unless waits must be first come first served (fair_mutex), or a thread of high
+///   priority must not wait for one of low priority (pi_mutex).
+/// Source: the announcement and its barrier after the asymmetric Dekker protocols of D. Dice, H.
+///   Huang and M. Yang (2001); the parking lot after F. Pizlo (2016); the one awake waiter after
+///   the designated waker of M. Burrows and S. Ghemawat; the combination is this library's.
+/// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake; a waiter that
+///   has waited longer than `patience` is handed the lock at the next unlock that finds no waiter
+///   awake. Not recursive. Not safe between a thread and its own signal handler. After fork, held
+///   by the forking thread alone. May be destroyed by the next owner as soon as that one holds it:
+///   after the store that releases, unlock uses the bucket and the lock's address only. Within one
+///   process only.
+/// Size: 1 byte. All zero bytes are the free state.
+///
+/// | held_ | meaning |
+/// |---|---|
+/// | false | free |
+/// | true | held, or being handed over |
+///
+/// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
+/// I2 A thread that attends the lock either acquires it, or ends its attendance and then looks at
+///    held_ again, with a fence between.
+/// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (`cover`:
+/// a barrier on all cores, or a fence where unlock has one too), and has still found the lock held.
+/// An unlock that releases later sees the announcement in its second look, takes the guard, and
+/// ends the sleep of the first one; or it finds the lock attended, and by I2 that thread's last
+/// look comes after the release. An unlock that holds the guard while it releases is seen by every
+/// thread that links its node later. Lifetime: N1 to N3 of parking_lot.hpp.
+/// The checker's clients mutex_* show a hang if the barrier, the second look or I2's fence goes.
+template <world W = native, release_fence Fence = release_fence::asymmetric>
+class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
+  using attendance = detail::attendance<W>;
+  using node = typename attendance::node;
+  using fate = typename attendance::fate;
+
+ public:
+  /// How long newcomers may overtake sleepers before one of them is roused.
+  static constexpr std::chrono::microseconds patience{500};
+
+  constexpr basic_mutex() noexcept = default;
+  basic_mutex(const basic_mutex&) = delete;
+  basic_mutex& operator=(const basic_mutex&) = delete;
+
+  /// Precondition: the calling thread does not hold the mutex.
+  /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
+  /// other waiter is awake, and sleeps otherwise.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]]
+      lock_contended();
+  }
+
+  /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the mutex.
+  /// Effects: releases it, or hands it over, and wakes at most one thread.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free while nobody sleeps in the bucket; else it may wait for the bucket's
+  /// guard, and makes at most one system call.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    attendance waiters{this};
+    if (Fence == release_fence::full || !waiters.is_silent()) [[unlikely]] {
+      unlock_watched();
+      return;
+    }
+    // order[unlock]: release; pairs [take]; publishes the critical section.
+    held_.store(false, std::memory_order_release);
+    W::asymmetric_fence_light(W::registered);
+    if (!waiters.is_silent()) [[unlikely]]
+      rouse_one(waiters);
+  }
+
+  /// Whether waiters of both sleep in one bucket: for studies of what that costs.
+  static bool shares_bucket(const basic_mutex& one, const basic_mutex& other) noexcept {
+    return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&other);
+  }
+
+ private:
+  friend detail::timed_lock<basic_mutex, W>;
+
+  // The owner's side. After the release the lock may be gone: `waiters` has its address as a name.
+
+  /// Somebody sleeps in the bucket, or it is not open.
+  [[gnu::noinline, gnu::cold]] void unlock_watched() noexcept {
+    attendance waiters{this};
+    const detail::announcement before = waiters.announced();
+    const bool concerned = waiters.is_concerned(before);
+    if (concerned && !waiters.is_attended()) return unlock_guarded();
+    // order[unlock_watched]: release; pairs [take]; publishes the critical section.
+    held_.store(false, std::memory_order_release);
+    if (Fence == release_fence::asymmetric && before.is_open() && !concerned) {
+      W::asymmetric_fence_light(W::registered);
+    } else {
+      // order[released]: seq_cst; pairs [looks_again, gives_up]; forbids the cycle in which this
+      // thread misses a sleeper, or its end of attendance, and that one the release above.
+      W::fence(std::memory_order_seq_cst);
+    }
+    const detail::announcement now = waiters.announced();
+    if (waiters.is_concerned(now)) {
+      if (!waiters.is_attended()) rouse_one(waiters);
+    } else if (Fence == release_fence::asymmetric && now.word() == 0) {
+      open(waiters);
+    }
+  }
+
+  /// Somebody may sleep for this lock, and nobody attends it.
+  void unlock_guarded() noexcept {
+    attendance waiters{this};
+    typename attendance::sleeper sleeper;
+    waiters.guard().lock();
+    node* const first = waiters.first();
+    if (first != nullptr && first->was_overtaken() && W::now() - first->since() > patience) {
+      sleeper = waiters.release(*first, fate::owner);
+    } else {
+      // order[unlock_guarded]: release; pairs [take]; publishes the critical section.
+      held_.store(false, std::memory_order_release);
+      sleeper = waiters.rouse();
+    }
+    waiters.guard().unlock();
+    if (sleeper) W::wake(*sleeper, 1);
+  }
+
+  [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters) noexcept {
+    waiters.guard().lock();
+    const auto sleeper = waiters.rouse();
+    waiters.guard().unlock();
+    if (sleeper) W::wake(*sleeper, 1);
+  }
+
+  /// From the first unlock on that finds it possible, unlock leaves its fence out.
+  static void open(attendance waiters) noexcept {
+    if (!W::asymmetric_fence_register()) return;
+    waiters.guard().lock();
+    waiters.open();
+    waiters.guard().unlock();
+  }
+
+  // The waiter's side
+
+  bool take() noexcept {
+    // relaxed(revalidated): a stale "free" is caught by the exchange.
+    if (held_.load(std::memory_order_relaxed)) return false;
+    // order[take]: acquire; pairs [unlock, unlock_watched, unlock_guarded]; the critical section
+    // starts after the last one's end.
+    return !held_.exchange(true, std::memory_order_acquire);
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { wait_for_turn(); }
+  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
+    return wait_for_turn(limit);
+  }
+
+  template <class... Deadline>
+  bool wait_for_turn(Deadline... limit) noexcept {
+    attendance waiters{this};
+    node self{this, W::now()};
+    bool attends = may_attend(waiters, self) && waiters.attend();
+    for (;;) {
+      if (attends && spin()) {
+        waiters.stop_attending();
+        return true;
+      }
+      const bool is_covered = announce_self(waiters, self, attends);
+      const bool in_time = sleep(self, is_covered, limit...);
+      const fate told = end_sleep(waiters, self);
+      if (told == fate::owner) return true;
+      attends = told == fate::designated;
+      if (take()) {
+        if (attends) waiters.stop_attending();
+        return true;
+      }
+      if (!in_time) {
+        if (attends) hand_on(waiters);
+        return false;
+      }
+      attends = attends || waiters.attend();
+    }
+  }
+
+  /// Newcomers stay awake in front of sleepers, for it saves wake-ups; but not for ever.
+  static bool may_attend(const attendance& waiters, const node& self) noexcept {
+    return !waiters.is_concerned(waiters.announced()) ||
+           self.since() - waiters.relieved() < patience;
+  }
+
+  bool spin() noexcept {
+    const auto limit = W::spin_limit();
+    // relaxed(revalidated): take() decides.
+    while (W::await(held_, is_zero, std::memory_order_relaxed, wait_policies::pausing{}, limit)) {
+      if (take()) return true;
+    }
+    return false;
+  }
+
+  /// Links the node, ends this thread's attendance, and makes both visible to whoever unlocks from
+  /// now on. False if some may miss it.
+  static bool announce_self(attendance waiters, node& self, bool attends) noexcept {
+    self.falls_asleep();
+    waiters.guard().lock();
+    const detail::announcement after = waiters.link(self);
+    if (attends) waiters.stop_attending();
+    waiters.guard().unlock();
+    if (Fence == release_fence::full || after.is_armed()) {
+      // order[looks_again]: seq_cst; pairs [released]; forbids the cycle named there.
+      W::fence(std::memory_order_seq_cst);
+      return true;
+    }
+    const bool had_barrier = W::asymmetric_fence_heavy();
+    waiters.guard().lock();
+    waiters.settle(self, after, had_barrier);
+    waiters.guard().unlock();
+    return had_barrier;
+  }
+
+  /// Until the node was told something, or the lock looks free, or the deadline has passed; false
+  /// in the last case.
+  template <class... Deadline>
+  bool sleep(const node& self, bool is_covered, Deadline... limit) noexcept {
+    // relaxed(revalidated): take() decides; ordered behind the announcement by its fence.
+    while (held_.load(std::memory_order_relaxed) && self.seen() == fate::asleep) {
+      if (is_covered) {
+        if (self.sleep(limit...) == W::wait_result::timed_out) return false;
+      } else {
+        // An unlock under way may have missed the announcement.
+        self.sleep(W::deadline_after(std::chrono::milliseconds{1}));
+        if ((W::passed(limit) || ...)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// What the node was told; unlinks it if it was told nothing.
+  static fate end_sleep(attendance waiters, node& self) noexcept {
+    fate told = self.seen();
+    if (told != fate::asleep) return told;
+    waiters.guard().lock();
+    told = self.seen();
+    if (told == fate::asleep) waiters.unlink(self);
+    waiters.guard().unlock();
+    return told;
+  }
+
+  /// By a waiter that gives up while others count on it.
+  void hand_on(attendance waiters) noexcept {
+    waiters.stop_attending();
+    // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
+    W::fence(std::memory_order_seq_cst);
+    // relaxed(fence): ordered by the fence above.
+    if (!held_.load(std::memory_order_relaxed)) rouse_one(waiters);
+  }
+
+  typename W::template atomic<bool> held_{false};
+};
+
+using mutex = basic_mutex<>;
+
+}  // namespace lockyard::inline v0
