@@ -5,6 +5,7 @@
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
 #include <lockyard/spin/ttas_spinlock.hpp>
@@ -93,6 +94,12 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::yield, .fairness = fairness::none,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "M. Skarupke 2019"}},
+    catalog_entry<backoff_spinlock>{{
+        .name = "backoff_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Anderson 1990"}},
     catalog_entry<ticket_spinlock>{{
         .name = "ticket_spinlock", .seed_name = "ticket_spinlock",
         .kind = lock_kind::ours, .family = lock_family::spin,

@@ -3,6 +3,7 @@
 // One uncontended pair each, for test_codegen.py to read.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/yielding_spinlock.hpp>
 
 template <class Lock>
@@ -14,6 +15,9 @@ static void pair(Lock& lock, int& counter) {
 
 extern "C" {
 void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void backoff_pair(lockyard::backoff_spinlock& lock, int& counter) {
   pair(lock, counter);
 }
 void futex_pair(lockyard::futex_mutex& lock, int& counter) {
