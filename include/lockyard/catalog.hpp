@@ -5,6 +5,7 @@
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/queue/queued_spinlock.hpp>
 #include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
@@ -106,6 +107,12 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::yield, .fairness = fairness::fifo,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
+    catalog_entry<queued_spinlock>{{
+        .name = "queued_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "W. Long and P. Zijlstra 2015"}},
     catalog_entry<futex_mutex>{{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
