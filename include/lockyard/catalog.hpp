@@ -5,6 +5,9 @@
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/queue/array_spinlock.hpp>
+#include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/mcs_spinlock.hpp>
 #include <lockyard/queue/queued_spinlock.hpp>
 #include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
@@ -107,6 +110,24 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::yield, .fairness = fairness::fifo,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
+    catalog_entry<array_spinlock>{{
+        .name = "array_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Anderson 1990"}},
+    catalog_entry<mcs_spinlock>{{
+        .name = "mcs_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Mellor-Crummey and Scott 1991"}},
+    catalog_entry<clh_spinlock>{{
+        .name = "clh_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Craig 1993; Magnusson, Landin and Hagersten 1994"}},
     catalog_entry<queued_spinlock>{{
         .name = "queued_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,

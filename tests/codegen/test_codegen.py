@@ -67,7 +67,13 @@ def test_backoff_spinlock_is_one_locked_instruction_and_one_plain_store(code: st
     assert_one_locked_instruction_and_one_plain_store(instructions(code, "backoff_pair"))
 
 
-def test_futex_mutex_is_two_locked_instructions_and_no_call(code: str) -> None:
-    hot = instructions(code, "futex_pair")
-    assert [is_locked(each) for each in hot].count(True) == 2, hot
+@pytest.mark.parametrize(
+    ("pair", "locked"),
+    [("array", 1), ("clh", 1), ("mcs", 2), ("queued", 2), ("futex", 2)],
+)
+def test_a_pair_has_so_many_locked_instructions_and_no_call(
+    code: str, pair: str, locked: int
+) -> None:
+    hot = instructions(code, f"{pair}_pair")
+    assert [is_locked(each) for each in hot].count(True) == locked, hot
     assert not [each for each in hot if each.startswith("call")], hot

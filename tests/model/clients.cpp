@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients.hpp"
 
+#include <lockyard/queue/array_spinlock.hpp>
+#include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/mcs_spinlock.hpp>
 #include <lockyard/queue/queued_spinlock.hpp>
 
 #include "asymmetric_unlock.hpp"
@@ -67,6 +70,21 @@ std::vector<subject> clients() {
        .summary = "queued_spinlock with two in the queue: the first of three threads comes back",
        .make = &client_of<returning_client<basic_queued_spinlock<model::model>>>,
        .shape = {.threads = 3}},
+      {.name = "mcs_spinlock_nodes",
+       .of = group::client,
+       .summary = "mcs_spinlock with nodes at its users, but for the first",
+       .make = &model::exclusion_of<by_node<basic_mcs_spinlock<model::model>>>,
+       .shape = {.threads = 3}},
+      {.name = "clh_spinlock_nodes",
+       .of = group::client,
+       .summary = "clh_spinlock with nodes at its users, but for the first",
+       .make = &model::exclusion_of<by_node<basic_clh_spinlock<model::model>>>,
+       .shape = {.threads = 3}},
+      {.name = "array_spinlock_shared",
+       .of = group::client,
+       .summary = "array_spinlock with more waiters than slots",
+       .make = &model::exclusion_of<basic_array_spinlock<model::model, 2>>,
+       .shape = {.threads = 4}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

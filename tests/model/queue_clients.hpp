@@ -40,9 +40,7 @@ class returning_client : public model::client {
 template <class Queue>
 class by_node {
  public:
-  void lock() noexcept {
-    is_plain() ? queue_.lock() : queue_.lock(*::new (place().bytes) node);
-  }
+  void lock() noexcept { is_plain() ? queue_.lock() : queue_.lock(*::new (place().bytes) node); }
   [[nodiscard]] bool try_lock() noexcept {
     if (is_plain()) return queue_.try_lock();
     node& mine = *::new (place().bytes) node;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// queued_spinlock in small, for the checker: nodes in the lock, none of its fallbacks, and a pending
-// waiter that may time out. Every rule of it can be broken by a template argument, as in
+// queued_spinlock in small, for the checker: nodes in the lock, none of its fallbacks, and a
+// pending waiter that may time out. Every rule of it can be broken by a template argument, as in
 // mcs_lock.hpp.
 
 #include <lockyard/world/await.hpp>

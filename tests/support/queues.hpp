@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/worlds.hpp"
@@ -55,6 +56,36 @@ bool refuses_try_while_waited_for() {
   const bool admitted = lock.try_lock();
   if (admitted) lock.unlock();
   return !admitted_early && admitted;
+}
+
+/// Whether a thread that comes back with the node it had waits again.
+template <class Lock>
+bool waits_again_with_the_same_node() {
+  script& played = scripted_world::now_playing = {};
+  Lock lock;
+  typename Lock::node node;
+  for (int acquisition = 1; acquisition <= 2; ++acquisition) {
+    lock.lock();
+    played.on_wait = [&] {
+      if (std::exchange(played.on_wait, nullptr)) lock.unlock();
+    };
+    lock.lock(node);
+    if (played.pauses != acquisition) return false;
+    lock.unlock(node);
+  }
+  return lock.try_lock();
+}
+
+/// Whether a thread may hold several and release them in another order than it took them in.
+template <class Lock>
+bool may_be_released_in_any_order() {
+  Lock first, second, third;
+  first.lock();
+  const typename Lock::guard guard{second};
+  third.lock();
+  first.unlock();
+  third.unlock();
+  return first.try_lock() && third.try_lock() && !second.try_lock();
 }
 
 }  // namespace lockyard::testing

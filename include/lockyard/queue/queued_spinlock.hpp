@@ -41,11 +41,11 @@ namespace lockyard::inline v0 {
 /// | 2 and up | number of the node behind, or 0 |
 ///
 /// Invariants: I1 whoever sets `pending` for good found neither it nor a tail, and the free word is
-/// taken only where it is zero, or by the head; so nobody goes before a waiter of the queue. I2 only
-/// the head of the queue takes the lock while there is a tail.
-/// Node lifetime: nodes never go away (detail/queue_nodes.hpp). A node is given back by its own
-/// thread, when nobody has its number: the tail is another one or zero by then, and the one behind
-/// has written its number, which was its last access.
+/// taken only where it is zero, or by the head; so nobody goes before a waiter of the queue. I2
+/// only the head of the queue takes the lock while there is a tail. Node lifetime: nodes never go
+/// away (detail/queue_nodes.hpp). A node is given back by its own thread, when nobody has its
+/// number: the tail is another one or zero by then, and the one behind has written its number,
+/// which was its last access.
 template <world W = native>
 class LOCKYARD_CAPABILITY basic_queued_spinlock {
  public:
@@ -144,7 +144,9 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock {
   }
 
   void own_as_head(std::uint32_t self) noexcept {
-    const auto is_free = [](std::uint32_t word) noexcept { return (word & (owned | pending)) == 0; };
+    const auto is_free = [](std::uint32_t word) noexcept {
+      return (word & (owned | pending)) == 0;
+    };
     // order[head]: acquire; pairs [unlock]; the critical section starts after the last one's end.
     std::uint32_t found = W::await(word_, is_free, std::memory_order_acquire, policy{});
     // (tail,pending,owned)  self,0,0 -> 0,0,1

@@ -30,7 +30,7 @@ TEST(QueuedSpinlock, excludes_threads_that_have_no_node) {
 }
 
 TEST(QueuedSpinlock, gives_a_thread_four_nodes_and_takes_each_back) {
-  using nodes = detail::queue_nodes<native>;
+  using nodes = lockyard::detail::queue_nodes<native>;
   std::array<std::uint32_t, nodes::levels> taken{};
   for (auto& number : taken) {
     number = nodes::claim(1);
