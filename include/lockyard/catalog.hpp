@@ -6,6 +6,11 @@
 
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
+#include <lockyard/queue/array_spinlock.hpp>
+#include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/mcs_spinlock.hpp>
+#include <lockyard/queue/queued_spinlock.hpp>
+#include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
 #include <lockyard/spin/ttas_spinlock.hpp>
@@ -94,6 +99,12 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::yield, .fairness = fairness::none,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "M. Skarupke 2019"}},
+    catalog_entry<backoff_spinlock>{{
+        .name = "backoff_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::spin,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Anderson 1990"}},
     catalog_entry<ticket_spinlock>{{
         .name = "ticket_spinlock", .seed_name = "ticket_spinlock",
         .kind = lock_kind::ours, .family = lock_family::spin,
@@ -112,6 +123,30 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "mutex, with a fence in unlock"}},
+    catalog_entry<array_spinlock>{{
+        .name = "array_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Anderson 1990"}},
+    catalog_entry<mcs_spinlock>{{
+        .name = "mcs_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Mellor-Crummey and Scott 1991"}},
+    catalog_entry<clh_spinlock>{{
+        .name = "clh_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "T. Craig 1993; Magnusson, Landin and Hagersten 1994"}},
+    catalog_entry<queued_spinlock>{{
+        .name = "queued_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "W. Long and P. Zijlstra 2015"}},
     catalog_entry<futex_mutex>{{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,

@@ -52,15 +52,28 @@ def is_locked(instruction: str) -> bool:
     return instruction.startswith("lock ") or bool(re.match(r"xchg .*\(", instruction))
 
 
-def test_yielding_spinlock_is_one_locked_instruction_and_one_plain_store(code: str) -> None:
-    hot = instructions(code, "yielding_pair")
+def assert_one_locked_instruction_and_one_plain_store(hot: list[str]) -> None:
     assert [is_locked(each) for each in hot].count(True) == 1, hot
     assert [each for each in hot if each.startswith("movb $0x0,")], hot
     assert not [each for each in hot if each.startswith(("call", "mfence"))], hot
     assert len(hot) <= 16, hot
 
 
-def test_futex_mutex_is_two_locked_instructions_and_no_call(code: str) -> None:
-    hot = instructions(code, "futex_pair")
-    assert [is_locked(each) for each in hot].count(True) == 2, hot
+def test_yielding_spinlock_is_one_locked_instruction_and_one_plain_store(code: str) -> None:
+    assert_one_locked_instruction_and_one_plain_store(instructions(code, "yielding_pair"))
+
+
+def test_backoff_spinlock_is_one_locked_instruction_and_one_plain_store(code: str) -> None:
+    assert_one_locked_instruction_and_one_plain_store(instructions(code, "backoff_pair"))
+
+
+@pytest.mark.parametrize(
+    ("pair", "locked"),
+    [("array", 1), ("clh", 1), ("mcs", 2), ("queued", 2), ("futex", 2)],
+)
+def test_a_pair_has_so_many_locked_instructions_and_no_call(
+    code: str, pair: str, locked: int
+) -> None:
+    hot = instructions(code, f"{pair}_pair")
+    assert [is_locked(each) for each in hot].count(True) == locked, hot
     assert not [each for each in hot if each.startswith("call")], hot

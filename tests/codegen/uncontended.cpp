@@ -3,6 +3,11 @@
 // One uncontended pair each, for test_codegen.py to read.
 
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/queue/array_spinlock.hpp>
+#include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/mcs_spinlock.hpp>
+#include <lockyard/queue/queued_spinlock.hpp>
+#include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/yielding_spinlock.hpp>
 
 template <class Lock>
@@ -14,6 +19,21 @@ static void pair(Lock& lock, int& counter) {
 
 extern "C" {
 void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void backoff_pair(lockyard::backoff_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void array_pair(lockyard::array_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void mcs_pair(lockyard::mcs_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void clh_pair(lockyard::clh_spinlock& lock, int& counter) {
+  pair(lock, counter);
+}
+void queued_pair(lockyard::queued_spinlock& lock, int& counter) {
   pair(lock, counter);
 }
 void futex_pair(lockyard::futex_mutex& lock, int& counter) {

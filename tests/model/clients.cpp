@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients.hpp"
 
+#include <lockyard/queue/array_spinlock.hpp>
+#include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/mcs_spinlock.hpp>
+#include <lockyard/queue/queued_spinlock.hpp>
+
 #include "asymmetric_unlock.hpp"
 #include "event.hpp"
 #include "mcs_lock.hpp"
-#include "queued_spinlock.hpp"
+#include "queue_clients.hpp"
 #include "seqlock.hpp"
+#include "small_queued_lock.hpp"
 
 namespace lockyard::checker {
 
@@ -43,22 +49,42 @@ std::vector<subject> clients() {
        .summary = "the same with nodes in the lock",
        .make = &model::exclusion_of<mcs_lock<model::model, nodes_in_lock>>,
        .shape = {.threads = 3}},
-      {.name = "queued_spinlock",
+      {.name = "small_queued_lock",
        .of = group::client,
-       .summary = "the queued spinlock of Linux: owner, pending waiter and tail in one word",
-       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .summary = "queued_spinlock in small, with a pending waiter that may time out; no one tries",
+       .make = &model::exclusion_of<small_queued_lock<model::model>>,
        .shape = {.threads = 3}},
-      {.name = "queued_spinlock_tries",
+      {.name = "small_queued_lock_tries",
        .of = group::client,
        .summary = "the same with a pending waiter that may time out",
-       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .make = &model::exclusion_of<small_queued_lock<model::model>>,
        .shape = {.threads = 3, .tries = true}},
-      {.name = "queued_spinlock_four",
+      {.name = "small_queued_lock_four",
        .of = group::client,
        .summary = "the same with two in the queue; at most 2 preemptions",
-       .make = &model::exclusion_of<queued_spinlock<model::model>>,
+       .make = &model::exclusion_of<small_queued_lock<model::model>>,
        .shape = {.threads = 4},
        .how = {.preemptions = 2}},
+      {.name = "queued_spinlock_returning",
+       .of = group::client,
+       .summary = "queued_spinlock with two in the queue: the first of three threads comes back",
+       .make = &client_of<returning_client<basic_queued_spinlock<model::model>>>,
+       .shape = {.threads = 3}},
+      {.name = "mcs_spinlock_nodes",
+       .of = group::client,
+       .summary = "mcs_spinlock with nodes at its users, but for the first",
+       .make = &model::exclusion_of<by_node<basic_mcs_spinlock<model::model>>>,
+       .shape = {.threads = 3}},
+      {.name = "clh_spinlock_nodes",
+       .of = group::client,
+       .summary = "clh_spinlock with nodes at its users, but for the first",
+       .make = &model::exclusion_of<by_node<basic_clh_spinlock<model::model>>>,
+       .shape = {.threads = 3}},
+      {.name = "array_spinlock_shared",
+       .of = group::client,
+       .summary = "array_spinlock with more waiters than slots",
+       .make = &model::exclusion_of<basic_array_spinlock<model::model, 2>>,
+       .shape = {.threads = 4}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

@@ -6,8 +6,8 @@
 #include "model/clients.hpp"
 #include "model/event.hpp"
 #include "model/mcs_lock.hpp"
-#include "model/queued_spinlock.hpp"
 #include "model/seqlock.hpp"
+#include "model/small_queued_lock.hpp"
 
 namespace lockyard::checker {
 
@@ -39,7 +39,7 @@ subject mutant(std::string_view name, verdict expected, const exclusion_shape& s
 template <mcs_rules Rules>
 constexpr maker mcs = &model::exclusion_of<mcs_lock<model::model, Rules>>;
 template <queued_rules Rules>
-constexpr maker queued = &model::exclusion_of<queued_spinlock<model::model, Rules>>;
+constexpr maker queued = &model::exclusion_of<small_queued_lock<model::model, Rules>>;
 template <futex_fault Fault>
 constexpr maker futex = &model::exclusion_of<faulty_futex_mutex<model::model, Fault>>;
 

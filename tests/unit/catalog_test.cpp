@@ -97,8 +97,11 @@ TEST(Catalog, knows_the_locks_of_the_text_by_their_seed_names) {
 
 TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(tas_spinlock) == 1 && sizeof(ttas_spinlock) == 1);
-  static_assert(sizeof(yielding_spinlock) == 1);
+  static_assert(sizeof(yielding_spinlock) == 1 && sizeof(backoff_spinlock) == 1);
   static_assert(sizeof(ticket_spinlock) == 8);
+  static_assert(sizeof(array_spinlock) == 9 * lockyard::detail::arch::interference_size);
+  static_assert(sizeof(mcs_spinlock) == 16 && sizeof(clh_spinlock) == 16);
+  static_assert(sizeof(queued_spinlock) == 4);
   static_assert(sizeof(futex_mutex) == 4);
 }
 

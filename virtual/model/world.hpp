@@ -289,6 +289,7 @@ struct model {
   static bool passed(deadline limit, here where = here::current()) noexcept {
     return detail::now().has_passed(limit.which, where);
   }
+  static constexpr std::uint32_t slot_count = max_threads;
   static std::uint32_t thread_slot() noexcept { return detail::now().self(); }
 
   template <class T>

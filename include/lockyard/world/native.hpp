@@ -162,6 +162,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static T& process_state() noexcept {
     return detail::process_instance<T>;
   }
+  static constexpr std::uint32_t slot_count = detail::slot_registry::capacity;
+
   static std::uint32_t thread_slot() noexcept {
     auto& memory = thread_state<detail::slot_memory>();
     if (!memory.asked) [[unlikely]] {

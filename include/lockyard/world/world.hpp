@@ -107,6 +107,7 @@ concept provides_surroundings = requires(const void* address, typename W::deadli
   { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
   { W::passed(deadline) } noexcept -> std::same_as<bool>;
   { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
+  requires W::slot_count > 0;
   { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
   { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
   { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
@@ -159,7 +160,7 @@ concept provides_observation =
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
-/// - `thread_slot()`: a small number that no other living thread has, or `no_slot`.
+/// - `thread_slot()`: a number below `slot_count` that no other living thread has, or `no_slot`.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may ask for it afterwards only if T is trivially destructible.
 ///   `process_state<T>()`: the one T of the process; T must have default visibility.

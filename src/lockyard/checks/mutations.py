@@ -89,18 +89,31 @@ class MutationResult:
         }
 
 
-def mutations_of(session: Session, locks: Iterable[Subject], settings: Settings) -> list[Mutation]:
-    """Each once, although several locks may use the header that it is in."""
+def mutations_of(
+    session: Session, locks: Iterable[Subject], clients: Iterable[Subject], settings: Settings
+) -> list[Mutation]:
+    """Each once, although several locks, and clients that use locks, may run the line."""
     found: dict[str, Mutation] = {}
     for lock in locks:
-        words: dict[str, dict[str, Any]] = {}
-        for shape in LISTING_SHAPES:
-            job = {**Check(lock, shape, settings).to_job(), "ask": "mutations"}
-            job["seconds"] = LISTING_S
-            words |= {site["words"]: site for site in session.checker.ask(job, LISTING_S)}
-        for word, site in words.items():
+        for word, site in _sites_of(session, lock, LISTING_SHAPES, settings).items():
             found.setdefault(word, Mutation(site)).subjects.append(lock)
+    files = {each.site["file"] for each in found.values()}
+    for client in clients:
+        for word, site in _sites_of(session, client, client.shapes, settings).items():
+            if site["file"] in files:
+                found.setdefault(word, Mutation(site)).subjects.append(client)
     return list(found.values())
+
+
+def _sites_of(
+    session: Session, subject: Subject, shapes: Iterable[Shape], settings: Settings
+) -> dict[str, dict[str, Any]]:
+    words: dict[str, dict[str, Any]] = {}
+    for shape in shapes:
+        job = {**Check(subject, shape, settings).to_job(), "ask": "mutations"}
+        job["seconds"] = LISTING_S
+        words |= {site["words"]: site for site in session.checker.ask(job, LISTING_S)}
+    return words
 
 
 def results(
@@ -119,8 +132,8 @@ def _result(
     done: list[Result] = []
     checks = (
         Check(subject, shape, settings, mutation.site)
-        for shape in mutation.subjects[0].shapes
         for subject in mutation.subjects
+        for shape in subject.shapes
     )
     for result in session.results(checks):
         done.append(result)

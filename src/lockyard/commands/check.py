@@ -43,8 +43,7 @@ def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
             mutated: list[MutationResult] = []
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
-                locks = subjects.of_groups(known, "lock")
-                mutated, stale = _mutated(session, locks, settings, as_json)
+                mutated, stale = _mutated(session, known, settings, as_json)
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
 
@@ -91,12 +90,13 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, locks: Iterable[Subject], settings: Settings, as_json: bool
+    session: Session, known: Iterable[Subject], settings: Settings, as_json: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """What came of each automatic fault, and what is wrong with the list of survivors."""
     listed = read_list()
+    locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, settings)
+        wanted = mutations.mutations_of(session, locks, clients, settings)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The queued spinlock of Linux in one word (owner, one pending waiter, tail of a queue), for the
-// checker. Every rule of it can be broken by a template argument, as in mcs_lock.hpp.
+// queued_spinlock in small, for the checker: nodes in the lock, none of its fallbacks, and a
+// pending waiter that may time out. Every rule of it can be broken by a template argument, as in
+// mcs_lock.hpp.
 
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/world.hpp>
@@ -32,7 +33,7 @@ struct queued_rules {
 /// | 1 | one waiter goes before the queue |
 /// | 2 and up | 1 + slot of the last one in the queue, or 0 |
 template <world W, queued_rules Rules = queued_rules{}>
-class queued_spinlock {
+class small_queued_lock {
  public:
   void lock() noexcept {
     std::uint32_t found = 0;

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// The queue lock of Craig, Landin and Hagersten: each waiter spins on the node of the one before
+/// it. Uncontended it is one locked operation and a plain store.
+///
+/// Use: among many cores, where the uncontended cost counts too. Under oversubscription it suffers
+/// like every lock with an order.
+/// Source: T. Craig (1993); P. Magnusson, A. Landin and E. Hagersten (1994). Their nodes wander
+/// from
+///   thread to thread, and a free lock keeps one; a lock that is free when all its bytes are zero,
+///   and that nobody has to destroy, cannot. So here the lock itself stands for the node of its
+///   owner, by a number as in ticket_spinlock: only the first in line spins on it, the others on
+///   the node ahead until that one's thread has become the owner and has written its number there.
+/// Guarantees: mutual exclusion; first come, first served, by the order of the exchanges, for
+/// threads
+///   with a node: lock() has none if more than 4096 threads live or four of the thread's nodes are
+///   in use; it then overtakes nobody and may be overtaken for ever. lock(node) needs none of
+///   these. Not recursive. Not safe between a thread and its own signal handler. After fork usable
+///   in the child only if nobody waited. May be destroyed by the next owner as soon as that one
+///   holds it: unlock's last access to the lock is the store that calls the number.
+/// Size: 16 bytes, and for all locks together 512 KiB of nodes in zeroed static memory. All zero
+/// bytes are the free state. Numbers are even; they count by 2, and are taken not to wrap around.
+///
+/// | (tail_, called_) | meaning |
+/// |---|---|
+/// | n, n | free |
+/// | n + 2, n | held, nobody waits |
+/// | odd, n | held; tail_ is 1 + the address of the last waiter's node |
+///
+/// | node | meaning |
+/// |---|---|
+/// | 0 | not in use |
+/// | 1 | its thread is in line |
+/// | n | its thread owns the lock, which it releases by calling n; the one behind is to write 0 |
+///
+/// Invariants: I1 the owner's number is called_ + 2; only the owner writes called_.
+/// Node lifetime: a node is used by its thread, and by the one behind it, which writes 0 as its
+/// last access. A thread's own nodes never go away (detail/queue_nodes.hpp) and are used again when
+/// they are 0; unlock(node) returns when its node is 0.
+template <world W = native>
+class LOCKYARD_CAPABILITY basic_clh_spinlock {
+  using nodes = detail::queue_nodes<W>;
+  using word = typename nodes::node;
+
+ public:
+  /// A place in the queue, for one acquisition at a time; must live from lock() to unlock().
+  class node {
+   public:
+    constexpr node() noexcept = default;
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+   private:
+    friend basic_clh_spinlock;
+    word word_{0};
+  };
+
+  /// Holds the lock from its constructor to its destructor, with its node within.
+  class [[nodiscard]] LOCKYARD_SCOPED_CAPABILITY guard {
+   public:
+    explicit guard(basic_clh_spinlock& lock) noexcept LOCKYARD_ACQUIRE(lock) : lock_{lock} {
+      lock_.lock(node_);
+    }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() LOCKYARD_RELEASE() { lock_.unlock(node_); }
+
+   private:
+    basic_clh_spinlock& lock_;
+    node node_;
+  };
+
+  constexpr basic_clh_spinlock() noexcept = default;
+  basic_clh_spinlock(const basic_clh_spinlock&) = delete;
+  basic_clh_spinlock& operator=(const basic_clh_spinlock&) = delete;
+
+  /// Precondition: the calling thread does not hold the lock.
+  /// Effects: acquires the lock, waiting in line while it is held, spinning and yielding in turns.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: starvation-free for a thread with a node, if every owner unlocks and every thread is
+  /// run by the scheduler.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]]
+      lock_contended();
+  }
+
+  /// The same with a node that is not in use. Precondition also: the node lives until
+  /// unlock(mine), by which the lock is to be released.
+  void lock(node& mine) noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (take()) [[likely]]
+      return;
+    // relaxed(unpublished): [enqueue] publishes the node.
+    mine.word_.store(in_line, std::memory_order_relaxed);
+    line_up(mine.word_);
+  }
+
+  /// Precondition: as lock(). Effects: acquires the lock if it is free and nobody waits; returns
+  /// whether it did. Synchronisation: as lock() if it returns true, none otherwise.
+  /// Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+  [[nodiscard]] bool try_lock(node& /*mine*/) noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    return try_lock();
+  }
+
+  /// Precondition: the calling thread holds the lock by the same form. Effects: releases it.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    // (tail,called)  t,n -> t,n+2
+    // relaxed(owner): I1: nobody else writes it, so no atomic addition is needed.
+    const std::uint64_t last = called_.load(std::memory_order_relaxed);
+    // order[unlock]: release; pairs [called, turn]; publishes the critical section.
+    called_.store(last + one, std::memory_order_release);
+  }
+
+  /// The same; then waits until the one behind has let go of the node.
+  void unlock(node& mine) noexcept LOCKYARD_RELEASE() {
+    unlock();
+    // order[left]: acquire; pairs [leave]; the node may end.
+    W::await(mine.word_, is_zero, std::memory_order_acquire, policy{});
+  }
+
+ private:
+  using policy = wait_policies::pausing_then_yielding<16>;
+  static constexpr std::uint64_t in_line = 1, one = 2;
+
+  bool take() noexcept {
+    // order[called]: acquire; pairs [unlock]; if this is the last number given, the lock is free
+    // and the critical section starts after the last one's end.
+    std::uint64_t last = called_.load(std::memory_order_acquire);
+    // (tail,called)  n,n -> n+2,n
+    // By I1, tail_ == last means that called_ has not moved on: nobody has owned meanwhile.
+    // relaxed(atomicity): a number is given; the load above carries the data.
+    return tail_.compare_exchange_strong(last, last + one, std::memory_order_relaxed,
+                                         std::memory_order_relaxed);
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    if (const std::uint32_t self = nodes::claim(in_line); self != nodes::none) {
+      line_up(nodes::of(self));
+      return;
+    }
+    do {
+      // relaxed(hint): an old number only makes take() fail.
+      const std::uint64_t last = tail_.load(std::memory_order_relaxed);
+      const auto is_free = [last](std::uint64_t number) noexcept { return number == last; };
+      const auto has_changed = [last](std::uint64_t tail) noexcept { return tail != last; };
+      // relaxed(revalidated): take() decides.
+      W::await_any(policy{}, condition{called_, is_free, std::memory_order_relaxed},
+                   condition{tail_, has_changed, std::memory_order_relaxed});
+    } while (!take());
+  }
+
+  /// Waits in line with a node that says so, until this thread owns the lock.
+  [[gnu::noinline, gnu::cold]] void line_up(word& mine) noexcept {
+    const std::uint64_t self = reinterpret_cast<std::uintptr_t>(&mine) | 1U;
+    // (tail,called)  t,n -> self,n
+    // order[enqueue]: acq_rel; pairs [enqueue]; the node ahead says that it is in line before this
+    // thread reads it, and the one behind sees the same of this node.
+    const std::uint64_t ahead = tail_.exchange(self, std::memory_order_acq_rel);
+    const std::uint64_t turn = number_of(ahead);
+    const auto is_turn = [turn](std::uint64_t number) noexcept { return number == turn; };
+    // order[turn]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    W::await(called_, is_turn, std::memory_order_acquire, policy{});
+    std::uint64_t last = self;
+    // (tail,called)  self,n -> n+2,n
+    // relaxed(atomicity): a number is given.
+    const bool is_last = tail_.compare_exchange_strong(last, turn + one, std::memory_order_relaxed,
+                                                       std::memory_order_relaxed);
+    // relaxed(atomicity): a number, no data; who is behind writes 0 only after it has read it.
+    mine.store(is_last ? 0 : turn + one, std::memory_order_relaxed);
+  }
+
+  /// The number by which the one ahead will release the lock.
+  static std::uint64_t number_of(std::uint64_t ahead) noexcept {
+    if (ahead % one == 0) return ahead;
+    word& node = *reinterpret_cast<word*>(ahead - 1);
+    const auto is_number = [](std::uint64_t found) noexcept { return found > in_line; };
+    // relaxed(atomicity): a number; [turn] carries the data.
+    const std::uint64_t number = W::await(node, is_number, std::memory_order_relaxed, policy{});
+    // order[leave]: release; pairs [left]; the last access to the node.
+    node.store(0, std::memory_order_release);
+    return number;
+  }
+
+  typename W::template atomic<std::uint64_t> tail_{0};
+  typename W::template atomic<std::uint64_t> called_{0};
+};
+
+using clh_spinlock = basic_clh_spinlock<>;
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// A test and test-and-set spinlock whose waiters look less and less often, at random times, and
+/// after a while take naps between their looks. It never yields: a yield asks the scheduler for a
+/// decision, and many waiters that yield keep it busy with nothing else.
+///
+/// Use: for short critical sections, where a byte has to do and threads may outnumber cores. What
+/// limits latency past the spin is the nap: nobody wakes a napper, so a waiter may sleep on for up
+/// to a millisecond, and what the kernel adds, although the lock is free. Where that is too long
+/// take a mutex, whose unlock wakes.
+/// Source: T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
+///   Multiprocessors" (1990), for back-off; the naps are this library's.
+/// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
+///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
+///   lock once, and a napper sleeps on a word of its own stack.
+/// Size: 1 byte. All zero bytes are the free state.
+///
+/// | locked_ | meaning |
+/// |---|---|
+/// | false | free |
+/// | true | held |
+template <world W = native>
+class LOCKYARD_CAPABILITY basic_backoff_spinlock {
+ public:
+  constexpr basic_backoff_spinlock() noexcept = default;
+  basic_backoff_spinlock(const basic_backoff_spinlock&) = delete;
+  basic_backoff_spinlock& operator=(const basic_backoff_spinlock&) = delete;
+
+  /// Precondition: the calling thread does not hold the lock.
+  /// Effects: acquires the lock; while it is held, spins for as long as a sleep would cost, then
+  /// naps and spins in turns, each nap twice as long as the one before, 50 us to 1 ms.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: none guaranteed to a given thread.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]]
+      lock_contended();
+  }
+
+  /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the lock. Effects: releases it.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    // order[unlock]: release; pairs [take]; publishes the critical section.
+    locked_.store(false, std::memory_order_release);
+  }
+
+ private:
+  /// A look costs the owner about 100 ns, the line's way to the waiter and back.
+  using backing_off = wait_policies::backing_off<100, 1600>;
+  static constexpr std::chrono::microseconds shortest_nap{50};
+  static constexpr std::chrono::microseconds longest_nap{1000};
+
+  bool take() noexcept {
+    // relaxed(revalidated): a stale "free" is caught by the exchange.
+    if (locked_.load(std::memory_order_relaxed)) return false;
+    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    return !locked_.exchange(true, std::memory_order_acquire);
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    backing_off policy;
+    const typename W::template atomic<std::uint32_t> bed{0};
+    for (auto nap = shortest_nap;; nap = std::min(nap * 2, longest_nap)) {
+      const auto limit = W::spin_limit();
+      // relaxed(revalidated): take() decides.
+      while (W::await(locked_, is_zero, std::memory_order_relaxed, policy, limit)) {
+        if (take()) return;
+      }
+      // Nobody else knows the bed: only the deadline or a wake-up for no reason ends the nap, and
+      // both only lead to another look.
+      W::wait(bed, 0, W::deadline_after(nap));
+    }
+  }
+
+  typename W::template atomic<bool> locked_{false};
+};
+
+using backoff_spinlock = basic_backoff_spinlock<>;
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the shape of all locks does not come by in the catalogue's queue locks.
+
+#include <checker/registry.hpp>
+
+#include <cstddef>
+#include <new>
+
+namespace lockyard::checker {
+
+/// Three threads, the first of which comes back: it may find one that owns, one that is next, and
+/// one in line behind that one, with far fewer executions than four threads have.
+template <class Lock>
+class returning_client : public model::client {
+ public:
+  explicit returning_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+
+  [[nodiscard]] unsigned threads() const override { return threads_; }
+
+  void thread(unsigned index) override {
+    for (unsigned left = index == 0 ? 2 : 1; left > 0; --left) {
+      lock_.lock();
+      count_.write(count_.read() + 1);
+      lock_.unlock();
+    }
+  }
+
+  void finish() override { model::require(count_.read() == threads_ + 1, "no update is lost"); }
+
+ private:
+  unsigned threads_;
+  Lock lock_;
+  model::plain_data<unsigned> count_{0};
+};
+
+/// A queue lock with its nodes at its users, as in its guard; but the first thread has none, so
+/// that both forms meet. A node begins and ends with each acquisition.
+template <class Queue>
+class by_node {
+ public:
+  void lock() noexcept { is_plain() ? queue_.lock() : queue_.lock(*::new (place().bytes) node); }
+  [[nodiscard]] bool try_lock() noexcept {
+    if (is_plain()) return queue_.try_lock();
+    node& mine = *::new (place().bytes) node;
+    const bool acquired = queue_.try_lock(mine);
+    if (!acquired) mine.~node();
+    return acquired;
+  }
+  void unlock() noexcept {
+    if (is_plain()) return queue_.unlock();
+    node& mine = *std::launder(reinterpret_cast<node*>(place().bytes));
+    queue_.unlock(mine);
+    mine.~node();
+  }
+
+ private:
+  using node = typename Queue::node;
+  struct storage {
+    alignas(node) std::byte bytes[sizeof(node)];
+  };
+  static bool is_plain() noexcept { return model::model::thread_slot() == 0; }
+  static storage& place() noexcept { return model::model::thread_state<storage>(); }
+
+  Queue queue_;
+};
+
+}  // namespace lockyard::checker
