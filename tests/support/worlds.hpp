@@ -53,6 +53,7 @@ struct script {
   int yields = 0;
   int waits = 0;
   int wakes = 0;
+  std::uint32_t thread = 1;  ///< whom the one thread plays, to a priority-inheritance word
 };
 
 /// One thread alone. Where it would wait, `on_wait` plays the others; it must change something
@@ -75,6 +76,22 @@ struct scripted_world : derived_world<scripted_world> {
                             std::uint32_t /*count*/) noexcept {
     ++now_playing.wakes;
     return 1;
+  }
+
+  static std::uint32_t thread_id() noexcept { return now_playing.thread; }
+  template <class... Deadline>
+  static bool pi_lock(atomic<std::uint32_t>& word, Deadline... /*limit*/) noexcept {
+    while (word.load() != 0) {
+      word.fetch_or(0x8000'0000);
+      step(now_playing.waits);
+      if (sizeof...(Deadline) != 0 && now_playing.deadlines_pass) return false;
+    }
+    word.store(now_playing.thread);
+    return true;
+  }
+  static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
+    ++now_playing.wakes;
+    word.store(0);
   }
 
  private:
