@@ -263,8 +263,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   if (watch.compare_exchange_strong(stage, fork_watch::begun, std::memory_order_relaxed,
                                     std::memory_order_relaxed)) {
     const auto forget = [] { thread_state<detail::thread_id_memory>().id = 0; };
-    // order[watched]: release; pairs [keep]; the handler stands before anybody relies on it.
     if (detail::os::call_in_forked_child(forget)) {
+      // order[watched]: release; pairs [keep]; the handler stands before anybody relies on it.
       watch.store(fork_watch::stands, std::memory_order_release);
     }
   }

@@ -185,9 +185,9 @@ concept provides_observation =
 ///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They know the lock by its
 ///   address alone, because it may be gone when a `releasing` ends.
 template <class W>
-concept world = detail::provides_memory<W> && detail::provides_waiting<W> &&
-                detail::provides_inheritance<W> && detail::provides_surroundings<W> &&
-                detail::provides_observation<W>;
+concept world =
+    detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
+    detail::provides_surroundings<W> && detail::provides_observation<W>;
 
 /// What `thread_slot()` returns when every slot is taken, or when the thread is past its end.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;
