@@ -2,6 +2,7 @@
 #include "mutants.hpp"
 
 #include "faulty_locks.hpp"
+#include "faulty_parking_locks.hpp"
 #include "model/asymmetric_unlock.hpp"
 #include "model/clients.hpp"
 #include "model/event.hpp"
@@ -43,6 +44,11 @@ template <queued_rules Rules>
 constexpr maker queued = &model::exclusion_of<queued_spinlock<model::model, Rules>>;
 template <futex_fault Fault>
 constexpr maker futex = &model::exclusion_of<faulty_futex_mutex<model::model, Fault>>;
+
+template <spinner_fault Fault>
+constexpr maker spinner = &model::exclusion_of<faulty_spinner_mutex<model::model, Fault>>;
+template <ticket_fault Fault>
+constexpr maker ticket = &model::exclusion_of<faulty_ticket_mutex<model::model, Fault>>;
 
 std::vector<subject> queue_mutants() {
   return {
@@ -126,6 +132,28 @@ std::vector<subject> futex_mutants() {
   };
 }
 
+std::vector<subject> parking_mutants() {
+  return {
+      mutant("spinner_keeps_mark", verdict::hang, three_one_timed,
+             spinner<spinner_fault::keeps_mark>,
+             "who is woken to take a spinner's place finds that one's mark, and sleeps"),
+      mutant("spinner_sleeps_as_first", verdict::hang, two, spinner<spinner_fault::sleeps_as_first>,
+             "unlock may erase the mark of a thread that then sleeps"),
+      mutant("spinner_comes_back_alone", verdict::hang, three,
+             spinner<spinner_fault::comes_back_alone>,
+             "the spinner becomes the owner, and wakes nobody when it leaves"),
+      mutant("ticket_mutex_wakes_one", verdict::hang, three, ticket<ticket_fault::wakes_one>,
+             "a thread is woken whose number is not the one that was called"),
+      mutant("ticket_mutex_forgets_number", verdict::hang, three_one_timed,
+             ticket<ticket_fault::forgets>, "a number is called that nobody waits for any more"),
+      mutant("ticket_mutex_looks_late", verdict::lifetime, two_destroying,
+             ticket<ticket_fault::looks_late>, "unlock reads the lock after it has released it"),
+      mutant("pi_mutex_frees", verdict::hang, two,
+             &model::exclusion_of<freeing_pi_mutex<model::model>>,
+             "the kernel's waiter is never handed the word"),
+  };
+}
+
 std::vector<subject> other_mutants() {
   return {
       mutant("narrow_ticket_lock", verdict::race, three,
@@ -145,7 +173,7 @@ std::vector<subject> other_mutants() {
 
 std::vector<subject> mutants() {
   std::vector<subject> all = queue_mutants();
-  for (const auto& more : {queued_mutants(), futex_mutants(), other_mutants()}) {
+  for (const auto& more : {queued_mutants(), futex_mutants(), parking_mutants(), other_mutants()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
