@@ -4,8 +4,12 @@
 // The only list of locks. Typed tests, harness, checker, the command's tables and its completion
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
+#include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
+#include <lockyard/park/pi_mutex.hpp>
+#include <lockyard/park/single_spinner_mutex.hpp>
+#include <lockyard/park/ticket_mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
@@ -151,8 +155,32 @@ inline constexpr std::tuple catalog{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "U. Drepper 2004"}},
+    catalog_entry<adaptive_mutex>{{
+        .name = "adaptive_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Solaris and the C library; U. Drepper 2004"}},
+    catalog_entry<single_spinner_mutex>{{
+        .name = "single_spinner_mutex", .seed_name = "spin_to_futex_mutex",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "M. Skarupke 2019"}},
+    catalog_entry<ticket_mutex>{{
+        .name = "ticket_mutex", .seed_name = "ticket_mutex",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::fifo,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
+    catalog_entry<pi_mutex>{{
+        .name = "pi_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Molnar and Gleixner 2006; Sha, Rajkumar and Lehoczky 1990"}},
 
     catalog_entry<peers::std_mutex>{{
         .name = "std::mutex", .seed_name = "std::mutex",

@@ -2,6 +2,7 @@
 #include "mutants.hpp"
 
 #include "faulty_locks.hpp"
+#include "faulty_parking_locks.hpp"
 #include "model/asymmetric_unlock.hpp"
 #include "model/clients.hpp"
 #include "model/event.hpp"
@@ -22,6 +23,7 @@ constexpr exclusion_shape three{.threads = 3};
 constexpr exclusion_shape four{.threads = 4};
 constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
 constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
+constexpr exclusion_shape three_one_timed{.threads = 3, .timed = true};
 constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
 
 using maker = model::client_maker (*)(const exclusion_shape&);
@@ -42,6 +44,11 @@ template <queued_rules Rules>
 constexpr maker queued = &model::exclusion_of<small_queued_lock<model::model, Rules>>;
 template <futex_fault Fault>
 constexpr maker futex = &model::exclusion_of<faulty_futex_mutex<model::model, Fault>>;
+
+template <spinner_fault Fault>
+constexpr maker spinner = &model::exclusion_of<faulty_spinner_mutex<model::model, Fault>>;
+template <ticket_fault Fault>
+constexpr maker ticket = &model::exclusion_of<faulty_ticket_mutex<model::model, Fault>>;
 
 std::vector<subject> queue_mutants() {
   return {
@@ -104,6 +111,9 @@ std::vector<subject> futex_mutants() {
              "a return from sleep is taken for ownership"),
       mutant("futex_tries_by_exchange", verdict::hang, three_one_tries,
              futex<futex_fault::tries_by_exchange>, "a failed try wipes out that somebody sleeps"),
+      mutant("futex_forgets_at_deadline", verdict::hang, three_one_timed,
+             &model::exclusion_of<forgetful_futex_mutex<model::model>>,
+             "a waiter that gives up wipes out that another one sleeps"),
       mutant("counting_mutex", verdict::lifetime, two_destroying,
              &model::exclusion_of<counting_mutex<model::model>>,
              "unlock reads the lock after it has released it"),
@@ -119,6 +129,28 @@ std::vector<subject> futex_mutants() {
        .shape = two,
        .expected = verdict::hang,
        .how = {.asymmetric = model::barriers::may_be_lost}},
+  };
+}
+
+std::vector<subject> parking_mutants() {
+  return {
+      mutant("spinner_keeps_mark", verdict::hang, three_one_timed,
+             spinner<spinner_fault::keeps_mark>,
+             "who is woken to take a spinner's place finds that one's mark, and sleeps"),
+      mutant("spinner_sleeps_as_first", verdict::hang, two, spinner<spinner_fault::sleeps_as_first>,
+             "unlock may erase the mark of a thread that then sleeps"),
+      mutant("spinner_comes_back_alone", verdict::hang, three,
+             spinner<spinner_fault::comes_back_alone>,
+             "the spinner becomes the owner, and wakes nobody when it leaves"),
+      mutant("ticket_mutex_wakes_one", verdict::hang, three, ticket<ticket_fault::wakes_one>,
+             "a thread is woken whose number is not the one that was called"),
+      mutant("ticket_mutex_forgets_number", verdict::hang, three_one_timed,
+             ticket<ticket_fault::forgets>, "a number is called that nobody waits for any more"),
+      mutant("ticket_mutex_looks_late", verdict::lifetime, two_destroying,
+             ticket<ticket_fault::looks_late>, "unlock reads the lock after it has released it"),
+      mutant("pi_mutex_frees", verdict::hang, two,
+             &model::exclusion_of<freeing_pi_mutex<model::model>>,
+             "the kernel's waiter is never handed the word"),
   };
 }
 
@@ -141,7 +173,7 @@ std::vector<subject> other_mutants() {
 
 std::vector<subject> mutants() {
   std::vector<subject> all = queue_mutants();
-  for (const auto& more : {queued_mutants(), futex_mutants(), other_mutants()}) {
+  for (const auto& more : {queued_mutants(), futex_mutants(), parking_mutants(), other_mutants()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

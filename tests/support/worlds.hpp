@@ -48,10 +48,12 @@ struct derived_world : native {
 /// What a scripted world does and counts.
 struct script {
   std::function<void()> on_wait;
+  bool deadlines_pass = false;  ///< a sleep with a deadline ends by it
   int pauses = 0;
   int yields = 0;
   int waits = 0;
   int wakes = 0;
+  std::uint32_t thread = 1;  ///< whom the one thread plays, to a priority-inheritance word
 };
 
 /// One thread alone. Where it would wait, `on_wait` plays the others; it must change something
@@ -67,12 +69,29 @@ struct scripted_world : derived_world<scripted_world> {
                           Deadline... /*limit*/) noexcept {
     if (word.load() != expected) return wait_result::changed;
     step(now_playing.waits);
-    return wait_result::woken;
+    const bool times_out = sizeof...(Deadline) != 0 && now_playing.deadlines_pass;
+    return times_out ? wait_result::timed_out : wait_result::woken;
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& /*word*/,
                             std::uint32_t /*count*/) noexcept {
     ++now_playing.wakes;
     return 1;
+  }
+
+  static std::uint32_t thread_id() noexcept { return now_playing.thread; }
+  template <class... Deadline>
+  static bool pi_lock(atomic<std::uint32_t>& word, Deadline... /*limit*/) noexcept {
+    while (word.load() != 0) {
+      word.fetch_or(0x8000'0000);
+      step(now_playing.waits);
+      if (sizeof...(Deadline) != 0 && now_playing.deadlines_pass) return false;
+    }
+    word.store(now_playing.thread);
+    return true;
+  }
+  static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
+    ++now_playing.wakes;
+    word.store(0);
   }
 
  private:

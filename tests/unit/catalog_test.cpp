@@ -55,6 +55,10 @@ TYPED_TEST(EveryLock, is_recursive_exactly_if_its_traits_say_so) {
   lock.unlock();
 }
 
+TYPED_TEST(EveryLock, is_timed_exactly_if_its_traits_say_so) {
+  static_assert(timed_lockable<TypeParam> == traits_of<TypeParam>().timed);
+}
+
 template <class Lock>
 class OurLock : public ::testing::Test {};
 TYPED_TEST_SUITE(OurLock, our_locks, catalog_name);
@@ -92,6 +96,8 @@ TEST(Catalog, knows_the_locks_of_the_text_by_their_seed_names) {
   EXPECT_EQ(traits_of<ttas_spinlock>().seed_name, "spinlock_amd");
   EXPECT_EQ(traits_of<yielding_spinlock>().seed_name, "spinlock");
   EXPECT_EQ(traits_of<ticket_spinlock>().seed_name, "ticket_spinlock");
+  EXPECT_EQ(traits_of<ticket_mutex>().seed_name, "ticket_mutex");
+  EXPECT_EQ(traits_of<single_spinner_mutex>().seed_name, "spin_to_futex_mutex");
   EXPECT_EQ(traits_of<peers::std_mutex>().seed_name, "std::mutex");
 }
 
@@ -103,6 +109,8 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(mcs_spinlock) == 16 && sizeof(clh_spinlock) == 16);
   static_assert(sizeof(queued_spinlock) == 4);
   static_assert(sizeof(futex_mutex) == 4);
+  static_assert(sizeof(adaptive_mutex) == 8 && sizeof(single_spinner_mutex) == 4);
+  static_assert(sizeof(ticket_mutex) == 8 && sizeof(pi_mutex) == 4);
 }
 
 TEST(ExclusionCheck, catches_a_lock_that_admits_everybody) {

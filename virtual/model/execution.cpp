@@ -209,7 +209,8 @@ void execution::take(const option& next) {
     chosen.timed_out = true;
     passed_[*chosen.deadline] = true;
   }
-  if (chosen.now == status::sleeping && next.how != variant::run) {
+  const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
+  if (sleeps && next.how != variant::run) {
     std::erase(sleepers_[chosen.sleeps_on], next.thread);
     chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
     if (next.how == variant::spurious) --spurious_left_;
@@ -231,7 +232,8 @@ void execution::list_options() {
                       (each.now == status::awaiting && is_satisfiable(each)) ||
                       (each.now == status::pausing && pause_is_over(each));
     if (runs) options_.push_back({.thread = i, .how = variant::run});
-    const bool waits = each.now == status::awaiting || each.now == status::sleeping;
+    const bool waits =
+        each.now == status::awaiting || each.now == status::sleeping || each.now == status::queued;
     if (waits && each.deadline && (timeouts_left_ > 0 || passed_[*each.deadline])) {
       options_.push_back({.thread = i, .how = variant::time_out});
     }
@@ -257,7 +259,7 @@ void execution::list_options() {
     const status now = threads_[i].now;
     if (now == status::ended) continue;
     what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i) +
-             (now == status::sleeping ? " sleeps" : " spins");
+             (now == status::sleeping || now == status::queued ? " sleeps" : " spins");
   }
   what_ = "nobody can go on: " + what_;
 }

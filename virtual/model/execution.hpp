@@ -144,6 +144,10 @@ class execution {
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
+  [[nodiscard]] std::uint32_t pi_id() const noexcept { return running_ + 1U; }
+  /// False if the deadline passed first.
+  bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
+  void pi_unlock(location_index on, std::source_location where);
   std::size_t new_deadline();
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
@@ -159,7 +163,7 @@ class execution {
   void*& state_of(const void* type, std::size_t owner, deleter end);
 
  private:
-  enum class status : std::uint8_t { ready, awaiting, sleeping, pausing, ended };
+  enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, ended };
   enum class variant : std::uint8_t { run, time_out, spurious };
 
   struct plain {

@@ -163,6 +163,57 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
   return woken + others;
 }
 
+namespace {
+constexpr std::uint64_t pi_waiters = 0x8000'0000;
+}  // namespace
+
+/// Under one lock of the kernel's: look, take the word or mark it, and enqueue.
+bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
+                        std::source_location where) {
+  step_point();
+  check_alive(on, where);
+  const message_index newest = memory_.at(on).order.back();
+  const std::uint64_t found = memory_.at(on).messages[newest].value;
+  if (found == 0) {
+    replace(on, newest, pi_id(), std::memory_order_acquire, where);
+    return true;
+  }
+  if ((found & ~pi_waiters) == pi_id()) fail(verdict::hang, "locks what it owns", where);
+  replace(on, newest, found | pi_waiters, std::memory_order_relaxed, where);
+  thread_record& thread = me();
+  thread.reads.clear();
+  thread.sleeps_on = on;
+  thread.deadline = deadline;
+  thread.woken_by = sleep_end::woken;
+  sleepers_[on].push_back(running_);
+  block(status::queued);
+  thread.deadline.reset();
+  thread.timed_out = false;
+  const bool is_owner = thread.woken_by == sleep_end::woken;
+  const message_index handed = memory_.at(on).order.back();
+  event(woke_up, static_cast<std::uint64_t>(thread.woken_by),
+        is_owner ? memory_.at(on).messages[handed].by.name() : 0);
+  if (is_owner) memory_.note_read(me().known, on, handed, std::memory_order_acquire);
+  if (account_ != nullptr) tell(where, is_owner ? "is handed the word" : "its deadline passes");
+  return is_owner;
+}
+
+/// Writes the next owner into the word, or frees it, and does not touch it afterwards.
+void execution::pi_unlock(location_index on, std::source_location where) {
+  step_point();
+  check_alive(on, where);
+  const message_index newest = memory_.at(on).order.back();
+  if ((memory_.at(on).messages[newest].value & ~pi_waiters) != pi_id()) {
+    fail(verdict::assertion, "releases what another thread owns", where);
+  }
+  auto& waiters = sleepers_[on];
+  const std::uint64_t next = waiters.empty() ? 0 : (waiters.front() + 1U) | pi_waiters;
+  replace(on, newest, next, std::memory_order_release, where);
+  if (waiters.empty()) return;
+  threads_[waiters.front()].now = status::ready;
+  waiters.erase(waiters.begin());
+}
+
 std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
                                        std::optional<location_index> to,
                                        std::source_location where) {

@@ -193,7 +193,9 @@ struct model {
 
   static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
   static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
-  static deadline spin_limit() noexcept { return {detail::now().new_deadline()}; }
+  static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
+    return {detail::now().new_deadline()};
+  }
   static void yield(here where = here::current()) noexcept { detail::now().pause(where); }
 
   template <class Atomic, class Predicate, class Policy>
@@ -273,6 +275,20 @@ struct model {
                                               std::uint32_t move, const atomic<std::uint32_t>& to,
                                               here where = here::current()) noexcept {
     return detail::now().requeue(from.index(), expected, count, move, to.index(), where);
+  }
+
+  // Priority inheritance
+
+  static std::uint32_t thread_id() noexcept { return detail::now().pi_id(); }
+  static bool pi_lock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
+    return detail::now().pi_lock(on.index(), std::nullopt, where);
+  }
+  static bool pi_lock(atomic<std::uint32_t>& on, deadline limit,
+                      here where = here::current()) noexcept {
+    return detail::now().pi_lock(on.index(), limit.which, where);
+  }
+  static void pi_unlock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
+    detail::now().pi_unlock(on.index(), where);
   }
 
   // Surroundings

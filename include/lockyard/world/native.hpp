@@ -42,6 +42,18 @@ struct [[gnu::visibility("default")]] asymmetric_state {
   std::atomic<asymmetric_mode> mode{asymmetric_mode::undecided};
 };
 
+/// What a thread knows of its id in the system; 0 if it has not asked yet.
+struct [[gnu::visibility("default")]] thread_id_memory {
+  std::uint32_t id = 0;
+};
+
+/// Whether a fork makes the child's thread forget its id.
+enum class [[gnu::visibility("default")]] fork_watch : std::uint8_t{none, begun, stands};
+
+struct [[gnu::visibility("default")]] fork_watch_state {
+  std::atomic<fork_watch> is{fork_watch::none};
+};
+
 /// A generator good enough to break ties (xorshift32, Marsaglia 2003).
 struct [[gnu::visibility("default")]] xorshift {
   std::uint32_t state = 0;
@@ -118,8 +130,10 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
   static bool passed(deadline limit) noexcept { return now() >= limit; }
 
-  static deadline spin_limit() noexcept {
-    return now() + process_state<detail::calibration>().spin_budget();
+  static deadline spin_limit(
+      std::chrono::nanoseconds most = std::chrono::nanoseconds::max()) noexcept {
+    const std::chrono::nanoseconds budget = process_state<detail::calibration>().spin_budget();
+    return now() + std::min(budget, most);
   }
   static std::uint32_t pauses_in(std::chrono::nanoseconds length) noexcept {
     return process_state<detail::calibration>().pauses_in(length);
@@ -132,10 +146,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           deadline limit) noexcept {
-    const auto since_boot = std::max<std::int64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
-    const timespec absolute{.tv_sec = since_boot / 1'000'000'000,
-                            .tv_nsec = since_boot % 1'000'000'000};
+    const timespec absolute = to_timespec(limit);
     return detail::os::futex_wait(&word, expected, &absolute);
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
@@ -151,6 +162,24 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
                                               std::uint32_t move_count,
                                               const atomic<std::uint32_t>& to) noexcept {
     return detail::os::futex_requeue(&from, expected, wake_count, move_count, &to);
+  }
+
+  static std::uint32_t thread_id() noexcept {
+    const std::uint32_t known = thread_state<detail::thread_id_memory>().id;
+    return known != 0 ? known : find_thread_id();
+  }
+  static bool pi_lock(atomic<std::uint32_t>& word) noexcept {
+    return owns_after(detail::os::futex_lock_pi(&word, nullptr), word);
+  }
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
+    const timespec absolute = to_timespec(limit);
+    return owns_after(detail::os::futex_lock_pi(&word, &absolute), word);
+  }
+  static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
+    // ThreadSanitizer does not see that the kernel's hand-over is a release.
+    // order[hand_over]: release; pairs [handed]; stands in for it.
+    if constexpr (detail::sanitizer::under_tsan) word.fetch_or(0, std::memory_order_release);
+    detail::os::futex_unlock_pi(&word);
   }
 
   template <class T>
@@ -236,7 +265,48 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
    private:
     const void* lock_;
   };
+
+ private:
+  /// The kernel's clock starts with 0.
+  static timespec to_timespec(deadline limit) noexcept {
+    const auto since_boot = std::max<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
+    return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
+  }
+
+  static bool owns_after(bool acquired, const atomic<std::uint32_t>& word) noexcept {
+    // order[handed]: acquire; pairs [hand_over]; the kernel has ordered already.
+    if (acquired && (word.load(std::memory_order_acquire) & FUTEX_OWNER_DIED) != 0) {
+      detail::os::fatal("locking a mutex whose owner ended while it held it", EOWNERDEAD);
+    }
+    return acquired;
+  }
+
+  static std::uint32_t find_thread_id() noexcept;
 };
+
+/// A forked child's thread has another id, so an id may be kept only where a fork will wipe it.
+/// Until the handler stands, and where it cannot be had, the kernel is asked every time.
+[[gnu::noinline, gnu::cold]] inline std::uint32_t native::find_thread_id() noexcept {
+  using detail::fork_watch;
+  auto& watch = process_state<detail::fork_watch_state>().is;
+  auto stage = fork_watch::none;
+  // relaxed(atomicity): one thread alone sets the handler up.
+  if (watch.compare_exchange_strong(stage, fork_watch::begun, std::memory_order_relaxed,
+                                    std::memory_order_relaxed)) {
+    const auto forget = [] { thread_state<detail::thread_id_memory>().id = 0; };
+    if (detail::os::call_in_forked_child(forget)) {
+      // order[watched]: release; pairs [keep]; the handler stands before anybody relies on it.
+      watch.store(fork_watch::stands, std::memory_order_release);
+    }
+  }
+  const std::uint32_t id = detail::os::thread_id();
+  // order[keep]: acquire; pairs [watched]; a fork of this thread will find the handler.
+  if (watch.load(std::memory_order_acquire) == fork_watch::stands) {
+    thread_state<detail::thread_id_memory>().id = id;
+  }
+  return id;
+}
 
 /// Always asks the kernel, whatever the mode: a light side may have seen `membarrier` before this
 /// thread does, and then only a real barrier orders. Who finds the process unregistered registers

@@ -78,6 +78,7 @@ concept provides_waiting =
       { W::pause() } noexcept;
       { W::pauses_in(std::chrono::nanoseconds{}) } noexcept -> std::same_as<std::uint32_t>;
       { W::spin_limit() } noexcept -> std::same_as<typename W::deadline>;
+      { W::spin_limit(std::chrono::nanoseconds{}) } noexcept -> std::same_as<typename W::deadline>;
       { W::yield() } noexcept;
       { W::await(word, predicate, order, policy) } noexcept -> std::same_as<std::uint32_t>;
       {
@@ -98,6 +99,15 @@ concept provides_waiting =
       { W::name_of(word) } noexcept -> std::same_as<typename W::word_name>;
       { W::wake(W::name_of(word), 1U) } noexcept -> std::same_as<std::uint32_t>;
       { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<std::optional<std::uint32_t>>;
+    };
+
+template <class W>
+concept provides_inheritance =
+    requires(typename W::template atomic<std::uint32_t>& word, typename W::deadline deadline) {
+      { W::thread_id() } noexcept -> std::same_as<std::uint32_t>;
+      { W::pi_lock(word) } noexcept -> std::same_as<bool>;
+      { W::pi_lock(word, deadline) } noexcept -> std::same_as<bool>;
+      { W::pi_unlock(word) } noexcept;
     };
 
 template <class W>
@@ -150,13 +160,26 @@ concept provides_observation =
 ///   until the value that came out satisfies `predicate`, and returns that one. Only for words
 ///   where storing `desired` over a value that does not satisfy `predicate` changes nothing.
 /// - `pause()`, `yield()`: for policies. `pauses_in(duration)`: how many pauses take that long.
-///   `spin_limit()`: the deadline of a spin that begins now and is to be followed by a sleep.
+///   `spin_limit([most])`: the deadline of a spin that begins now and is to be followed by a sleep,
+///   and is to be no longer than `most`.
 /// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
 ///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
 ///   returns how many; uses the address alone, so the word may be gone by then. Where its object
 ///   may be gone too, `name_of(word)` is taken before and given to wake instead.
 ///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n, moves up to m
 ///   to `to`, and returns how many that were; nothing if it held something else.
+///
+/// Priority inheritance
+/// - A word holds 0, or its owner's `thread_id()`, and beside it a bit while threads may wait. Its
+///   users take it from 0 to their own id and from that to 0, and leave the rest to these two.
+/// - `thread_id()`: names this thread among all living ones of the system; never 0.
+/// - `pi_lock(word [, deadline])`: acquires the word for this thread, which sleeps while another
+///   one has it and lends that one its priority; an acquire. Returns false, and has changed nothing
+///   that matters, if the deadline passed first. Fatal where this thread has the word already, or
+///   its owner ended without releasing it.
+/// - `pi_unlock(word)`: releases this thread's word, by a hand-over to the first waiter of the
+///   highest priority if there is one; a release. Does not touch the word once another thread can
+///   own it. Fatal where the word is another thread's.
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
@@ -176,8 +199,9 @@ concept provides_observation =
 ///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They know the lock by its
 ///   address alone, because it may be gone when a `releasing` ends.
 template <class W>
-concept world = detail::provides_memory<W> && detail::provides_waiting<W> &&
-                detail::provides_surroundings<W> && detail::provides_observation<W>;
+concept world =
+    detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
+    detail::provides_surroundings<W> && detail::provides_observation<W>;
 
 /// What `thread_slot()` returns when every slot is taken, or when the thread is past its end.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;

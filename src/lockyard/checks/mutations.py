@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard.checks.result import Check, Result, Settings, Standing
-from lockyard.checks.subjects import Shape
+from lockyard.checks.subjects import TIMED_SUITE, Shape
 from lockyard.checks.survivors import Key, source_text
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def mutations_of(
     """Each once, although several locks, and clients that use locks, may run the line."""
     found: dict[str, Mutation] = {}
     for lock in locks:
-        for word, site in _sites_of(session, lock, LISTING_SHAPES, settings).items():
+        shapes = (*LISTING_SHAPES, *(TIMED_SUITE if lock.offers_timed else ()))
+        for word, site in _sites_of(session, lock, shapes, settings).items():
             found.setdefault(word, Mutation(site)).subjects.append(lock)
     files = {each.site["file"] for each in found.values()}
     for client in clients:
@@ -132,8 +133,9 @@ def _result(
     done: list[Result] = []
     checks = (
         Check(subject, shape, settings, mutation.site)
+        for shape in dict.fromkeys(each for one in mutation.subjects for each in one.shapes)
         for subject in mutation.subjects
-        for shape in subject.shapes
+        if shape in subject.shapes
     )
     for result in session.results(checks):
         done.append(result)

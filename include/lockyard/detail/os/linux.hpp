@@ -111,6 +111,64 @@ inline std::optional<std::uint32_t> futex_requeue(const void* from, std::uint32_
   fatal("futex requeue", static_cast<int>(-result));
 }
 
+/// The calling thread's number in the system.
+inline std::uint32_t thread_id() noexcept {
+  return static_cast<std::uint32_t>(call(SYS_gettid));
+}
+
+/// Has `handler` called in the child after each fork; false if there is no memory for that.
+inline bool call_in_forked_child(void (*handler)()) noexcept {
+  return pthread_atfork(nullptr, nullptr, handler) == 0;
+}
+
+/// As FUTEX_LOCK_PI2, on kernels before 5.14, whose only clock for this is the wall clock. A
+/// time-out that comes too soon, because that was set meanwhile, is reported as EAGAIN.
+[[gnu::cold]] inline long lock_pi_by_wall_clock(const void* word,
+                                                const timespec* deadline) noexcept {
+  constexpr std::int64_t second = 1'000'000'000;
+  const auto nanoseconds = [](const timespec& t) { return t.tv_sec * second + t.tv_nsec; };
+  const auto left = [&] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return nanoseconds(*deadline) - nanoseconds(now);
+  };
+  if (deadline == nullptr) {
+    return call(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, nullptr, nullptr, 0);
+  }
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  const std::int64_t limit = std::max<std::int64_t>(
+      std::min(nanoseconds(wall), INT64_MAX - std::max<std::int64_t>(left(), 0)) + left(), 0);
+  wall = {.tv_sec = limit / second, .tv_nsec = limit % second};
+  const long result = call(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, &wall, nullptr, 0);
+  return result == -ETIMEDOUT && left() > 0 ? -EAGAIN : result;
+}
+
+/// Acquires a priority-inheritance word for the calling thread; false if `deadline`
+/// (CLOCK_MONOTONIC; null is never) passed first. The kernel's EAGAIN is an owner that is ending.
+inline bool futex_lock_pi(const void* word, const timespec* deadline) noexcept {
+  for (;;) {
+    long result = call(SYS_futex, word, FUTEX_LOCK_PI2_PRIVATE, 0, deadline, nullptr, 0);
+    if (result == -ENOSYS) result = lock_pi_by_wall_clock(word, deadline);
+    switch (-result) {
+      case 0: return true;
+      case ETIMEDOUT: return false;
+      case EINTR:
+      case EAGAIN: break;
+      default: fatal("futex lock with priority inheritance", static_cast<int>(-result));
+    }
+  }
+}
+
+/// Hands the calling thread's word on, or frees it.
+inline void futex_unlock_pi(const void* word) noexcept {
+  long result = 0;
+  do {
+    result = call(SYS_futex, word, FUTEX_UNLOCK_PI_PRIVATE, 0, nullptr, nullptr, 0);
+  } while (result == -EINTR || result == -EAGAIN);
+  if (result != 0) fatal("futex unlock with priority inheritance", static_cast<int>(-result));
+}
+
 enum class membarrier_outcome : std::uint8_t { done, unregistered, unavailable };
 
 /// Registers the process for expedited barriers; false where the kernel or a filter refuses.

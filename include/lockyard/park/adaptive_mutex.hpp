@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/timed_lock.hpp>
+#include <lockyard/world/await.hpp>
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// A mutex that spins for as long as spinning has lately taken, and then sleeps.
+///
+/// Use: where it is not known how long the lock is held. Waiters of a lock that is held briefly
+/// stay out of the kernel; those of one that is held for long learn to go there soon.
+/// Source: the adaptive mutex of Solaris and the C library (PTHREAD_MUTEX_ADAPTIVE_NP), whose rule
+///   for the length of the spin this is, on U. Drepper's mutex of three states ("Futexes Are
+///   Tricky", 2004). Unlike theirs the spin is bounded by the time that a sleep would cost here.
+/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer or a spinner may
+///   overtake a sleeper any number of times. Not recursive. Not safe between a thread and its own
+///   signal handler. After fork, held by the forking thread alone. May be destroyed by the next
+///   owner as soon as that one holds it: after the exchange, unlock uses the address only; and the
+///   estimate is written by owners alone. Within one process only.
+/// Size: 8 bytes. All zero bytes are the free state.
+///
+/// | state_ | meaning |
+/// |---|---|
+/// | 0 | free |
+/// | 1 | held, nobody sleeps |
+/// | 2 | held, somebody may sleep |
+///
+/// The spin: at most 2 * mean + 10 looks with a pause each, and never longer than W::spin_limit().
+/// The mean is that of the looks of those who came to own the lock after a wait, whether the spin
+/// was enough or not; each newcomer counts for an eighth.
+///
+/// Invariant I1: while a thread sleeps in the kernel, state_ is 2, or an owner is between its
+/// exchange and its wake, or a woken thread is on its way to its exchange.
+/// No lost wake-up: a thread sleeps only if the kernel finds 2, compared and enqueued in one step
+/// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper, which comes
+/// back by exchanging 2, not 1, so that I1 holds again; it does not spin any more. Spinners and
+/// newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A wake that
+/// reaches a sleeper at its deadline is reported as a wake, so none is spent on a thread that goes.
+/// A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long red.
+template <world W = native>
+class LOCKYARD_CAPABILITY basic_adaptive_mutex
+    : public detail::timed_lock<basic_adaptive_mutex<W>, W> {
+ public:
+  constexpr basic_adaptive_mutex() noexcept = default;
+  basic_adaptive_mutex(const basic_adaptive_mutex&) = delete;
+  basic_adaptive_mutex& operator=(const basic_adaptive_mutex&) = delete;
+
+  /// Precondition: the calling thread does not hold the mutex.
+  /// Effects: acquires the mutex, spinning and then sleeping while it is held.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: deadlock-free; none guaranteed to a given thread.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]]
+      take_contended();
+  }
+
+  /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the mutex.
+  /// Effects: releases it, and wakes one sleeper if there may be one.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free but for the system call.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    // (state)  1 -> 0,  2 -> 0 and one wake
+    // order[unlock]: release; pairs [take, retake]; publishes the critical section.
+    if (state_.exchange(0, std::memory_order_release) == 2) [[unlikely]] {
+      W::wake(state_, 1);
+    }
+  }
+
+ private:
+  friend detail::timed_lock<basic_adaptive_mutex, W>;
+
+  /// Pauses, and counts the looks.
+  struct counting {
+    std::int32_t looks = 0;
+
+    template <class World>
+    step_length step() noexcept {
+      ++looks;
+      World::pause();
+      return step_length::brief;
+    }
+  };
+
+  bool take() noexcept {
+    std::uint32_t expected = 0;
+    // (state)  0 -> 1
+    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // relaxed(hint): a failure promises nothing.
+    return state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
+
+  /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
+  /// may be late by the length of a spin.
+  template <class... Deadline>
+  [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+    // relaxed(hint): how long to spin.
+    const std::int32_t mean = mean_looks_.load(std::memory_order_relaxed);
+    counting spin;
+    if (!take_spinning(spin, mean) && !take_sleeping(limit...)) return false;
+    const std::int32_t learnt = mean + (spin.looks - mean) / 8;
+    // relaxed(locked): written by owners; whoever reads it meanwhile takes it for a hint.
+    if (learnt != mean) mean_looks_.store(learnt, std::memory_order_relaxed);
+    return true;
+  }
+
+  bool take_spinning(counting& spin, std::int32_t mean) noexcept {
+    constexpr std::chrono::microseconds measure{10};
+    const std::chrono::nanoseconds expected =
+        (2 * mean + 10) * std::chrono::nanoseconds{measure} / W::pauses_in(measure);
+    const auto limit = W::spin_limit(expected);
+    do {
+      // relaxed(revalidated): take() decides.
+      if (!W::await(state_, is_zero, std::memory_order_relaxed, spin, limit)) return false;
+    } while (!take());
+    return true;
+  }
+
+  template <class... Deadline>
+  bool take_sleeping(Deadline... limit) noexcept {
+    // (state)  0 -> 2 and owned,  1 -> 2,  2 -> 2
+    // order[retake]: acquire; pairs [unlock]; as in take().
+    while (state_.exchange(2, std::memory_order_acquire) != 0) {
+      if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return false;
+    }
+    return true;
+  }
+
+  typename W::template atomic<std::uint32_t> state_{0};
+  typename W::template atomic<std::int32_t> mean_looks_{0};
+};
+
+using adaptive_mutex = basic_adaptive_mutex<>;
+
+}  // namespace lockyard::inline v0
