@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/timed_lock.hpp>
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::inline v0 {
+
+/// Who gets a fair_mutex that is released while threads wait for it.
+enum class handoff_policy : std::uint8_t {
+  strict,   ///< the first in line
+  awake,    ///< the first in line that spins; the first in line if none does or it is due
+  barging,  ///< whoever comes; the first in line is told to come
+};
+
+/// A mutex with a line of waiters, first come, first served, that live on their own stacks.
+///
+/// Use: where every thread has to get its turn. With more threads than cores each turn costs a
+/// switch of threads, which is what fairness costs; only barging avoids it.
+/// Source: the queue of waiters on stacks and the bit that locks it: Windows' slim lock (SRW), K42.
+/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out; a time-out
+///   leaves the line. awake: a waiter is overtaken at most `most_overtakes` times by later ones.
+///   barging: no bound. Not recursive. Not safe between a thread and its own signal handler. After
+///   fork, held by the forking thread alone. May be destroyed by the next owner as soon as that
+///   one holds it (I3). Within one process only. A thread preempted while it changes the line
+///   (some tens of nanoseconds) holds up lock and unlock, which spin and yield meanwhile.
+/// Size: 8 bytes. All zero bytes are the free state. word_ = first in line | flags:
+///
+/// | flag | meaning |
+/// |---|---|
+/// | held | owned |
+/// | busy | a thread changes the line; until it is done nobody else writes the word |
+/// | roused | the owner slept when it was handed the mutex (awake only; a hint) |
+///
+/// I1: while somebody is in line the mutex is held, or, when barging, the first has been called.
+///   The line changes only under busy, and so does, while somebody is in it, the flag held, but
+///   that a barging newcomer may set it while busy is clear.
+/// I2: only its waiter writes watching and asleep to a node, by compare-exchange from watching to
+///   asleep. Under busy, or once it was taken out of the line under busy, a releaser writes called
+///   or granted. Watching is written again under busy.
+/// I3: a releaser's last touch of the mutex is publish(), its last touch of a node, which comes
+///   after that only for a granted one, the exchange; wake uses the address alone. A granted
+///   waiter leaves its stack only after it has read granted, every other one only after it has
+///   taken itself out of the line, so no node is touched after its end (checked destroyed: 2x1d).
+/// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
+/// enqueued in one step against every wake. Who replaces asleep wakes. An unlock with somebody in
+/// line cannot miss it: the compare-exchange from `held` fails, and by I1 it then grants or calls.
+/// A called waiter looks at the mutex under busy: it is free and taken, or held, and by I1 its
+/// owner calls again. FairMutex.wakes_a_sleeper_with_the_grant turns red without the wake.
+template <world W = native, handoff_policy Policy = handoff_policy::awake>
+class LOCKYARD_CAPABILITY basic_fair_mutex
+    : public detail::timed_lock<basic_fair_mutex<W, Policy>, W> {
+  static constexpr bool barging = Policy == handoff_policy::barging;
+
+ public:
+  constexpr basic_fair_mutex() noexcept = default;
+  basic_fair_mutex(const basic_fair_mutex&) = delete;
+  basic_fair_mutex& operator=(const basic_fair_mutex&) = delete;
+
+  /// How often a waiter can be overtaken by later ones unless barging. Small, for the gain is soon
+  /// had, and larger ones make the shares of the threads uneven.
+  static constexpr std::uint32_t most_overtakes = Policy == handoff_policy::awake ? 8 : 0;
+
+  /// Precondition: the calling thread does not hold the mutex.
+  /// Effects: acquires the mutex, sleeping while it is held; may spin briefly before.
+  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Progress: starvation-free, if barging deadlock-free, provided the scheduler lets threads that
+  /// change the line go on.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    const typename W::acquiring scope{this};
+    if (!take()) [[unlikely]]
+      wait_in_line();
+  }
+
+  /// Precondition: as lock(). Effects: acquires the mutex if it is free and nobody is in line, if
+  /// barging if it is free. Returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: lock-free, and
+  /// wait-free unless barging.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    return scope.result(take());
+  }
+
+  /// Precondition: the calling thread holds the mutex.
+  /// Effects: hands the mutex to one in line, or frees it; wakes a sleeper that this concerns.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free if nobody is in line.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    std::uint64_t expected = held;
+    // (word)  held -> 0
+    // order[unlock]: release; pairs [take, barge, seize]; publishes the critical section.
+    // relaxed(hint): after a failure the word is read anew.
+    if (!word_.compare_exchange_strong(expected, 0, std::memory_order_release,
+                                       std::memory_order_relaxed)) [[unlikely]] {
+      unlock_contended();
+    }
+  }
+
+ private:
+  friend detail::timed_lock<basic_fair_mutex, W>;
+
+  static constexpr std::uint64_t held = 1, busy = 2, roused = 4, flags = held | busy | roused;
+
+  // What a waiter does, and what it is told.
+  static constexpr std::uint32_t watching = 0, asleep = 1, called = 2, granted = 3;
+
+  struct alignas(8) waiter {
+    typename W::template atomic<std::uint32_t> state{watching};
+    // Under busy alone. The line is a ring; `next` is null out of line.
+    typename W::template var<std::uint32_t> overtaken{0};
+    typename W::template var<waiter*> next{nullptr};
+    typename W::template var<waiter*> previous{nullptr};
+  };
+  static_assert(alignof(waiter) > flags);
+
+  bool take() noexcept {
+    std::uint64_t found = 0;
+    // (word)  0 -> held
+    // order[take]: acquire; pairs [unlock, publish]; the critical section starts after the last.
+    // relaxed(hint): a failure promises nothing.
+    if (word_.compare_exchange_strong(found, held, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+      return true;
+    }
+    if constexpr (barging) {
+      while ((found & flags) == 0) {
+        // (word)  line -> line|held
+        // order[barge]: acquire; pairs [unlock, publish]; as in [take].
+        // relaxed(revalidated): the next turn compares what was found.
+        if (word_.compare_exchange_weak(found, found | held, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // The line
+
+  static waiter* head_of(std::uint64_t word) noexcept {
+    return reinterpret_cast<waiter*>(static_cast<std::uintptr_t>(word & ~flags));
+  }
+
+  /// Sets busy, or, if the caller wants the mutex and it is free, held; returns the word before.
+  std::uint64_t seize(bool wants_mutex) noexcept {
+    const auto is_open = [](std::uint64_t word) { return (word & busy) == 0; };
+    for (;;) {
+      // relaxed(revalidated): the compare-exchange below takes it or not.
+      std::uint64_t word = W::await(word_, is_open, std::memory_order_relaxed,
+                                    wait_policies::pausing_then_yielding<64>{});
+      const std::uint64_t mark = wants_mutex && (word & held) == 0 ? held : busy;
+      // (word)  line|x -> line|x|busy,  line -> line|held
+      // order[seize]: acquire; pairs [unlock, publish]; the line as its last user left it, and the
+      // critical section.
+      // relaxed(revalidated): the next turn looks again.
+      if (word_.compare_exchange_strong(word, word | mark, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+        return word;
+      }
+    }
+  }
+
+  /// Ends what seize() began: a store, for nobody else writes meanwhile.
+  void publish(waiter* head, std::uint64_t mark) noexcept {
+    // (word)  busy|... -> line|mark
+    // order[publish]: release; pairs [take, barge, seize]; publishes the line, and with held clear
+    // the critical section.
+    word_.store(reinterpret_cast<std::uintptr_t>(head) | mark, std::memory_order_release);
+  }
+
+  /// Puts `self` at the end; returns the first.
+  static waiter* append(waiter* head, waiter& self) noexcept {
+    if (head == nullptr) head = &self;
+    waiter* const last = head == &self ? &self : head->previous.read();
+    self.next.write(head);
+    self.previous.write(last);
+    last->next.write(&self);
+    head->previous.write(&self);
+    return head;
+  }
+
+  /// Takes `self` out, wherever it stands; returns the first of those that stay.
+  static waiter* remove(waiter* head, waiter& self) noexcept {
+    waiter* const next = self.next.read();
+    self.next.write(nullptr);
+    if (next == &self) return nullptr;
+    self.previous.read()->next.write(next);
+    next->previous.write(self.previous.read());
+    return head == &self ? next : head;
+  }
+
+  /// Who gets the mutex. An overtaking counts for all before the chosen one, so no count is higher
+  /// than that of the one before it, and none goes past the first one's.
+  static waiter& choose(waiter& head) noexcept {
+    if (head.overtaken.read() >= most_overtakes) return head;
+    waiter* chosen = &head;
+    // relaxed(hint): who has just gone to sleep is woken.
+    while (chosen->state.load(std::memory_order_relaxed) != watching) {
+      chosen = chosen->next.read();
+      if (chosen == &head) return head;
+    }
+    for (waiter* each = &head; each != chosen; each = each->next.read()) {
+      each->overtaken.write(each->overtaken.read() + 1);
+    }
+    return *chosen;
+  }
+
+  [[gnu::noinline, gnu::cold]] void unlock_contended() noexcept {
+    waiter* const head = head_of(seize(false));
+    if (head == nullptr) {  // who was in line has left
+      publish(nullptr, 0);
+    } else if constexpr (barging) {
+      // (state)  any -> called;  (word)  line|held|busy -> line
+      // relaxed(locked): who is called looks at the word, which carries the order.
+      const bool sleeps = head->state.exchange(called, std::memory_order_relaxed) == asleep;
+      publish(head, 0);
+      if (sleeps) W::wake(head->state, 1);
+    } else {
+      waiter& next = choose(*head);
+      // relaxed(hint): says who should spin.
+      const bool sleeps = next.state.load(std::memory_order_relaxed) == asleep;
+      publish(remove(head, next), sleeps ? held | roused : held);
+      // (state)  watching, asleep -> granted
+      // order[grant]: release; pairs [granted, woken, chosen]; publishes the critical section.
+      if (next.state.exchange(granted, std::memory_order_release) == asleep) {
+        W::wake(next.state, 1);
+      }
+    }
+  }
+
+  // Waiting
+
+  bool take_until(typename W::deadline limit) noexcept { return wait_in_line(limit); }
+
+  /// Returns whether it acquired the mutex; without a limit it always does.
+  template <class... Deadline>
+  [[gnu::noinline, gnu::cold]] bool wait_in_line(Deadline... limit) noexcept {
+    const std::uint64_t word = seize(true);
+    if ((word & held) == 0) return true;
+    waiter self;
+    waiter* const head = append(head_of(word), self);
+    // The first in line is next, and spins. With the policy awake others spin too and may
+    // overtake; but not if the first is due, and not if the owner has yet to wake up, for which it
+    // needs a processor.
+    bool spins = head == &self;
+    if constexpr (Policy == handoff_policy::awake) {
+      spins |= (word & roused) == 0 && head->overtaken.read() < most_overtakes;
+    }
+    // relaxed(unpublished): nobody knows the node before publish().
+    if (!spins) self.state.store(asleep, std::memory_order_relaxed);
+    publish(head, word & (held | roused));
+    for (;;) {
+      const std::uint32_t news = await_news(self, spins, limit...);
+      if (news == granted) return true;
+      if (const auto acquired = step_forward(self, news == asleep)) return *acquired;
+      spins = true;
+    }
+  }
+
+  /// Spins if told to, then sleeps. Returns called, granted, or, past the deadline, asleep.
+  template <class... Deadline>
+  static std::uint32_t await_news(waiter& self, bool spins, Deadline... limit) noexcept {
+    if (spins) {
+      const auto is_news = [](std::uint32_t state) { return state != watching; };
+      // relaxed(revalidated): by the compare-exchange.
+      W::await(self.state, is_news, std::memory_order_relaxed, wait_policies::pausing{},
+               W::spin_limit());
+      std::uint32_t state = watching;
+      // (state)  watching -> asleep
+      // order[granted]: acquire; pairs [grant]; the critical section starts after the last, which
+      // the failure reads.
+      // relaxed(hint): asleep tells the releaser to wake, and nothing else.
+      if (!self.state.compare_exchange_strong(state, asleep, std::memory_order_relaxed,
+                                              std::memory_order_acquire)) {
+        return state;
+      }
+    }
+    for (;;) {
+      const bool late = W::wait(self.state, asleep, limit...) == W::wait_result::timed_out;
+      // order[woken]: acquire; pairs [grant]; as in [granted].
+      const std::uint32_t state = self.state.load(std::memory_order_acquire);
+      if (state != asleep || late) return state;
+    }
+  }
+
+  /// For a waiter that was called or is late: takes the mutex if it is its turn (true), leaves the
+  /// line if it is late (false), or goes on watching (nothing).
+  std::optional<bool> step_forward(waiter& self, bool is_late) noexcept {
+    const std::uint64_t word = seize(false);
+    waiter* const head = head_of(word);
+    if constexpr (!barging) {
+      if (self.next.read() == nullptr) {
+        publish(head, word & (held | roused));
+        const auto is_granted = [](std::uint32_t state) { return state == granted; };
+        // order[chosen]: acquire; pairs [grant]; as in [granted]. Whoever took this one out of the
+        // line is about to grant.
+        W::await(self.state, is_granted, std::memory_order_acquire,
+                 wait_policies::pausing_then_yielding<64>{});
+        return true;
+      }
+    }
+    const bool is_free = (word & held) == 0;
+    if (is_free || is_late) {
+      publish(remove(head, self), held | (word & roused));
+      return is_free;
+    }
+    // relaxed(locked): whoever calls does so under busy.
+    self.state.store(watching, std::memory_order_relaxed);
+    publish(head, held);
+    return std::nullopt;
+  }
+
+  typename W::template atomic<std::uint64_t> word_{0};
+};
+
+using fair_mutex = basic_fair_mutex<>;
+
+}  // namespace lockyard::inline v0
