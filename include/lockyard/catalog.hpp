@@ -104,7 +104,7 @@ inline constexpr std::tuple catalog{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "U. Drepper 2004"}},
     catalog_entry<fair_mutex>{{
         .name = "fair_mutex", .seed_name = "",

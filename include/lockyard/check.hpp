@@ -45,12 +45,13 @@ using model::verdict;
 
 inline constexpr unsigned max_threads = model::max_threads - 1;
 
-/// What to check, and how much of it. The first four describe exclusion's threads; a client of
+/// What to check, and how much of it. The first five describe exclusion's threads; a client of
 /// one's own brings its own.
 struct options {
   unsigned threads = 2;
   unsigned acquisitions = 1;  ///< by each thread
   bool tries = false;         ///< the last thread uses try_lock, and may go without
+  bool timed = false;         ///< the last thread uses try_lock_for, and may go without
   bool destroys = false;      ///< whoever comes last destroys the lock after its unlock
 
   std::optional<unsigned> preemptions = std::nullopt;  ///< at most; nothing: any number
@@ -118,14 +119,15 @@ result replay(const client_maker& make, const std::string& choices, const option
 namespace detail {
 
 /// Throws std::invalid_argument if exclusion's threads cannot be had.
-void check_shape(const options& how, bool has_try_lock);
+void check_shape(const options& how, bool has_try_lock, bool has_try_lock_for);
 
 template <class Lock>
 client_maker exclusion_client(const options& how) {
-  check_shape(how, lockable<Lock>);
+  check_shape(how, lockable<Lock>, timed_lockable<Lock>);
   return model::exclusion_of<Lock>({.threads = how.threads,
                                     .acquisitions = how.acquisitions,
                                     .tries = how.tries,
+                                    .timed = how.timed,
                                     .destroys = how.destroys});
 }
 
@@ -136,7 +138,8 @@ client_maker exclusion_client(const options& how) {
 ///   one, where an update is lost, where nobody can go on, and where the lock is touched after its
 ///   destruction.
 /// Errors: as explore(); std::invalid_argument also for threads or acquisitions out of range, and
-///   for `tries` with a lock that has no try_lock.
+///   for `tries` with a lock that has no try_lock, for `timed` with one that has no try_lock_for,
+///   and for both at once.
 template <class Lock>
   requires basic_lockable<Lock> && std::default_initializable<Lock>
 result exclusion(const options& how = {}) {

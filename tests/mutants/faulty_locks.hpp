@@ -3,6 +3,7 @@
 
 // Locks with a fault that the checker has to find. Each says what is wrong with it.
 
+#include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -111,6 +112,40 @@ class faulty_futex_mutex {
     std::uint32_t expected = 0;
     return state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
                                           std::memory_order_relaxed);
+  }
+
+  typename W::template atomic<std::uint32_t> state_{0};
+};
+
+/// The same, timed; whoever gives up puts back the state in which nobody sleeps.
+template <world W>
+class forgetful_futex_mutex : public detail::timed_lock<forgetful_futex_mutex<W>, W> {
+ public:
+  void lock() noexcept {
+    while (state_.exchange(2, std::memory_order_acquire) != 0) W::wait(state_, 2);
+  }
+  [[nodiscard]] bool try_lock() noexcept { return take(); }
+  void unlock() noexcept {
+    if (state_.exchange(0, std::memory_order_release) == 2) W::wake(state_, 1);
+  }
+
+ private:
+  friend detail::timed_lock<forgetful_futex_mutex, W>;
+
+  bool take() noexcept {
+    std::uint32_t expected = 0;
+    return state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+  bool take_until(typename W::deadline limit) noexcept {
+    while (state_.exchange(2, std::memory_order_acquire) != 0) {
+      if (W::wait(state_, 2, limit) != W::wait_result::timed_out) continue;
+      std::uint32_t expected = 2;
+      state_.compare_exchange_strong(expected, 1, std::memory_order_relaxed,
+                                     std::memory_order_relaxed);
+      return false;
+    }
+    return true;
   }
 
   typename W::template atomic<std::uint32_t> state_{0};

@@ -22,6 +22,7 @@ constexpr exclusion_shape three{.threads = 3};
 constexpr exclusion_shape four{.threads = 4};
 constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
 constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
+constexpr exclusion_shape three_one_timed{.threads = 3, .timed = true};
 constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
 
 using maker = model::client_maker (*)(const exclusion_shape&);
@@ -104,6 +105,9 @@ std::vector<subject> futex_mutants() {
              "a return from sleep is taken for ownership"),
       mutant("futex_tries_by_exchange", verdict::hang, three_one_tries,
              futex<futex_fault::tries_by_exchange>, "a failed try wipes out that somebody sleeps"),
+      mutant("futex_forgets_at_deadline", verdict::hang, three_one_timed,
+             &model::exclusion_of<forgetful_futex_mutex<model::model>>,
+             "a waiter that gives up wipes out that another one sleeps"),
       mutant("counting_mutex", verdict::lifetime, two_destroying,
              &model::exclusion_of<counting_mutex<model::model>>,
              "unlock reads the lock after it has released it"),

@@ -50,6 +50,8 @@ template <class Lock>
 struct sound : std::bool_constant<is_sound<Lock>> {};
 template <class Lock>
 struct ours : std::bool_constant<is_ours<Lock>> {};
+template <class Lock>
+struct timed : std::bool_constant<traits_of<Lock>().timed> {};
 template <template <class> class Select>
 using types = typename as_types<
     typename selected<Select, std::remove_const_t<decltype(catalog)>>::tuple>::type;
@@ -57,6 +59,7 @@ using types = typename as_types<
 
 using sound_locks = detail::types<detail::sound>;
 using our_locks = detail::types<detail::ours>;
+using timed_locks = detail::types<detail::timed>;
 
 /// Names a typed test after its catalogue entry.
 struct catalog_name {

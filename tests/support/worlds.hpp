@@ -48,6 +48,7 @@ struct derived_world : native {
 /// What a scripted world does and counts.
 struct script {
   std::function<void()> on_wait;
+  bool deadlines_pass = false;  ///< a sleep with a deadline ends by it
   int pauses = 0;
   int yields = 0;
   int waits = 0;
@@ -67,7 +68,8 @@ struct scripted_world : derived_world<scripted_world> {
                           Deadline... /*limit*/) noexcept {
     if (word.load() != expected) return wait_result::changed;
     step(now_playing.waits);
-    return wait_result::woken;
+    const bool times_out = sizeof...(Deadline) != 0 && now_playing.deadlines_pass;
+    return times_out ? wait_result::timed_out : wait_result::woken;
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& /*word*/,
                             std::uint32_t /*count*/) noexcept {

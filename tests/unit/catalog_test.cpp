@@ -55,6 +55,10 @@ TYPED_TEST(EveryLock, is_recursive_exactly_if_its_traits_say_so) {
   lock.unlock();
 }
 
+TYPED_TEST(EveryLock, is_timed_exactly_if_its_traits_say_so) {
+  static_assert(timed_lockable<TypeParam> == traits_of<TypeParam>().timed);
+}
+
 template <class Lock>
 class OurLock : public ::testing::Test {};
 TYPED_TEST_SUITE(OurLock, our_locks, catalog_name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lockyard/check.hpp>
+#include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
 
@@ -111,6 +112,11 @@ TEST(Check, a_client_without_threads_or_with_too_many_fails) {
   }
 }
 
+TEST(Check, lets_the_last_thread_wait_with_a_time_out) {
+  const auto result = check::exclusion<basic_futex_mutex>({.timed = true});
+  EXPECT_TRUE(result.passed()) << result;
+}
+
 TEST(Check, names_what_was_covered) {
   const auto bounded = check::exclusion<basic_tas_spinlock>({.preemptions = 1});
   EXPECT_TRUE(bounded.passed()) << bounded;
@@ -144,6 +150,9 @@ TEST(Check, refuses_options_that_check_nothing) {
     EXPECT_THROW(check::exclusion<basic_ticket_spinlock>(wrong), std::invalid_argument);
   }
   EXPECT_THROW(check::exclusion<relaxed_spinlock>({.tries = true}), std::invalid_argument);
+  EXPECT_THROW(check::exclusion<relaxed_spinlock>({.timed = true}), std::invalid_argument);
+  EXPECT_THROW(check::exclusion<basic_futex_mutex>({.tries = true, .timed = true}),
+               std::invalid_argument);
 }
 
 }  // namespace

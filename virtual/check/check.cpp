@@ -131,7 +131,7 @@ result replay(const client_maker& make, const std::string& choices, const option
   return {model::replay(counted(make), settings_of(how), choices), how, true};
 }
 
-void detail::check_shape(const options& how, bool has_try_lock) {
+void detail::check_shape(const options& how, bool has_try_lock, bool has_try_lock_for) {
   if (how.threads < 1 || how.threads > max_threads) {
     throw std::invalid_argument{std::to_string(how.threads) +
                                 " threads cannot be checked: give "
@@ -147,6 +147,16 @@ void detail::check_shape(const options& how, bool has_try_lock) {
     throw std::invalid_argument{
         "the lock has no try_lock, so no thread can try: leave "
         "options::tries false, or give the lock one"};
+  }
+  if (how.timed && !has_try_lock_for) {
+    throw std::invalid_argument{
+        "the lock has no try_lock_for, so no thread can wait with a time-out: leave "
+        "options::timed false, or give the lock one"};
+  }
+  if (how.tries && how.timed) {
+    throw std::invalid_argument{
+        "the last thread cannot use both try_lock and try_lock_for: give one of options::tries "
+        "and options::timed"};
   }
 }
 

@@ -80,6 +80,7 @@ model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& u
   return {.threads = threads,
           .acquisitions = job.value("acquisitions", usual.acquisitions),
           .tries = job.value("tries", usual.tries),
+          .timed = job.value("timed", usual.timed),
           .destroys = job.value("destroys", usual.destroys)};
 }
 
@@ -143,8 +144,10 @@ json list_subjects() {
                     {"threads", each.shape.threads},
                     {"acquisitions", each.shape.acquisitions},
                     {"tries", each.shape.tries},
+                    {"timed", each.shape.timed},
                     {"destroys", each.shape.destroys},
-                    {"preemptions", bound_of(each.how)}});
+                    {"preemptions", bound_of(each.how)},
+                    {"offers_timed", each.offers_timed}});
   }
   return list;
 }

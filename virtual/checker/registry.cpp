@@ -24,7 +24,8 @@ std::vector<subject> catalogue_locks() {
                        .of = group::lock,
                        .summary = entry.traits.origin,
                        .make = &model::exclusion_of<checked>,
-                       .shape = {}});
+                       .shape = {},
+                       .offers_timed = entry.traits.timed});
     }
   });
   return found;

@@ -26,6 +26,7 @@ struct subject {
   model::exclusion_shape shape;  ///< in which it is checked if nobody says otherwise
   model::verdict expected = model::verdict::passed;
   model::settings how{};
+  bool offers_timed = false;  ///< has try_lock_for, so that the shapes with time-outs suit it
 };
 
 const std::vector<subject>& all_subjects();

@@ -9,6 +9,7 @@
 
 #include <lockyard/concepts.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -26,6 +27,7 @@ struct exclusion_shape {
   unsigned threads = 2;
   unsigned acquisitions = 1;  ///< of each thread
   bool tries = false;         ///< the last thread uses try_lock, and may go without
+  bool timed = false;         ///< the last thread uses try_lock_for, and may go without
   bool destroys = false;      ///< the thread that comes last ends the lock itself
 };
 
@@ -42,31 +44,41 @@ class exclusion : public client {
   [[nodiscard]] unsigned threads() const override { return shape_.threads; }
 
   void thread(unsigned index) override {
-    const bool tries = lockable<Lock> && shape_.tries && index + 1 == shape_.threads;
+    const bool is_last_thread = index + 1 == shape_.threads;
     for (unsigned i = 0; i < shape_.acquisitions; ++i) {
-      if (tries) {
-        if constexpr (lockable<Lock>) {
-          if (!lock_->try_lock()) continue;
-        }
-      } else {
-        lock_->lock();
-      }
+      if (is_last_thread ? !acquire_as_last() : !acquire()) continue;
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
-      const bool is_last = shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
+      const bool destroys =
+          shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
       lock_->unlock();
-      if (is_last) std::exchange(lock_, nullptr)->~Lock();
+      if (destroys) std::exchange(lock_, nullptr)->~Lock();
     }
   }
 
   void finish() override {
     require(first_.read() == second_.read(), "both counters agree");
     const unsigned all = shape_.threads * shape_.acquisitions;
-    const unsigned least = shape_.tries ? all - shape_.acquisitions : all;
+    const unsigned least = shape_.tries || shape_.timed ? all - shape_.acquisitions : all;
     require(first_.read() >= least && first_.read() <= all, "no update is lost");
   }
 
  private:
+  bool acquire() {
+    lock_->lock();
+    return true;
+  }
+
+  bool acquire_as_last() {
+    if constexpr (lockable<Lock>) {
+      if (shape_.tries) return lock_->try_lock();
+    }
+    if constexpr (timed_lockable<Lock>) {
+      if (shape_.timed) return lock_->try_lock_for(std::chrono::milliseconds{1});
+    }
+    return acquire();
+  }
+
   exclusion_shape shape_;
   /// Stays where it is after the lock's end, so that whoever still uses the lock finds it ended.
   alignas(Lock) std::byte place_[sizeof(Lock)];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/native.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -15,7 +17,8 @@ namespace lockyard::inline v0 {
 /// Use: where waiters must not burn processor time. It does not spin, so a short wait costs two
 /// trips into the kernel.
 /// Source: after U. Drepper, "Futexes Are Tricky" (2004), the third mutex; unlock by exchange.
-/// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake a woken waiter
+/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may overtake a woken
+/// waiter
 ///   any number of times. Not recursive. Not safe between a thread and its own signal handler.
 ///   After fork, held by the forking thread alone. May be destroyed by the next owner as soon as
 ///   that one holds it: after the exchange, unlock uses the lock's address only, to name the
@@ -34,10 +37,13 @@ namespace lockyard::inline v0 {
 /// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper; that one, like
 /// everybody who has been in the slow path, comes back with 2, not 1, for it cannot know whether
 /// others sleep on. So I1 holds again when it owns the lock. If the woken thread finds the lock
-/// held, it sets 2 before it sleeps. A planted `exchange(1)` in the slow path turns
-/// FutexMutex.comes_back_from_sleep_expecting_other_sleepers red.
+/// held, it sets 2 before it sleeps. A wake that reaches a sleeper at its deadline is reported as a
+/// wake, never as a time-out, and that sleeper looks again: none is spent on a thread that goes. A
+/// thread that does go leaves 2 behind, which costs one wake that may find nobody. A planted
+/// `exchange(1)` in the slow path turns FutexMutex.comes_back_from_sleep_expecting_other_sleepers
+/// red.
 template <world W = native>
-class basic_futex_mutex {
+class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_futex_mutex<W>, W> {
  public:
   constexpr basic_futex_mutex() noexcept = default;
   basic_futex_mutex(const basic_futex_mutex&) = delete;
@@ -47,15 +53,15 @@ class basic_futex_mutex {
   /// Effects: acquires the mutex, sleeping while it is held.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; none guaranteed to a given thread.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
-      lock_contended();
+      take_contended();
   }
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     return scope.result(take());
   }
@@ -64,7 +70,7 @@ class basic_futex_mutex {
   /// Effects: releases it, and wakes one sleeper if there may be one.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free but for the system call.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (state)  1 -> 0,  2 -> 0 and one wake
     // order[unlock]: release; pairs [take, retake]; publishes the critical section.
@@ -74,6 +80,8 @@ class basic_futex_mutex {
   }
 
  private:
+  friend detail::timed_lock<basic_futex_mutex, W>;
+
   bool take() noexcept {
     std::uint32_t expected = 0;
     // (state)  0 -> 1
@@ -83,12 +91,17 @@ class basic_futex_mutex {
                                           std::memory_order_relaxed);
   }
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+  bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
+
+  /// False if there is a deadline and it passed first.
+  template <class... Deadline>
+  [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
     // (state)  0 -> 2 and owned,  1 -> 2,  2 -> 2
     // order[retake]: acquire; pairs [unlock]; as in take().
     while (state_.exchange(2, std::memory_order_acquire) != 0) {
-      W::wait(state_, 2);
+      if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return false;
     }
+    return true;
   }
 
   typename W::template atomic<std::uint32_t> state_{0};

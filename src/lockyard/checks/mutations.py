@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard.checks.result import Check, Result, Settings, Standing
-from lockyard.checks.subjects import Shape
+from lockyard.checks.subjects import TIMED_SUITE, Shape
 from lockyard.checks.survivors import Key, source_text
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def mutations_of(session: Session, locks: Iterable[Subject], settings: Settings)
     found: dict[str, Mutation] = {}
     for lock in locks:
         words: dict[str, dict[str, Any]] = {}
-        for shape in LISTING_SHAPES:
+        for shape in (*LISTING_SHAPES, *(TIMED_SUITE if lock.offers_timed else ())):
             job = {**Check(lock, shape, settings).to_job(), "ask": "mutations"}
             job["seconds"] = LISTING_S
             words |= {site["words"]: site for site in session.checker.ask(job, LISTING_S)}
@@ -119,8 +119,9 @@ def _result(
     done: list[Result] = []
     checks = (
         Check(subject, shape, settings, mutation.site)
-        for shape in mutation.subjects[0].shapes
+        for shape in dict.fromkeys(each for one in mutation.subjects for each in one.shapes)
         for subject in mutation.subjects
+        if shape in subject.shapes
     )
     for result in session.results(checks):
         done.append(result)

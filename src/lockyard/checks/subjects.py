@@ -25,24 +25,27 @@ class Shape:
     threads: int = 2
     acquisitions: int = 1
     tries: bool = False  # the last thread uses try_lock
+    timed: bool = False  # the last thread uses try_lock_for
     destroys: bool = False  # the thread that comes last ends the lock
 
     def __str__(self) -> str:
         """As in 3x1td: threads, acquisitions of each, and what is special."""
-        flags = ("t" if self.tries else "") + ("d" if self.destroys else "")
+        flags = "t" * self.tries + "w" * self.timed + "d" * self.destroys
         return f"{self.threads}x{self.acquisitions}{flags}"
 
     @property
     def words(self) -> str:
-        special = [" try_lock"] * self.tries + [" destroyed"] * self.destroys
+        special = [" try_lock"] * self.tries + [" timed"] * self.timed
+        special += [" destroyed"] * self.destroys
         return f"{self.threads}x{self.acquisitions}{','.join(special)}"
 
     @classmethod
     def parse(cls, text: str) -> Shape | None:
-        match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})(t?)(d?)", text)
+        match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})([tw]?)(d?)", text)
         if match is None:
             return None
-        return cls(int(match[1]), int(match[2]), bool(match[3]), bool(match[4]))
+        how = match[3]
+        return cls(int(match[1]), int(match[2]), how == "t", how == "w", bool(match[4]))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -56,6 +59,7 @@ SUITE = (
     Shape(threads=3),
     Shape(destroys=True),
 )
+TIMED_SUITE = (Shape(timed=True), Shape(threads=3, timed=True))
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,14 @@ class Subject:
     expected: str  # the verdict
     shape: Shape  # its own
     preemptions: int | None  # its own bound
+    offers_timed: bool = False  # has try_lock_for
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Only locks have a client that any shape suits."""
-        return SUITE if self.group == "lock" else (self.shape,)
+        if self.group != "lock":
+            return (self.shape,)
+        return (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
 
 
 def listed(checker: Checker) -> list[Subject]:
@@ -80,7 +87,12 @@ def listed(checker: Checker) -> list[Subject]:
 def _subject(entry: dict[str, Any]) -> Subject:
     shape = Shape(**{each.name: entry.get(each.name, each.default) for each in fields(Shape)})
     texts = {key: entry[key] for key in ("name", "group", "summary", "expected")}
-    return Subject(**texts, shape=shape, preemptions=entry.get("preemptions"))
+    return Subject(
+        **texts,
+        shape=shape,
+        preemptions=entry.get("preemptions"),
+        offers_timed=entry.get("offers_timed", False),
+    )
 
 
 def of_groups(subjects: Iterable[Subject], *groups: str) -> list[Subject]:

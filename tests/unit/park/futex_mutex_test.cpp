@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
@@ -53,6 +55,16 @@ TEST_F(FutexMutex, sleeps_again_when_it_was_woken_for_no_reason) {
   mutex.lock();
   EXPECT_EQ(played().waits, 3);
   mutex.unlock();
+}
+
+TEST_F(FutexMutex, gives_up_at_its_deadline_and_leaves_the_others_to_be_woken) {
+  scripted_mutex mutex;
+  mutex.lock();
+  played().deadlines_pass = true;
+  EXPECT_FALSE(mutex.try_lock_for(std::chrono::milliseconds{1}));
+  mutex.unlock();
+  EXPECT_EQ(played().wakes, 1) << "whoever slept beside it would have been forgotten";
+  EXPECT_TRUE(mutex.try_lock());
 }
 
 TEST_F(FutexMutex, does_not_touch_the_state_when_try_lock_fails) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lockyard/catalog.hpp>
+#include <lockyard/detail/timed_lock.hpp>
+#include <lockyard/world/native.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+#include <thread>
+#include <vector>
+
+#include "support/catalog_types.hpp"
+
+namespace lockyard::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using lockyard::detail::to_nanoseconds;
+using std::chrono::duration;
+using std::chrono::nanoseconds;
+
+TEST(ToNanoseconds, rounds_up_because_a_time_out_may_be_late_but_not_early) {
+  EXPECT_EQ(to_nanoseconds(duration<std::int64_t, std::pico>{1001}), 2ns);
+  EXPECT_EQ(to_nanoseconds(duration<std::int64_t, std::pico>{1000}), 1ns);
+  EXPECT_EQ(to_nanoseconds(duration<double, std::nano>{0.1}), 1ns);
+  EXPECT_EQ(to_nanoseconds(duration<float>{1.5F}), 1500ms);
+  EXPECT_EQ(to_nanoseconds(3h), 10'800'000'000'000ns);
+}
+
+TEST(ToNanoseconds, makes_nothing_of_a_duration_that_is_not_positive_or_no_number) {
+  EXPECT_EQ(to_nanoseconds(0s), 0ns);
+  EXPECT_EQ(to_nanoseconds(-1s), 0ns);
+  EXPECT_EQ(to_nanoseconds(std::chrono::hours::min()), 0ns);
+  EXPECT_EQ(to_nanoseconds(duration<double>{-std::numeric_limits<double>::infinity()}), 0ns);
+  EXPECT_EQ(to_nanoseconds(duration<double>{std::numeric_limits<double>::quiet_NaN()}), 0ns);
+}
+
+TEST(ToNanoseconds, ends_at_what_nanoseconds_can_hold) {
+  EXPECT_EQ(to_nanoseconds(nanoseconds::max()), nanoseconds::max());
+  EXPECT_EQ(to_nanoseconds(std::chrono::hours::max()), nanoseconds::max());
+  EXPECT_EQ(to_nanoseconds(duration<float>{std::numeric_limits<float>::infinity()}),
+            nanoseconds::max());
+  EXPECT_EQ(to_nanoseconds(duration<double>{std::numeric_limits<double>::max()}),
+            nanoseconds::max());
+}
+
+/// Records for how long it is asked to wait; never acquires.
+class recording_lock : public lockyard::detail::timed_lock<recording_lock, native> {
+ public:
+  std::vector<nanoseconds> waits;
+  int looks = 0;
+  bool is_free = false;
+
+ private:
+  friend lockyard::detail::timed_lock<recording_lock, native>;
+  bool take() {
+    ++looks;
+    return is_free;
+  }
+  bool take_until(native::deadline limit) {
+    waits.push_back(limit == native::deadline::max() ? nanoseconds::max() : limit - native::now());
+    return false;
+  }
+};
+
+TEST(TimedLock, looks_once_and_does_not_wait_without_a_positive_duration) {
+  recording_lock lock;
+  EXPECT_FALSE(lock.try_lock_for(0s));
+  EXPECT_FALSE(lock.try_lock_for(-1h));
+  EXPECT_FALSE(lock.try_lock_until(std::chrono::steady_clock::time_point{}));
+  EXPECT_FALSE(lock.try_lock_until(std::chrono::system_clock::time_point::min()));
+  EXPECT_EQ(lock.looks, 4);
+  EXPECT_TRUE(lock.waits.empty());
+  lock.is_free = true;
+  EXPECT_TRUE(lock.try_lock_for(-1h));
+  EXPECT_TRUE(lock.try_lock_until(std::chrono::steady_clock::time_point{}));
+}
+
+TEST(TimedLock, waits_for_ever_where_the_duration_is_past_the_end_of_the_clock) {
+  recording_lock lock;
+  EXPECT_FALSE(lock.try_lock_for(std::chrono::hours::max()));
+  EXPECT_EQ(lock.waits, std::vector{nanoseconds::max()});
+}
+
+/// Reaches each hour only when it has been asked for it twice, and counts in seconds.
+struct slow_clock {
+  using duration = std::chrono::seconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<slow_clock>;
+  static constexpr bool is_steady = false;
+  static inline int readings = 0;
+  static time_point now() noexcept { return time_point{std::chrono::hours{readings++ / 2}}; }
+};
+
+TEST(TimedLock, asks_a_slow_clock_again_and_believes_it_only_when_it_has_come_there) {
+  recording_lock lock;
+  slow_clock::readings = 0;
+  EXPECT_FALSE(lock.try_lock_until(slow_clock::time_point{2h}));
+  EXPECT_EQ(slow_clock::readings, 5);
+  ASSERT_EQ(lock.waits.size(), 4U);
+  EXPECT_LE(lock.waits.front(), 2h);
+  EXPECT_GT(lock.waits.front(), 1h);
+  EXPECT_LE(lock.waits.back(), 1h);
+}
+
+template <class Lock>
+class TimedCatalogLock : public ::testing::Test {};
+TYPED_TEST_SUITE(TimedCatalogLock, timed_locks, catalog_name);
+
+TYPED_TEST(TimedCatalogLock, gives_up_no_sooner_than_it_was_told) {
+  TypeParam lock;
+  lock.lock();
+  std::thread{[&] {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_FALSE(lock.try_lock_for(2ms));
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
+    const auto limit = std::chrono::system_clock::now() + 2ms;
+    EXPECT_FALSE(lock.try_lock_until(limit));
+    EXPECT_GE(std::chrono::system_clock::now(), limit);
+    EXPECT_FALSE(lock.try_lock_for(-1s));
+    EXPECT_FALSE(lock.try_lock_until(std::chrono::steady_clock::time_point::min()));
+  }}.join();
+  lock.unlock();
+}
+
+TYPED_TEST(TimedCatalogLock, waits_for_the_owner_for_as_long_as_it_may) {
+  TypeParam lock;
+  int acquired = 0;
+  lock.lock();
+  std::thread waiter{[&] {
+    for (int i = 0; i < 2; ++i) {
+      if (i == 0 ? lock.try_lock_for(std::chrono::hours::max())
+                 : lock.try_lock_until(std::chrono::system_clock::time_point::max())) {
+        ++acquired;
+        lock.unlock();
+      }
+    }
+  }};
+  lock.unlock();
+  waiter.join();
+  EXPECT_EQ(acquired, 2);
+}
+
+/// Waiters that give up at any moment of others' unlocks: nobody is left asleep, no update is lost.
+TYPED_TEST(TimedCatalogLock, leaves_nothing_behind_where_time_outs_race_with_unlocks) {
+  TypeParam lock;
+  std::uint64_t counter = 0;
+  std::uint64_t expected = 0;
+  std::vector<std::uint64_t> acquired(4);
+  std::vector<std::thread> team;
+  for (unsigned t = 0; t < acquired.size(); ++t) {
+    team.emplace_back([&, t] {
+      for (int i = 0; i < 2000; ++i) {
+        if (t % 2 != 0) {
+          lock.lock();
+        } else if (!lock.try_lock_for(nanoseconds{(i % 64) * 500})) {
+          continue;
+        }
+        ++counter;
+        ++acquired[t];
+        lock.unlock();
+      }
+    });
+  }
+  for (auto& thread : team) thread.join();
+  for (const auto each : acquired) expected += each;
+  EXPECT_EQ(counter, expected);
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+}  // namespace
+}  // namespace lockyard::testing
