@@ -104,6 +104,7 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(yielding_spinlock) == 1);
   static_assert(sizeof(ticket_spinlock) == 8);
   static_assert(sizeof(futex_mutex) == 4);
+  static_assert(sizeof(fair_mutex) == 8);
 }
 
 TEST(ExclusionCheck, catches_a_lock_that_admits_everybody) {

@@ -149,22 +149,18 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return reinterpret_cast<waiter*>(static_cast<std::uintptr_t>(word & ~flags));
   }
 
-  /// Sets busy, or, if the caller wants the mutex and it is free, held; returns the word before.
-  std::uint64_t seize(bool wants_mutex) noexcept {
-    const auto is_open = [](std::uint64_t word) { return (word & busy) == 0; };
+  /// Sets busy; returns the word as it was before.
+  std::uint64_t seize() noexcept {
     for (;;) {
-      // relaxed(revalidated): the compare-exchange below takes it or not.
-      std::uint64_t word = W::await(word_, is_open, std::memory_order_relaxed,
-                                    wait_policies::pausing_then_yielding<64>{});
-      const std::uint64_t mark = wants_mutex && (word & held) == 0 ? held : busy;
-      // (word)  line|x -> line|x|busy,  line -> line|held
+      // (word)  line|x -> line|x|busy
       // order[seize]: acquire; pairs [unlock, publish]; the line as its last user left it, and the
       // critical section.
-      // relaxed(revalidated): the next turn looks again.
-      if (word_.compare_exchange_strong(word, word | mark, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
-        return word;
-      }
+      const std::uint64_t word = word_.fetch_or(busy, std::memory_order_acquire);
+      if ((word & busy) == 0) return word;
+      const auto is_open = [](std::uint64_t value) { return (value & busy) == 0; };
+      // relaxed(revalidated): the next turn takes it or not.
+      W::await(word_, is_open, std::memory_order_relaxed,
+               wait_policies::pausing_then_yielding<64>{});
     }
   }
 
@@ -197,24 +193,24 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return head == &self ? next : head;
   }
 
-  /// Who gets the mutex. An overtaking counts for all before the chosen one, so no count is higher
-  /// than that of the one before it, and none goes past the first one's.
-  static waiter& choose(waiter& head) noexcept {
-    if (head.overtaken.read() >= most_overtakes) return head;
+  /// Who may overtake those before it; null if the first is due, or nobody spins. An overtaking
+  /// counts for all before the chosen one, so nobody's count is higher than that of the one before.
+  static waiter* first_spinning(waiter& head) noexcept {
+    if (head.overtaken.read() >= most_overtakes) return nullptr;
     waiter* chosen = &head;
-    // relaxed(hint): who has just gone to sleep is woken.
+    // relaxed(hint): who has gone to sleep meanwhile is woken.
     while (chosen->state.load(std::memory_order_relaxed) != watching) {
       chosen = chosen->next.read();
-      if (chosen == &head) return head;
+      if (chosen == &head) return nullptr;
     }
     for (waiter* each = &head; each != chosen; each = each->next.read()) {
       each->overtaken.write(each->overtaken.read() + 1);
     }
-    return *chosen;
+    return chosen;
   }
 
   [[gnu::noinline, gnu::cold]] void unlock_contended() noexcept {
-    waiter* const head = head_of(seize(false));
+    waiter* const head = head_of(seize());
     if (head == nullptr) {  // who was in line has left
       publish(nullptr, 0);
     } else if constexpr (barging) {
@@ -224,12 +220,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       publish(head, 0);
       if (sleeps) W::wake(head->state, 1);
     } else {
-      waiter& next = choose(*head);
-      // relaxed(hint): says who should spin.
-      const bool sleeps = next.state.load(std::memory_order_relaxed) == asleep;
-      publish(remove(head, next), sleeps ? held | roused : held);
+      waiter* const spinner = first_spinning(*head);
+      waiter& next = spinner != nullptr ? *spinner : *head;
+      publish(remove(head, next), spinner != nullptr ? held : held | roused);
       // (state)  watching, asleep -> granted
-      // order[grant]: release; pairs [granted, woken, chosen]; publishes the critical section.
+      // order[grant]: release; pairs [watched, granted, woken, chosen]; publishes the critical section.
       if (next.state.exchange(granted, std::memory_order_release) == asleep) {
         W::wake(next.state, 1);
       }
@@ -243,8 +238,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Returns whether it acquired the mutex; without a limit it always does.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_in_line(Deadline... limit) noexcept {
-    const std::uint64_t word = seize(true);
-    if ((word & held) == 0) return true;
+    const std::uint64_t word = seize();
+    if ((word & held) == 0) {
+      publish(head_of(word), held);
+      return true;
+    }
     waiter self;
     waiter* const head = append(head_of(word), self);
     // The first in line is next, and spins. With the policy awake others spin too and may
@@ -270,13 +268,13 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   static std::uint32_t await_news(waiter& self, bool spins, Deadline... limit) noexcept {
     if (spins) {
       const auto is_news = [](std::uint32_t state) { return state != watching; };
-      // relaxed(revalidated): by the compare-exchange.
-      W::await(self.state, is_news, std::memory_order_relaxed, wait_policies::pausing{},
-               W::spin_limit());
+      // order[watched]: acquire; pairs [grant]; the critical section starts after the last.
+      const auto news = W::await(self.state, is_news, std::memory_order_acquire,
+                                 wait_policies::pausing{}, W::spin_limit());
+      if (news) return *news;
       std::uint32_t state = watching;
       // (state)  watching -> asleep
-      // order[granted]: acquire; pairs [grant]; the critical section starts after the last, which
-      // the failure reads.
+      // order[granted]: acquire; pairs [grant]; as in [watched], if the exchange fails.
       // relaxed(hint): asleep tells the releaser to wake, and nothing else.
       if (!self.state.compare_exchange_strong(state, asleep, std::memory_order_relaxed,
                                               std::memory_order_acquire)) {
@@ -285,7 +283,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     }
     for (;;) {
       const bool late = W::wait(self.state, asleep, limit...) == W::wait_result::timed_out;
-      // order[woken]: acquire; pairs [grant]; as in [granted].
+      // order[woken]: acquire; pairs [grant]; as in [watched].
       const std::uint32_t state = self.state.load(std::memory_order_acquire);
       if (state != asleep || late) return state;
     }
@@ -294,13 +292,13 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// For a waiter that was called or is late: takes the mutex if it is its turn (true), leaves the
   /// line if it is late (false), or goes on watching (nothing).
   std::optional<bool> step_forward(waiter& self, bool is_late) noexcept {
-    const std::uint64_t word = seize(false);
+    const std::uint64_t word = seize();
     waiter* const head = head_of(word);
     if constexpr (!barging) {
       if (self.next.read() == nullptr) {
         publish(head, word & (held | roused));
         const auto is_granted = [](std::uint32_t state) { return state == granted; };
-        // order[chosen]: acquire; pairs [grant]; as in [granted]. Whoever took this one out of the
+        // order[chosen]: acquire; pairs [grant]; as in [watched]. Whoever took this one out of the
         // line is about to grant.
         W::await(self.state, is_granted, std::memory_order_acquire,
                  wait_policies::pausing_then_yielding<64>{});
