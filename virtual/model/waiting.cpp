@@ -137,8 +137,8 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count,
   const std::uint32_t woken = on ? take_sleepers(*on, count, std::nullopt, where) : 0;
   event(woke, on ? memory_.at(*on).name : 0, woken);
   if (account_ != nullptr) {
-    tell(where, "wakes " + std::to_string(woken) + " on " +
-                    (on ? described(*on) : "a word that is gone"));
+    tell(where,
+         "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"));
   }
   return woken;
 }

@@ -19,40 +19,37 @@ enum class handoff_policy : std::uint8_t {
   barging,  ///< whoever comes; the first in line is told to come
 };
 
-/// A mutex with a line of waiters, first come, first served, that live on their own stacks.
+/// A mutex with a line of waiters, first come, first served, in nodes on their own stacks.
 ///
-/// Use: where every thread has to get its turn. With more threads than cores each turn costs a
-/// switch of threads, which is what fairness costs; only barging avoids it.
-/// Source: the queue of waiters on stacks and the bit that locks it: Windows' slim lock (SRW), K42.
-/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out; a time-out
-///   leaves the line. awake: a waiter is overtaken at most `most_overtakes` times by later ones.
-///   barging: no bound. Not recursive. Not safe between a thread and its own signal handler. After
-///   fork, held by the forking thread alone. May be destroyed by the next owner as soon as that
-///   one holds it (I3). Within one process only. A thread preempted while it changes the line
-///   (some tens of nanoseconds) holds up lock and unlock, which spin and yield meanwhile.
-/// Size: 8 bytes. All zero bytes are the free state. word_ = first in line | flags:
+/// Use: where every thread has to get its share. With more threads than cores each turn costs a
+/// switch of threads, which is the price of any order; only barging does without.
+/// Source: Windows' slim lock (a word with a list of stack nodes and a bit that locks it) and K42.
+/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. awake: a
+///   waiter is overtaken at most `most_overtakes` times by later ones. barging: no bound. Not
+///   recursive. Not safe between a thread and its own signal handler. After fork, held by the
+///   forking thread alone, with nobody in line. May be destroyed by the next owner as soon as that
+///   one holds it (I3). Within one process only. A thread that is preempted while it changes the
+///   line (tens of nanoseconds) holds up the others, which spin and yield meanwhile.
+/// Size: 8 bytes. All zero bytes are the free state. word_ is the first in line, and flags:
 ///
 /// | flag | meaning |
 /// |---|---|
 /// | held | owned |
-/// | busy | a thread changes the line; until it is done nobody else writes the word |
-/// | roused | the owner slept when it was handed the mutex (awake only; a hint) |
+/// | busy | a thread changes the line; nobody else changes the word until it is done |
+/// | roused | the owner may have slept when it was handed the mutex (awake only; a hint) |
 ///
-/// I1: while somebody is in line the mutex is held, or, when barging, the first has been called.
-///   The line changes only under busy, and so does, while somebody is in it, the flag held, but
-///   that a barging newcomer may set it while busy is clear.
-/// I2: only its waiter writes watching and asleep to a node, by compare-exchange from watching to
-///   asleep. Under busy, or once it was taken out of the line under busy, a releaser writes called
-///   or granted. Watching is written again under busy.
-/// I3: a releaser's last touch of the mutex is publish(), its last touch of a node, which comes
-///   after that only for a granted one, the exchange; wake uses the address alone. A granted
-///   waiter leaves its stack only after it has read granted, every other one only after it has
-///   taken itself out of the line, so no node is touched after its end (checked destroyed: 2x1d).
+/// I1: while somebody is in line the mutex is held, or, if barging, the first in line is called.
+///   Only under busy does anybody come or go, or held fall while somebody is in line.
+/// I2: its waiter alone takes a node from watching to asleep, by compare-exchange. A releaser alone
+///   writes called, under busy, and granted, once to a node that it took out under busy.
+/// I3: a releaser's last touch of the mutex is publish(), of a granted node the exchange after it;
+///   to wake, it uses the address alone. A waiter leaves its stack after it has read granted or
+///   taken itself out. So neither is touched after its end (`lockyard check`, shapes 2x1d, 3x1w).
 /// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
-/// enqueued in one step against every wake. Who replaces asleep wakes. An unlock with somebody in
-/// line cannot miss it: the compare-exchange from `held` fails, and by I1 it then grants or calls.
-/// A called waiter looks at the mutex under busy: it is free and taken, or held, and by I1 its
-/// owner calls again. FairMutex.wakes_a_sleeper_with_the_grant turns red without the wake.
+/// enqueued in one step against every wake; who replaces asleep wakes. An unlock cannot miss a
+/// line, for its compare-exchange expects held alone; by I1 it then grants or calls. Who is called
+/// looks under busy: the mutex is free and taken, or held, and its owner will call again. Without
+/// the wake grants_to_sleepers_in_order_of_arrival and every check of two threads hang.
 template <world W = native, handoff_policy Policy = handoff_policy::awake>
 class LOCKYARD_CAPABILITY basic_fair_mutex
     : public detail::timed_lock<basic_fair_mutex<W, Policy>, W> {
@@ -74,7 +71,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// change the line go on.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
-    if (!take()) [[unlikely]]
+    if (!take_free()) [[unlikely]]
       wait_in_line();
   }
 
@@ -120,27 +117,32 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   };
   static_assert(alignof(waiter) > flags);
 
-  bool take() noexcept {
+  bool take_free() noexcept {
     std::uint64_t found = 0;
     // (word)  0 -> held
     // order[take]: acquire; pairs [unlock, publish]; the critical section starts after the last.
     // relaxed(hint): a failure promises nothing.
-    if (word_.compare_exchange_strong(found, held, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-      return true;
-    }
+    return word_.compare_exchange_strong(found, held, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  bool take() noexcept {
     if constexpr (barging) {
+      // relaxed(revalidated): by the compare-exchange.
+      std::uint64_t found = word_.load(std::memory_order_relaxed);
       while ((found & flags) == 0) {
-        // (word)  line -> line|held
+        // (word)  line -> line|held,  0 -> held
         // order[barge]: acquire; pairs [unlock, publish]; as in [take].
         // relaxed(revalidated): the next turn compares what was found.
-        if (word_.compare_exchange_weak(found, found | held, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
+        if (word_.compare_exchange_strong(found, found | held, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
           return true;
         }
       }
+      return false;
+    } else {
+      return take_free();
     }
-    return false;
   }
 
   // The line
@@ -224,7 +226,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       waiter& next = spinner != nullptr ? *spinner : *head;
       publish(remove(head, next), spinner != nullptr ? held : held | roused);
       // (state)  watching, asleep -> granted
-      // order[grant]: release; pairs [watched, granted, woken, chosen]; publishes the critical section.
+      // order[grant]: release; pairs [watched, granted, woken, chosen]; publishes the critical
+      // section.
       if (next.state.exchange(granted, std::memory_order_release) == asleep) {
         W::wake(next.state, 1);
       }

@@ -64,8 +64,8 @@ class FairMutex : public ::testing::Test {
 
 template <handoff_policy Policy>
 using mutex_in_line = basic_fair_mutex<line_world, Policy>;
-using every_direct_policy = ::testing::Types<mutex_in_line<handoff_policy::strict>,
-                                             mutex_in_line<handoff_policy::awake>>;
+using every_direct_policy =
+    ::testing::Types<mutex_in_line<handoff_policy::strict>, mutex_in_line<handoff_policy::awake>>;
 template <class Lock>
 class DirectFairMutex : public FairMutex {};
 TYPED_TEST_SUITE(DirectFairMutex, every_direct_policy);
