@@ -5,6 +5,7 @@
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
 #include <lockyard/park/adaptive_mutex.hpp>
+#include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/park/pi_mutex.hpp>
@@ -181,6 +182,24 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::none,
         .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Molnar and Gleixner 2006; Sha, Rajkumar and Lehoczky 1990"}},
+    catalog_entry<fair_mutex>{{
+        .name = "fair_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
+    catalog_entry<basic_fair_mutex<native, handoff_policy::strict>>{{
+        .name = "fair_mutex[strict]", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::fifo,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
+    catalog_entry<basic_fair_mutex<native, handoff_policy::barging>>{{
+        .name = "fair_mutex[barging]", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
 
     catalog_entry<peers::std_mutex>{{
         .name = "std::mutex", .seed_name = "std::mutex",

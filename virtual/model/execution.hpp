@@ -117,7 +117,8 @@ class execution {
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
 
   // What the model world asks for, from within a thread.
-  location_index create(std::uint64_t value, std::source_location where, std::uint64_t name);
+  location_index create(std::uint64_t value, std::source_location where, std::uint64_t name,
+                        const void* address);
   void destroy(location_index which, std::source_location where);
   std::uint64_t load(location_index from, std::memory_order order, std::source_location where);
   void store(location_index to, std::uint64_t value, std::memory_order order,
@@ -140,7 +141,8 @@ class execution {
   void pause(std::source_location where);
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
                   std::source_location where);
-  std::uint32_t wake(location_index on, std::uint32_t count, std::source_location where);
+  /// Knows the word by its address alone, as the kernel does: it may be gone.
+  std::uint32_t wake(const void* address, std::uint32_t count, std::source_location where);
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);

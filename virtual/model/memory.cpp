@@ -22,7 +22,7 @@ void memory::reset() noexcept {
 }
 
 location_index memory::create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
-                              std::source_location where) {
+                              std::source_location where, const void* address) {
   location& fresh = locations_[count_];
   fresh.name = name;
   fresh.where = where;
@@ -31,9 +31,19 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
   fresh.position.clear();
   fresh.accessed = {};
   fresh.creator = by;
+  fresh.address = address;
   fresh.is_alive = true;
   fresh.insert({.value = value, .released = known, .by = by, .has_successor = false}, 0);
   return static_cast<location_index>(count_++);
+}
+
+std::optional<location_index> memory::find(const void* address) const noexcept {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (locations_[i].is_alive && locations_[i].address == address) {
+      return static_cast<location_index>(i);
+    }
+  }
+  return std::nullopt;
 }
 
 void memory::join(view& to, const view& from) noexcept {

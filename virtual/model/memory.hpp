@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct location {
   std::vector<message_index> position;  ///< of each message in it
   clock accessed;                       ///< who had touched it, for destruction
   origin creator;
+  const void* address;
   bool is_alive;
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
@@ -72,9 +74,11 @@ class memory {
   void reset() noexcept;
 
   location_index create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
-                        std::source_location where);
+                        std::source_location where, const void* address);
   [[nodiscard]] location& at(location_index index) noexcept { return locations_[index]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  /// The living word that lies there, if any.
+  [[nodiscard]] std::optional<location_index> find(const void* address) const noexcept;
 
   /// The place in modification order of the oldest message that the reader may still read.
   [[nodiscard]] std::size_t oldest_place(location_index of, const view& known) noexcept {

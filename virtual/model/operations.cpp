@@ -57,18 +57,18 @@ message_index execution::write(location_index to, std::uint64_t value, std::memo
 }
 
 location_index execution::create(std::uint64_t value, std::source_location where,
-                                 std::uint64_t name) {
+                                 std::uint64_t name, const void* address) {
   if (memory_.count() >= max_locations) {
     fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
   }
   if (name != 0) {
-    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where);
+    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, address);
   }
   thread_record& thread = me();
   event(created, 0, 0);
   name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
   return memory_.create(name, value, {.thread = running_, .event = thread.events},
-                        thread.known.current, where);
+                        thread.known.current, where, address);
 }
 
 void execution::destroy(location_index which, std::source_location where) {

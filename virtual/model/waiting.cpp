@@ -125,17 +125,20 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   return thread.woken_by;
 }
 
-std::uint32_t execution::wake(location_index on, std::uint32_t count, std::source_location where) {
+std::uint32_t execution::wake(const void* address, std::uint32_t count,
+                              std::source_location where) {
   if (sites_ != nullptr) {
     sites_->insert({.where = site::of(where, wake_argument), .order = std::memory_order_relaxed});
   }
   const mutation* const planted = settings_.planted;
   if (planted != nullptr && planted->is_at(where, wake_argument)) return 0;
   step_point();
-  const std::uint32_t woken = take_sleepers(on, count, std::nullopt, where);
-  event(woke, memory_.at(on).name, woken);
+  const auto on = memory_.find(address);
+  const std::uint32_t woken = on ? take_sleepers(*on, count, std::nullopt, where) : 0;
+  event(woke, on ? memory_.at(*on).name : 0, woken);
   if (account_ != nullptr) {
-    tell(where, "wakes " + std::to_string(woken) + " on " + described(on));
+    tell(where,
+         "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"));
   }
   return woken;
 }

@@ -71,7 +71,7 @@ class word {
   constexpr word(here where = here::current()) noexcept : word{T{}, where} {}
   constexpr word(T initial, here where = here::current()) noexcept {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next());
+    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next(), this);
   }
   word(const word&) = delete;
   word& operator=(const word&) = delete;
@@ -262,13 +262,7 @@ struct model {
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
                             here where = here::current()) noexcept {
-    return detail::now().wake(on.index(), count, where);
-  }
-  using word_name = location_index;
-  static word_name name_of(const atomic<std::uint32_t>& on) noexcept { return on.index(); }
-  static std::uint32_t wake(word_name name, std::uint32_t count,
-                            here where = here::current()) noexcept {
-    return detail::now().wake(name, count, where);
+    return detail::now().wake(&on, count, where);
   }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 namespace lockyard::inline v0::detail {
 
@@ -20,8 +19,8 @@ class attendance {
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
-  /// Whom to wake when the guard has been given back.
-  using sleeper = std::optional<typename W::word_name>;
+  /// Whom to wake when the guard has been given back; only the address still means something then.
+  using sleeper = const typename W::template atomic<std::uint32_t>*;
 
   explicit attendance(const void* lock) noexcept : lock_{lock}, bucket_{lot::bucket_of(lock)} {}
 
@@ -83,14 +82,14 @@ class attendance {
   /// has room to say so.
   [[nodiscard]] sleeper rouse() noexcept {
     node* const sleeps = first();
-    if (sleeps == nullptr || is_attended()) return std::nullopt;
+    if (sleeps == nullptr || is_attended()) return nullptr;
     // relaxed(hint): as in relieved().
     bucket_.relieved.store(W::now(), std::memory_order_relaxed);
     return release(*sleeps, attend() ? fate::designated : fate::awake);
   }
   [[nodiscard]] sleeper release(node& sleeps, fate told) noexcept {
     announce(announced().without_one());
-    return bucket_.release(sleeps, told);
+    return &bucket_.release(sleeps, told);
   }
 
   /// The barrier has been had that `after` called for, or could not be had.

@@ -26,7 +26,7 @@ namespace lockyard::inline v0::detail {
 ///    least: linked by it, unlinked by it or by whoever ends its sleep.
 /// N2 Whoever unlinks another thread's node writes the node's `fate` last, still under the guard,
 ///    and does not touch the node again. From that write on the node may be gone, with its stack.
-///    The wake that follows uses the name of `fate` alone, which was taken before.
+///    The wake that follows uses the address of `fate` alone.
 /// N3 A thread leaves the frame of its node only after it has seen its fate, or has unlinked the
 ///    node itself under the guard.
 /// So a node outlives every use of it, and `fate` is the one word through which a sleeper learns
@@ -131,9 +131,9 @@ class parking_lot {
 
     /// Unlinks a node and tells it its fate. The node may be gone afterwards; the result is for
     /// W::wake, after the guard.
-    [[nodiscard]] typename W::word_name release(node& sleeper, fate told) noexcept {
+    [[nodiscard]] const auto& release(node& sleeper, fate told) noexcept {
       remove(sleeper);
-      const typename W::word_name name = W::name_of(sleeper.fate_);
+      const auto& name = sleeper.fate_;
       // order[told]: release; pairs [seen]; whoever is handed a lock starts after its last owner.
       sleeper.fate_.store(static_cast<std::uint32_t>(told), std::memory_order_release);
       return name;

@@ -141,7 +141,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Somebody may sleep for this lock, and nobody attends it.
   void unlock_guarded() noexcept {
     attendance waiters{this};
-    typename attendance::sleeper sleeper;
+    typename attendance::sleeper sleeper = nullptr;
     waiters.guard().lock();
     node* const first = waiters.first();
     if (first != nullptr && first->was_overtaken() && W::now() - first->since() > patience) {
@@ -152,14 +152,14 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       sleeper = waiters.rouse();
     }
     waiters.guard().unlock();
-    if (sleeper) W::wake(*sleeper, 1);
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
   [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters) noexcept {
     waiters.guard().lock();
     const auto sleeper = waiters.rouse();
     waiters.guard().unlock();
-    if (sleeper) W::wake(*sleeper, 1);
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
   /// From the first unlock on that finds it possible, unlock leaves its fence out.

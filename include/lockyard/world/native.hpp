@@ -152,11 +152,6 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
     return detail::os::futex_wake(&word, count);
   }
-  using word_name = const void*;
-  static word_name name_of(const atomic<std::uint32_t>& word) noexcept { return &word; }
-  static std::uint32_t wake(word_name name, std::uint32_t count) noexcept {
-    return detail::os::futex_wake(name, count);
-  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t wake_count,
                                               std::uint32_t move_count,

@@ -96,8 +96,6 @@ concept provides_waiting =
       { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
-      { W::name_of(word) } noexcept -> std::same_as<typename W::word_name>;
-      { W::wake(W::name_of(word), 1U) } noexcept -> std::same_as<std::uint32_t>;
       { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<std::optional<std::uint32_t>>;
     };
 
@@ -164,8 +162,7 @@ concept provides_observation =
 ///   and is to be no longer than `most`.
 /// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
 ///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
-///   returns how many; uses the address alone, so the word may be gone by then. Where its object
-///   may be gone too, `name_of(word)` is taken before and given to wake instead.
+///   returns how many; uses the address alone, so the word may be gone by then.
 ///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n, moves up to m
 ///   to `to`, and returns how many that were; nothing if it held something else.
 ///
