@@ -5,3 +5,4 @@
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
+#include <lockyard/guard.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/annotations.hpp>
 #include <lockyard/world/native.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -37,7 +38,7 @@ namespace lockyard::inline v0 {
 /// held, it sets 2 before it sleeps. A planted `exchange(1)` in the slow path turns
 /// FutexMutex.comes_back_from_sleep_expecting_other_sleepers red.
 template <world W = native>
-class basic_futex_mutex {
+class LOCKYARD_CAPABILITY basic_futex_mutex {
  public:
   constexpr basic_futex_mutex() noexcept = default;
   basic_futex_mutex(const basic_futex_mutex&) = delete;
@@ -47,7 +48,7 @@ class basic_futex_mutex {
   /// Effects: acquires the mutex, sleeping while it is held.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; none guaranteed to a given thread.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
       lock_contended();
@@ -55,7 +56,7 @@ class basic_futex_mutex {
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     return scope.result(take());
   }
@@ -64,7 +65,7 @@ class basic_futex_mutex {
   /// Effects: releases it, and wakes one sleeper if there may be one.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free but for the system call.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (state)  1 -> 0,  2 -> 0 and one wake
     // order[unlock]: release; pairs [take, retake]; publishes the critical section.
