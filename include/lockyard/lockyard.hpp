@@ -6,3 +6,4 @@
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
 #include <lockyard/guard.hpp>
+#include <lockyard/guarded.hpp>
