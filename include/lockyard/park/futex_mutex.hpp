@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -37,7 +37,7 @@ namespace lockyard::inline v0 {
 /// others sleep on. So I1 holds again when it owns the lock. If the woken thread finds the lock
 /// held, it sets 2 before it sleeps. A planted `exchange(1)` in the slow path turns
 /// FutexMutex.comes_back_from_sleep_expecting_other_sleepers red.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_futex_mutex {
  public:
   constexpr basic_futex_mutex() noexcept = default;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -32,7 +32,7 @@ namespace lockyard::inline v0 {
 /// | n + 1 + k, n | held by ticket n, k threads wait |
 ///
 /// Invariants: I1 serving_ <= next_ (as distance, modulo 2^32). I2 only the owner changes serving_.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_ticket_spinlock {
  public:
   constexpr basic_ticket_spinlock() noexcept = default;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | false | free |
 /// | true | held |
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_yielding_spinlock {
  public:
   constexpr basic_yielding_spinlock() noexcept = default;
