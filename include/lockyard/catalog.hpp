@@ -122,7 +122,7 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "this library; Dice, Huang and Yang 2001; Pizlo 2016"}},
-    catalog_entry<basic_mutex<native, release_fence::full>>{{
+    catalog_entry<basic_mutex<default_world, release_fence::full>>{{
         .name = "mutex[fence]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
@@ -188,13 +188,13 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
-    catalog_entry<basic_fair_mutex<native, handoff_policy::strict>>{{
+    catalog_entry<basic_fair_mutex<default_world, handoff_policy::strict>>{{
         .name = "fair_mutex[strict]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::fifo,
         .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
-    catalog_entry<basic_fair_mutex<native, handoff_policy::barging>>{{
+    catalog_entry<basic_fair_mutex<default_world, handoff_policy::barging>>{{
         .name = "fair_mutex[barging]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,

@@ -5,3 +5,5 @@
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
+#include <lockyard/guard.hpp>
+#include <lockyard/guarded.hpp>

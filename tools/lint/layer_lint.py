@@ -45,7 +45,7 @@ STANDARD_HEADERS = frozenset(_STANDARD.split())
 _SYSTEM_HEADER = re.compile(
     r"(?:sys|linux|asm|asm-generic|bits|mach|arpa|net|netinet)/.+"
     r"|(?:\w*intrin|cpuid|arm_\w+|alloca|dirent|dlfcn|elf|fcntl|features|link|poll|pthread|pwd"
-    r"|sched|semaphore|spawn|syscall|syslog|termios|ucontext|unistd|windows)\.h"
+    r"|sched|semaphore|spawn|syscall|syslog|termios|ucontext|unistd|unwind|windows)\.h"
 )
 _INCLUDE = re.compile(r"#\s*include\s*(.*)")
 _CONDITION = re.compile(r"#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)", re.DOTALL)

@@ -334,6 +334,7 @@ struct model {
    private:
     word<bool> held_{false};
   };
+  using unwatched = model;
   template <class Lock>
   using inner_lock = abstract_lock;
 

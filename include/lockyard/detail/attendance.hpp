@@ -15,12 +15,12 @@ namespace lockyard::inline v0::detail {
 template <world W>
 class attendance {
  public:
-  using lot = parking_lot<W>;
+  using lot = parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
   /// Whom to wake when the guard has been given back; only the address still means something then.
-  using sleeper = const typename W::template atomic<std::uint32_t>*;
+  using sleeper = const typename W::unwatched::template atomic<std::uint32_t>*;
 
   explicit attendance(const void* lock) noexcept : lock_{lock}, bucket_{lot::bucket_of(lock)} {}
 

@@ -4,7 +4,7 @@
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/await.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -45,7 +45,7 @@ namespace lockyard::inline v0 {
 /// newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A wake that
 /// reaches a sleeper at its deadline is reported as a wake, so none is spent on a thread that goes.
 /// A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long red.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_adaptive_mutex
     : public detail::timed_lock<basic_adaptive_mutex<W>, W> {
  public:

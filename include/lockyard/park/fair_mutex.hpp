@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -50,7 +50,7 @@ enum class handoff_policy : std::uint8_t {
 /// line, for its compare-exchange expects held alone; by I1 it then grants or calls. Who is called
 /// looks under busy: the mutex is free and taken, or held, and its owner will call again. Without
 /// the wake grants_to_sleepers_in_order_of_arrival and every check of two threads hang.
-template <world W = native, handoff_policy Policy = handoff_policy::awake>
+template <world W = default_world, handoff_policy Policy = handoff_policy::awake>
 class LOCKYARD_CAPABILITY basic_fair_mutex
     : public detail::timed_lock<basic_fair_mutex<W, Policy>, W> {
   static constexpr bool barging = Policy == handoff_policy::barging;

@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -42,7 +42,7 @@ namespace lockyard::inline v0 {
 /// thread that does go leaves 2 behind, which costs one wake that may find nobody. A planted
 /// `exchange(1)` in the slow path turns FutexMutex.comes_back_from_sleep_expecting_other_sleepers
 /// red.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_futex_mutex<W>, W> {
  public:
   constexpr basic_futex_mutex() noexcept = default;

@@ -4,7 +4,7 @@
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/attendance.hpp>
 #include <lockyard/detail/timed_lock.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -54,7 +54,7 @@ enum class release_fence : std::uint8_t {
 /// look comes after the release. An unlock that holds the guard while it releases is seen by every
 /// thread that links its node later. Lifetime: N1 to N3 of parking_lot.hpp.
 /// The checker's clients mutex_* show a hang if the barrier, the second look or I2's fence goes.
-template <world W = native, release_fence Fence = release_fence::asymmetric>
+template <world W = default_world, release_fence Fence = release_fence::asymmetric>
 class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
   using attendance = detail::attendance<W>;
   using node = typename attendance::node;

@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -45,7 +45,7 @@ namespace lockyard::inline v0 {
 /// waiter. It hands over in one step: the word is never 0 while somebody waits. A waiter that gives
 /// up leaves its queue and at most the bit; the unlock that finds nobody clears the word. An unlock
 /// that stores 0 over the bit turns PiMutex.leaves_the_hand_over_to_the_kernel red.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mutex<W>, W> {
  public:
   constexpr basic_pi_mutex() noexcept = default;

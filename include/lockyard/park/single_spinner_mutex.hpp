@@ -4,7 +4,7 @@
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/await.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -47,7 +47,7 @@ namespace lockyard::inline v0 {
 /// reaches a sleeper at its deadline is reported as a wake. Without that last wake
 /// SingleSpinnerMutex.hands_its_place_on_when_it_gives_up_spinning is red, and so is the checker's
 /// shape of three threads with a time-out.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_single_spinner_mutex
     : public detail::timed_lock<basic_single_spinner_mutex<W>, W> {
  public:

@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -44,7 +44,7 @@ namespace lockyard::inline v0 {
 /// an earlier number, so the exchange that calls it wakes it too. A waiter that gives up leaves at
 /// most a mark, and that costs one wake that may find nobody. Without the mark
 /// TicketMutex.is_woken_when_its_number_is_called is red.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_ticket_mutex<W>, W> {
  public:
   constexpr basic_ticket_mutex() noexcept = default;

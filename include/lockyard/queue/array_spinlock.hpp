@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/arch.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <array>
@@ -35,7 +35,7 @@ namespace lockyard::inline v0 {
 ///
 /// Invariants: I1 a slot holds the last of its numbers that was called, at first 0; the last called
 /// number is at most next_ (as distance, modulo 2^32). I2 only the owner writes slots_ and owner_.
-template <world W = native, std::uint32_t Slots = 8>
+template <world W = default_world, std::uint32_t Slots = 8>
 class LOCKYARD_CAPABILITY basic_array_spinlock {
   static_assert(std::has_single_bit(Slots), "tickets wrap around, and must keep to their slots");
 

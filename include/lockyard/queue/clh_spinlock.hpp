@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -48,7 +48,7 @@ namespace lockyard::inline v0 {
 /// Node lifetime: a node is used by its thread, and by the one behind it, which writes 0 as its
 /// last access. A thread's own nodes never go away (detail/queue_nodes.hpp) and are used again when
 /// they are 0; unlock(node) returns when its node is 0.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_clh_spinlock {
   using nodes = detail::queue_nodes<W>;
   using word = typename nodes::node;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -38,7 +38,7 @@ namespace lockyard::inline v0 {
 /// its own only when it has read what the one ahead writes, and when tail_ has been taken off the
 /// node, so that none will come, or the one behind has written. unlock(node) likewise. A planted
 /// return before the link is there turns mcs_spinlock 3x1 in the checker to `lifetime`.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_mcs_spinlock {
   struct link {
     typename W::template atomic<link*> next{nullptr};

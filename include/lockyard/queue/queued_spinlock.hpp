@@ -3,7 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -46,7 +46,7 @@ namespace lockyard::inline v0 {
 /// away (detail/queue_nodes.hpp). A node is given back by its own thread, when nobody has its
 /// number: the tail is another one or zero by then, and the one behind has written its number,
 /// which was its last access.
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_queued_spinlock {
  public:
   constexpr basic_queued_spinlock() noexcept = default;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/world/native.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | false | free |
 /// | true | held |
-template <world W = native>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_backoff_spinlock {
  public:
   constexpr basic_backoff_spinlock() noexcept = default;

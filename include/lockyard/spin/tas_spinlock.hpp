@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/world/native.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -25,8 +26,8 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | false | free |
 /// | true | held |
-template <world W = native>
-class basic_tas_spinlock {
+template <world W = default_world>
+class LOCKYARD_CAPABILITY basic_tas_spinlock {
  public:
   constexpr basic_tas_spinlock() noexcept = default;
   basic_tas_spinlock(const basic_tas_spinlock&) = delete;
@@ -36,7 +37,7 @@ class basic_tas_spinlock {
   /// Effects: acquires the lock, spinning while it is held.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     // order[lock]: acquire; pairs [unlock]; the critical section starts after the last one's end.
     W::await_exchange(locked_, true, is_zero, std::memory_order_acquire, wait_policies::busy{});
@@ -44,7 +45,7 @@ class basic_tas_spinlock {
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     // order[try_lock]: acquire; pairs [unlock]; as in lock().
     return scope.result(!locked_.exchange(true, std::memory_order_acquire));
@@ -53,7 +54,7 @@ class basic_tas_spinlock {
   /// Precondition: the calling thread holds the lock. Effects: releases it.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // order[unlock]: release; pairs [lock, try_lock]; publishes the critical section.
     locked_.store(false, std::memory_order_release);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/world/native.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -31,8 +32,8 @@ namespace lockyard::inline v0 {
 /// | n + 1 + k, n | held by ticket n, k threads wait |
 ///
 /// Invariants: I1 serving_ <= next_ (as distance, modulo 2^32). I2 only the owner changes serving_.
-template <world W = native>
-class basic_ticket_spinlock {
+template <world W = default_world>
+class LOCKYARD_CAPABILITY basic_ticket_spinlock {
  public:
   constexpr basic_ticket_spinlock() noexcept = default;
   basic_ticket_spinlock(const basic_ticket_spinlock&) = delete;
@@ -42,7 +43,7 @@ class basic_ticket_spinlock {
   /// Effects: draws a ticket and waits for its turn, spinning and yielding in turns.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     // (next,serving)  n+k,n -> n+k+1,n
     // relaxed(atomicity): the draw orders the waiters; serving_ alone carries data.
@@ -56,7 +57,7 @@ class basic_ticket_spinlock {
   /// Precondition: as lock(). Effects: acquires the lock if it is free and nobody waits; returns
   /// whether it did. Synchronisation: as lock() if it returns true, none otherwise.
   /// Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     // order[called]: acquire; pairs [unlock]; if this number is still to be drawn, the lock is free
     // and the critical section starts after the last one's end.
@@ -71,7 +72,7 @@ class basic_ticket_spinlock {
   /// Precondition: the calling thread holds the lock. Effects: calls the next number.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (next,serving)  n+1+k,n -> n+1+k,n+1
     // relaxed(owner): by I2 nobody else writes serving_, so no atomic addition is needed.

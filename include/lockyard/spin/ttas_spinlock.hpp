@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/world/native.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -26,8 +27,8 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | false | free |
 /// | true | held |
-template <world W = native>
-class basic_ttas_spinlock {
+template <world W = default_world>
+class LOCKYARD_CAPABILITY basic_ttas_spinlock {
  public:
   constexpr basic_ttas_spinlock() noexcept = default;
   basic_ttas_spinlock(const basic_ttas_spinlock&) = delete;
@@ -37,7 +38,7 @@ class basic_ttas_spinlock {
   /// Effects: acquires the lock, spinning while it is held.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     while (!take()) {
       // relaxed(revalidated): take() decides.
@@ -47,7 +48,7 @@ class basic_ttas_spinlock {
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     return scope.result(take());
   }
@@ -55,7 +56,7 @@ class basic_ttas_spinlock {
   /// Precondition: the calling thread holds the lock. Effects: releases it.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // order[unlock]: release; pairs [take]; publishes the critical section.
     locked_.store(false, std::memory_order_release);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/world/native.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -24,8 +25,8 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | false | free |
 /// | true | held |
-template <world W = native>
-class basic_yielding_spinlock {
+template <world W = default_world>
+class LOCKYARD_CAPABILITY basic_yielding_spinlock {
  public:
   constexpr basic_yielding_spinlock() noexcept = default;
   basic_yielding_spinlock(const basic_yielding_spinlock&) = delete;
@@ -35,7 +36,7 @@ class basic_yielding_spinlock {
   /// Effects: acquires the lock; while it is held, spins and yields in turns.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
-  void lock() noexcept {
+  void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
       lock_contended();
@@ -43,7 +44,7 @@ class basic_yielding_spinlock {
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     return scope.result(take());
   }
@@ -51,7 +52,7 @@ class basic_yielding_spinlock {
   /// Precondition: the calling thread holds the lock. Effects: releases it.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free.
-  void unlock() noexcept {
+  void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // order[unlock]: release; pairs [take]; publishes the critical section.
     locked_.store(false, std::memory_order_release);

@@ -215,6 +215,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   };
 
   static constexpr std::size_t table_size = 1024;
+  using unwatched = native;
   template <class Lock>
   using inner_lock = Lock;
 

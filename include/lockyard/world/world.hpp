@@ -188,6 +188,7 @@ concept provides_observation =
 ///   is found by hash.
 /// - `at_start<State>`: an object of static storage duration; from its construction on
 ///   `State::forget_in_child()` is called in every child of fork.
+/// - `unwatched`: the world for what locks share among each other; users' tools do not see into it.
 /// - `inner_lock<Lock>`: Lock, for use inside of another lock. A checker puts an abstract lock
 ///   there, because Lock has been checked by itself.
 ///

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/concepts.hpp>
+#include <lockyard/detail/annotations.hpp>
+
+namespace lockyard::inline v0 {
+
+/// Holds a lock from its constructor to its destructor, and nothing else: std::lock_guard that
+/// Clang's thread-safety analysis can follow. libstdc++'s guards carry no annotations, so data that
+/// is LOCKYARD_GUARDED_BY a lock is reported under them although the lock is held; everywhere else
+/// they serve as well.
+template <basic_lockable Mutex>
+class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] guard {
+ public:
+  using mutex_type = Mutex;
+
+  /// Precondition: the calling thread does not hold `mutex`. Effects: acquires it.
+  explicit guard(Mutex& mutex) noexcept(noexcept(mutex.lock())) LOCKYARD_ACQUIRE(mutex)
+      : mutex_{mutex} {
+    mutex_.lock();
+  }
+  guard(const guard&) = delete;
+  guard& operator=(const guard&) = delete;
+  /// Precondition: the thread that made the guard destroys it. Effects: releases the lock.
+  ~guard() LOCKYARD_RELEASE() { mutex_.unlock(); }
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace lockyard::inline v0

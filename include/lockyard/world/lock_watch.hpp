@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Watches what threads do with locks, for the debug mode: reports misuse before it does harm, and
+// orders of acquisition that can deadlock before they do.
+
+#include <lockyard/debug.hpp>
+#include <lockyard/world/lock_graph.hpp>
+#include <lockyard/world/native.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace lockyard::inline v0::debug::detail {
+
+/// Protects what is watched. Not one of the library's locks, which would be watched in their turn.
+class watch_lock {
+ public:
+  void lock() noexcept {
+    std::uint32_t expected = 0;
+    // order[take]: acquire; pairs [unlock]; what the last thread remembered is seen.
+    // relaxed(hint): a failure promises nothing.
+    if (state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return;
+    }
+    // order[retake]: acquire; pairs [unlock]; as above.
+    while (state_.exchange(2, std::memory_order_acquire) != 0) native::wait(state_, 2);
+  }
+  void unlock() noexcept {
+    // order[unlock]: release; pairs [take, retake]; publishes what this thread remembered.
+    if (state_.exchange(0, std::memory_order_release) == 2) native::wake(state_, 1);
+  }
+
+ private:
+  native::atomic<std::uint32_t> state_{0};  // free, held, held and somebody may sleep
+};
+
+/// What a thread holds. Trivially destructible, so that locks may be used until the thread is gone.
+struct [[gnu::visibility("default")]] thread_watch {
+  /// It holds the lock if the acquisition is still the lock's last.
+  struct held {
+    index lock;
+    std::uint64_t acquisition;
+  };
+  static constexpr std::size_t most = 64;
+
+  int number = 0;
+  native::atomic<bool> inside{false};
+  std::size_t count = 0;
+  std::array<held, most> locks{};
+};
+
+/// Marks that the thread is inside the watch. What a signal handler, a report's handler or an
+/// allocation on its way does with locks meanwhile is not watched: it must not find half of the
+/// truth, nor wait for itself.
+class watching {
+ public:
+  explicit watching(thread_watch& thread) noexcept : thread_{thread} {
+    // relaxed(owner): only this thread and its signal handlers read it.
+    entered_ = !thread_.inside.load(std::memory_order_relaxed);
+    // relaxed(owner): as above.
+    thread_.inside.store(true, std::memory_order_relaxed);
+    // order[entered]: acq_rel; pairs [left]; keeps the compiler from working before the mark.
+    std::atomic_signal_fence(std::memory_order_acq_rel);
+  }
+  watching(const watching&) = delete;
+  watching& operator=(const watching&) = delete;
+  ~watching() {
+    if (!entered_) return;
+    // order[left]: acq_rel; pairs [entered]; keeps the compiler from working after the mark.
+    std::atomic_signal_fence(std::memory_order_acq_rel);
+    // relaxed(owner): as above.
+    thread_.inside.store(false, std::memory_order_relaxed);
+  }
+  explicit operator bool() const noexcept { return entered_; }
+
+ private:
+  thread_watch& thread_;
+  bool entered_;
+};
+
+/// An acquisition under way: what is known of it until it succeeds or fails.
+struct attempt {
+  index lock = 0;  // none: it is not watched
+  place at{};
+};
+
+/// What one look found, kept until the watch may be left.
+class findings {
+ public:
+  void add(problem kind, const step& found) noexcept {
+    kind_ = kind;
+    if (count_ < steps_.size())
+      steps_[count_++] = found;
+    else
+      ++left_out_;
+  }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  void deliver() const noexcept {
+    if (count_ != 0) detail::deliver({kind_, {steps_.data(), count_}, left_out_});
+  }
+
+ private:
+  problem kind_{};
+  std::array<step, 8> steps_;
+  std::size_t count_ = 0;
+  std::size_t left_out_ = 0;
+};
+
+/// Stacks are walked and reports delivered without the watch's own lock, for the dynamic linker has
+/// one too.
+class [[gnu::visibility("default")]] lock_watch {
+ public:
+  static constexpr std::size_t most_locks = 4096;
+  static constexpr std::size_t most_orders = 8192;
+
+  /// A thread is about to acquire the lock; if `blocking`, it will wait until it has it.
+  [[gnu::noinline]] attempt before_acquire(lock_id lock, bool blocking) noexcept {
+    thread_watch& self = this_thread();
+    const watching inside{self};
+    if (!inside) return {};
+    attempt mine;
+    mine.at = here(self, __builtin_return_address(0));
+    findings found;
+    {
+      const std::scoped_lock locked{lock_};
+      mine.lock = graph_.find_or_add(lock);
+      const watched_lock& known = graph_[mine.lock];
+      if (mine.lock == 0) {
+        overflow(found, {lock, mine.at, {}, {}});
+      } else if (blocking && known.owner == self.number) {
+        found.add(problem::recursive_lock, {lock, mine.at, lock, known.since});
+      }
+      if (mine.lock != 0) ++graph_[mine.lock].waiters;
+    }
+    found.deliver();
+    if (!blocking || mine.lock == 0) return mine;
+    for (std::size_t i = 0; i < self.count; ++i) look_at_order(self.locks[i], mine);
+    return mine;
+  }
+
+  [[gnu::noinline]] void after_acquire(const attempt& mine, bool acquired) noexcept {
+    if (mine.lock == 0) return;
+    thread_watch& self = this_thread();
+    const watching inside{self};
+    const std::scoped_lock locked{lock_};
+    watched_lock& lock = graph_[mine.lock];
+    --lock.waiters;
+    if (!acquired) return graph_.forget_if_idle(mine.lock);
+    lock.owner = self.number;
+    lock.acquisition = ++acquisitions_;
+    lock.since = mine.at;
+    if (self.count < self.locks.size()) self.locks[self.count++] = {mine.lock, lock.acquisition};
+  }
+
+  [[gnu::noinline]] void before_release(lock_id lock) noexcept {
+    thread_watch& self = this_thread();
+    const watching inside{self};
+    if (!inside) return;
+    step seen{lock, {}, lock, {}};
+    bool right = false;
+    {
+      const std::scoped_lock locked{lock_};
+      const index known = graph_.find(lock);
+      watched_lock& found = graph_[known];
+      if (known != 0 && found.owner != 0) seen.since = found.since;
+      // What was not watched when it was acquired seems to be free.
+      right = seen.since.thread == self.number || (seen.since.thread == 0 && overflowed_);
+      if (known != 0) {
+        found.owner = 0;
+        found.acquisition = 0;
+        drop_released(self);
+        graph_.forget_if_idle(known);
+      }
+    }
+    if (right) return;
+    seen.at = here(self, __builtin_return_address(0));
+    findings wrong;
+    wrong.add(seen.since.thread == 0 ? problem::unlock_not_held : problem::unlock_by_other_thread,
+              seen);
+    wrong.deliver();
+  }
+
+  /// The memory at the address is no lock's any more, if it ever was.
+  [[gnu::noinline]] void destroyed(const void* address) noexcept {
+    thread_watch& self = this_thread();
+    const watching inside{self};
+    if (!inside) return;
+    while (is_busy(address)) {
+      // When the process ends, a lock of static storage may still be in use by other threads.
+      if (lockyard::detail::os::is_static(address)) return;
+      const place at = here(self, __builtin_return_address(0));
+      findings found;
+      {
+        const std::scoped_lock locked{lock_};
+        const index known = graph_.find(address);
+        if (known == 0) return;
+        const watched_lock& lock = graph_[known];
+        const bool held = lock.owner != 0;
+        found.add(held ? problem::destroyed_while_held : problem::destroyed_while_waited_for,
+                  {lock.id, at, lock.id, held ? lock.since : place{}});
+        graph_.bury(known);
+      }
+      found.deliver();
+    }
+  }
+
+ private:
+  static thread_watch& this_thread() noexcept {
+    auto& self = native::thread_state<thread_watch>();
+    if (self.number == 0) self.number = lockyard::detail::os::thread_number();
+    return self;
+  }
+  static place here(const thread_watch& self, const void* from) noexcept {
+    return {self.number, lockyard::detail::os::calls_from(from)};
+  }
+
+  /// A lock that the thread holds and the one that it is about to wait for: an order to remember.
+  [[gnu::noinline]] void look_at_order(const thread_watch::held& held,
+                                       const attempt& mine) noexcept {
+    findings found;
+    {
+      const std::scoped_lock locked{lock_};
+      const watched_lock& first = graph_[held.lock];
+      if (first.acquisition != held.acquisition || held.lock == mine.lock ||
+          graph_.knows(held.lock, mine.lock)) {
+        return;
+      }
+      const step last{graph_[mine.lock].id, mine.at, first.id, first.since};
+      if (graph_.leads(mine.lock, held.lock)) {
+        found.add(problem::lock_order, last);
+        for (index each = held.lock; each != mine.lock;) {
+          const lock_order& order = graph_.order(graph_[each].reached_by);
+          found.add(problem::lock_order, {graph_[order.second].id, order.second_at,
+                                          graph_[order.first].id, order.first_at});
+          each = order.first;
+        }
+      }
+      if (graph_.connect(held.lock, mine.lock, mine.at) == 0) overflow(found, last);
+    }
+    found.deliver();
+  }
+
+  /// Reported once, and not if there is something worse to say.
+  void overflow(findings& found, const step& last) noexcept {
+    if (!overflowed_ && found.empty()) found.add(problem::overflow, last);
+    overflowed_ = true;
+  }
+
+  void drop_released(thread_watch& self) noexcept {
+    const auto is_over = [this](const thread_watch::held& each) noexcept {
+      return graph_[each.lock].acquisition != each.acquisition;
+    };
+    auto* const begin = self.locks.data();
+    self.count =
+        static_cast<std::size_t>(std::remove_if(begin, begin + self.count, is_over) - begin);
+  }
+
+  /// Forgets the locks at the address up to the first that is held or waited for.
+  bool is_busy(const void* address) noexcept {
+    const std::scoped_lock locked{lock_};
+    for (index known = graph_.find(address); known != 0; known = graph_.find(address)) {
+      if (graph_[known].owner != 0 || graph_[known].waiters != 0) return true;
+      graph_.bury(known);
+    }
+    return false;
+  }
+
+  watch_lock lock_;
+  lock_graph<most_locks, most_orders> graph_{};
+  std::uint64_t acquisitions_ = 0;
+  bool overflowed_ = false;
+};
+
+}  // namespace lockyard::inline v0::debug::detail
