@@ -176,12 +176,6 @@ team_run run_team(const job& of, const team_work& work) {
   return run;
 }
 
-nlohmann::ordered_json checks_of(const lock_traits& traits, bool refused_while_held,
-                                 bool counter_is_exact) {
-  if (!traits.excludes) return {{"refused_while_held", nullptr}, {"counter", nullptr}};
-  return {{"refused_while_held", refused_while_held}, {"counter", counter_is_exact}};
-}
-
 nlohmann::ordered_json stalls_to_json(const longest_stalls& stalls, ticks start) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& each : stalls.longest_first()) {

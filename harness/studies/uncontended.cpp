@@ -4,6 +4,7 @@
 // second thread and in one that has. docs/studies/uncontended.md gives definition and reading.
 
 #include "../histogram.hpp"
+#include "../subject.hpp"
 #include "../team.hpp"
 #include "studies.hpp"
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -25,8 +27,11 @@ struct protected_counter {
   std::uint64_t value = 0;
 };
 
+using batch = ticks(void* place, std::uint64_t& counter);
+
 template <class Lock>
-[[gnu::noinline, gnu::aligned(64)]] ticks time_batch(Lock& lock, std::uint64_t& counter) {
+[[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
+  Lock& lock = *static_cast<Lock*>(place);
   const ticks before = clock::now();
   for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
     lock.lock();
@@ -43,19 +48,18 @@ struct pair_cost {
   ticks least = UINT64_MAX;
   std::uint64_t pairs = 0;
 
-  void add(ticks batch) {
-    batches.add(batch);
-    least = std::min(least, batch);
+  void add(ticks timing) {
+    batches.add(timing);
+    least = std::min(least, timing);
   }
 };
 
-template <class Lock>
-pair_cost measure(Lock& lock, std::uint64_t& counter, loop_limit limit) {
+pair_cost time_pairs(batch time_batch, const arena<protected_counter>& place, loop_limit limit) {
   pair_cost cost;
-  time_batch(lock, counter);  // warms up caches and predictors
+  time_batch(place.lock(), place.data().value);  // warms up caches and predictors
   cost.pairs = pairs_per_batch;
   do {
-    cost.add(time_batch(lock, counter));
+    cost.add(time_batch(place.lock(), place.data().value));
     cost.pairs += pairs_per_batch;
   } while (clock::now() < limit.end && cost.pairs < limit.operations);
   return cost;
@@ -74,8 +78,7 @@ void report(outcome& to, const std::string& when, const pair_cost& cost) {
   to.histograms["pair_" + when] = cost.batches.to_json(scale);
 }
 
-template <class Function>
-void have_a_second_thread(Function function) {
+void have_a_second_thread(const std::function<void()>& function) {
   try {
     std::thread{function}.join();
   } catch (const std::system_error& error) {
@@ -84,27 +87,30 @@ void have_a_second_thread(Function function) {
   }
 }
 
+outcome measure(const job& of, const subject& lock, batch time_batch) {
+  take_place(of, harness::place(of.pin, 1));
+  const arena<protected_counter> place{lock, of.seed};
+  const auto before = time_pairs(time_batch, place, limit_of_half(of.bound));
+
+  refusal_check refusal{lock, place.lock()};
+  have_a_second_thread([&] { refusal.probe(); });
+  refusal.finish();
+
+  const auto after = time_pairs(time_batch, place, limit_of_half(of.bound));
+  const std::uint64_t wanted = of.bound.loops.value_or(0);
+  outcome result;
+  result.values["operations"] = before.pairs + after.pairs;
+  result.values["complete"] = before.pairs >= wanted && after.pairs >= wanted;
+  report(result, "before_threads", before);
+  report(result, "after_threads", after);
+  result.checks = checks_of(lock, refusal, place.data().value == before.pairs + after.pairs);
+  return result;
+}
+
 struct uncontended {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    take_place(of, harness::place(of.pin, 1));
-    arena<Lock, protected_counter> place{of.seed};
-    const auto before = measure(place.lock(), place.data().value, limit_of_half(of.bound));
-
-    refusal_check refusal{place.lock(), traits};
-    have_a_second_thread([&] { refusal.probe(); });
-    refusal.finish();
-
-    const auto after = measure(place.lock(), place.data().value, limit_of_half(of.bound));
-    const std::uint64_t wanted = of.bound.loops.value_or(0);
-    outcome result;
-    result.values["operations"] = before.pairs + after.pairs;
-    result.values["complete"] = before.pairs >= wanted && after.pairs >= wanted;
-    report(result, "before_threads", before);
-    report(result, "after_threads", after);
-    result.checks =
-        checks_of(traits, refusal.passed(), place.data().value == before.pairs + after.pairs);
-    return result;
+    return measure(of, {traits, operations_on<Lock>}, batch_of<Lock>);
   }
 };
 
