@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace lockyard::harness {
@@ -46,8 +47,12 @@ struct team_run {
 
   [[nodiscard]] ticks start() const { return start_of(spans); }
   [[nodiscard]] std::uint64_t operations() const { return operations_of(spans); }
+  /// At least 1.
+  [[nodiscard]] double run_ns() const;
   /// A part of the run's time, between 0 and 1.
   [[nodiscard]] double share_of(ticks part) const;
+  /// The processor time used, of what a processor for each thread would have given.
+  [[nodiscard]] double cpu_share() const;
   /// The values that every study over a team reports.
   [[nodiscard]] nlohmann::ordered_json values(const job& of) const;
 };
@@ -59,6 +64,9 @@ team_run run_team(const job& of, const team_work& work);
 /// Pins the calling thread as the given one of a team that is placed so, and puts it under the
 /// job's schedule. Throws condition_error.
 void take_place(const job& of, const std::vector<int>& cpus, unsigned thread = 0);
+
+/// Null if there is none.
+nlohmann::ordered_json to_json(std::optional<double> value);
 
 /// The longest stalls as a record carries them, with times since `start`.
 nlohmann::ordered_json stalls_to_json(const longest_stalls& stalls, ticks start);

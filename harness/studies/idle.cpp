@@ -7,6 +7,7 @@
 #include "../histogram.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
+#include "../work.hpp"
 #include "studies.hpp"
 
 #include <peers/all.hpp>
@@ -130,13 +131,13 @@ ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept
   return gap;
 }
 
-using idle_loop = thread_span(void* place, const stage& on, unsigned thread, loop_limit limit,
-                              thread_log& log);
+using idle_loop = thread_span(void* place, const stage& on, worker work, unsigned thread,
+                              loop_limit limit, thread_log& log);
 
 /// The text's loop. What is kept of a gap is kept inside the critical section, as there.
 template <class Lock>
-[[gnu::noinline]] thread_span published_loop(void* place, const stage& on, unsigned thread,
-                                             loop_limit limit, thread_log& log) {
+[[gnu::noinline]] thread_span published_loop(void* place, const stage& on, worker /*none*/,
+                                             unsigned thread, loop_limit limit, thread_log& log) {
   Lock& lock = *static_cast<Lock*>(place);
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
@@ -157,13 +158,14 @@ template <class Lock>
 
 /// The published gap and idle-while-wanted of the same hand-offs.
 template <class Lock>
-[[gnu::noinline]] thread_span honest_loop(void* place, const stage& on, unsigned thread,
-                                          loop_limit limit, thread_log& log) {
+[[gnu::noinline]] thread_span honest_loop(void* place, const stage& on, worker work,
+                                          unsigned thread, loop_limit limit, thread_log& log) {
   Lock& lock = *static_cast<Lock*>(place);
   announcement& mine = on.lines[thread];
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
+    work.stay_away();
     // relaxed(hint): first_call() says what a late sight of it costs.
     mine.called_at.store(clock::now_early(), std::memory_order_relaxed);
     lock.lock();
@@ -176,6 +178,7 @@ template <class Lock>
     on.state.released_once = true;
     on.state.releaser = thread;
     ++on.state.counter;
+    work.hold();
     on.state.release_began = clock::now();
     lock.unlock();
     // relaxed(revalidated): look_into() compares it with release_began.
@@ -200,6 +203,7 @@ std::unique_ptr<merged_log> merged(const thread_log* logs, unsigned threads) {
 
 outcome measure(const job& of, const subject& lock, idle_loop loop) {
   const arena<handover> place{lock, of.seed};
+  const workload work{of.work, of.threads, of.seed};
   const auto logs = std::make_unique<thread_log[]>(of.threads);
   const auto lines = std::make_unique<announcement[]>(of.threads);
   const stage on{.state = place.data(),
@@ -207,15 +211,16 @@ outcome measure(const job& of, const subject& lock, idle_loop loop) {
                  .threads = of.threads,
                  .threshold = clock::from_ns(threshold_ns)};
   refusal_check refusal{lock, place.lock()};
-  const team_run run =
-      run_team(of, {.before = [&](unsigned) { refusal.probe(); },
-                    .gathered = [&] { refusal.finish(); },
-                    .loop =
-                        [&](unsigned thread, loop_limit limit) {
-                          return loop(place.lock(), on, thread, limit, logs[thread]);
-                        }});
+  const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
+                                     .gathered = [&] { refusal.finish(); },
+                                     .loop =
+                                         [&](unsigned thread, loop_limit limit) {
+                                           return loop(place.lock(), on, work.of(thread), thread,
+                                                       limit, logs[thread]);
+                                         }});
   const auto all = merged(logs.get(), of.threads);
   outcome result{.values = run.values(of)};
+  result.values["work_step_ns"] = to_json(work.step_ns());
   result.values["clock_inversions"] = all->inversions;
   report(result, "idle_published", all->published);
   if (!of.as_published) {
