@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
+#include "sleepers.hpp"
 #include "studies/studies.hpp"
 
 #include <nlohmann/json.hpp>
@@ -148,6 +149,10 @@ work_request work_of(const node& conditions) {
           .kind = lengths_of(conditions.at("lengths"))};
 }
 
+unsigned sleepers_of(const node& count) {
+  return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_sleepers));
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -188,6 +193,7 @@ job parse_job(std::string_view text) {
              .under = schedule_of(conditions),
              .around = surroundings_of(root, conditions),
              .work = work_of(conditions),
+             .sleepers = sleepers_of(conditions.at("sleepers")),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),

@@ -41,6 +41,7 @@ struct job {
   schedule under;
   surroundings_request around;
   work_request work;
+  unsigned sleepers;  ///< on other locks, where the study has them
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,22 @@ struct lock_operations {
   void (*lock)(void* lock);
   bool (*try_lock)(void* lock);
   void (*unlock)(void* lock);
+  /// Whether two locks wait in one bucket of a table of the process; null if they know of none.
+  bool (*shares_bucket)(const void* lock, const void* other);
 };
+
+template <class Lock>
+constexpr bool (*bucket_question())(const void*, const void*) {
+  if constexpr (requires(const Lock& lock) {
+                  { Lock::shares_bucket(lock, lock) } noexcept -> std::same_as<bool>;
+                }) {
+    return [](const void* lock, const void* other) {
+      return Lock::shares_bucket(*static_cast<const Lock*>(lock), *static_cast<const Lock*>(other));
+    };
+  } else {
+    return nullptr;
+  }
+}
 
 template <class Lock>
 inline constexpr lock_operations operations_on{
@@ -40,7 +56,8 @@ inline constexpr lock_operations operations_on{
     .destroy = [](void* lock) { static_cast<Lock*>(lock)->~Lock(); },
     .lock = [](void* lock) { static_cast<Lock*>(lock)->lock(); },
     .try_lock = [](void* lock) { return static_cast<Lock*>(lock)->try_lock(); },
-    .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); }};
+    .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); },
+    .shares_bucket = bucket_question<Lock>()};
 
 /// A lock of the catalogue, to be measured.
 struct subject {
@@ -94,6 +111,22 @@ class arena {
   pages pages_{2};
   std::byte* lock_;
   Protected* protected_;
+};
+
+/// So many locks in a row, each `lock_spacing` from the next.
+class lock_row {
+ public:
+  lock_row(const subject& of, std::size_t count);
+  lock_row(const lock_row&) = delete;
+  lock_row& operator=(const lock_row&) = delete;
+  ~lock_row();
+
+  [[nodiscard]] void* first() const noexcept { return pages_.first(); }
+
+ private:
+  const lock_operations& operations_;
+  std::size_t count_;
+  pages pages_;
 };
 
 /// Whether a lock refuses everybody while it is held: the starter holds it, each thread tries.

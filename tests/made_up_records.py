@@ -45,7 +45,7 @@ def a_record(
     **conditions: Any,
 ) -> dict[str, Any]:
     known: dict[str, Any] = {"threads": 2, "pinning": "none", "as_published": False}
-    known |= {**Conditions().to_json(), **Work().to_json()}
+    known |= {**Conditions().to_json(), **Work().to_json(), "sleepers": None}
     return {
         "study": study,
         "lock": lock,

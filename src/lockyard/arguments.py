@@ -259,6 +259,15 @@ Lengths = Annotated[
         rich_help_panel=WORK,
     ),
 ]
+Sleepers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Threads that sleep on other locks in the last part of uncontended.",
+        show_default="1",
+        rich_help_panel=WORK,
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
 From = Annotated[
     Path | None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
+DEFAULT_SLEEPERS = 1
 # Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
 THREAD_OVERHEAD_S = 0.0005
@@ -50,6 +51,7 @@ class Cell:
     budget_s: float  # for all runs together
     as_published: bool
     work: Work = NONE
+    sleepers: int | None = None  # on other locks; nothing where the study has none
 
     @property
     def label(self) -> str:
@@ -86,6 +88,7 @@ class Cell:
                 **self.conditions.to_json(),
                 "arrival": "closed",
                 **self.work.to_json(),
+                "sleepers": self.sleepers,
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -109,6 +112,7 @@ class Request:
     pinning: Pinning = "none"
     conditions: Sequence[Conditions] = (Conditions(),)
     work: Sequence[Work] = (NONE,)
+    sleepers: int | None = None
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -120,6 +124,8 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         raise UsageError("--loops and --as-published contradict each other: give one of them")
     for conditions in request.conditions:
         check(conditions, request.pinning)
+    if request.sleepers is not None and not any(study.single_threaded for study in studies):
+        raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
     check_work(request.work, studies, request.as_published)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
@@ -185,6 +191,7 @@ def _cell(  # noqa: PLR0913 - one parameter for each dimension
         conditions=completed(conditions, threads),
         as_published=request.as_published,
         work=work,
+        sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
         **(_by_loops(study, request) if by_loops else _by_time(study, threads, request)),
     )
 

@@ -28,6 +28,7 @@ from made_up_records import a_record, summed_up
         {"quota_cpus": 1.5},
         {"rest_s": 0.1},
         {"hold_ns": 200},
+        {"sleepers": 3},
         {"gap_ns": 200},
         {"lengths": "exponential"},
     ],

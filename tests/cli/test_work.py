@@ -80,6 +80,15 @@ def test_refuses_work_that_no_thread_would_do(
         plan_cells(studies, CATALOG.locks, request_)
 
 
+def test_only_uncontended_has_sleepers() -> None:
+    cells = plan_cells([*WAIT, *ALONE], CATALOG.locks[:1], Request([2], sleepers=3))
+    assert [(cell.study, cell.sleepers) for cell in cells] == [("wait", None), ("uncontended", 3)]
+    (by_default,) = plan_cells(ALONE, CATALOG.locks[:1], Request([2]))
+    assert by_default.sleepers == 1
+    with pytest.raises(UsageError, match="--sleepers: sleep beside uncontended only"):
+        plan_cells(WAIT, CATALOG.locks, Request([2], sleepers=3))
+
+
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
     found = lockyard("measure", *arguments, "--locks", "futex_mutex,null_lock", "--json")
     assert found.returncode == 0, found.stderr
@@ -128,3 +137,23 @@ def test_threads_hold_and_stay_away_for_as_long_as_asked(
     )
     assert each_ns > 0.6 * 40_000  # one of the two alone is half of it
     assert all(run["values"]["work_step_ns"] > 0 for run in runs)
+
+
+def test_a_pair_is_timed_in_turn_over_many_locks_and_beside_sleepers(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    """Only of a lock whose waiters sleep; a control has no waiters at all."""
+    runs = measured(lockyard, "uncontended", "--sleepers", "3", "--for", "200ms", "--runs", "2")
+    assert {run["lock"] for run in runs} == {"futex_mutex", "null_lock"}
+    for run in runs:
+        values, sleeps = run["values"], run["lock"] == "futex_mutex"
+        assert run["conditions"]["sleepers"] == 3
+        assert values["pair_of_64_ns"] > 0
+        assert "pair_of_64" in run["histograms"]
+        assert (values["pair_beside_sleepers_ns"] is not None) == sleeps
+        assert ("pair_beside_sleepers" in run["histograms"]) == sleeps
+        assert values["sleepers_share_bucket"] is (False if sleeps else None)  # it has no table
+        counted = sum(n for each in run["histograms"].values() for _, n in each["counts"])
+        parts = 4 if sleeps else 3
+        assert values["operations"] == 1000 * (counted + parts)  # each part warms up
+        assert run["checks"]["counter"] is (True if sleeps else None)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.report.units import MISSING, duration, percent, rate
+from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.stats import paired_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,6 +92,20 @@ def _team_columns(histogram: str) -> list[Column]:
     return [RUNS, MEAN_RUN, *_percentiles(histogram), _maximum(f"{histogram}_max_ns"), *TEAM]
 
 
+def _beside_sleepers(cell: CellSummary) -> str:
+    """Of one lock, and paired by block."""
+    found = paired_ratio(
+        cell.by_block("pair_beside_sleepers_ns"), cell.by_block("pair_after_threads_ns")
+    )
+    return ratio(found) if found else MISSING
+
+
+def _switches(cell: CellSummary) -> str:
+    switches = sum(cell.values("voluntary_switches")) + sum(cell.values("involuntary_switches"))
+    operations = sum(cell.values("operations"))
+    return f"{switches / operations:.3f}" if operations else MISSING
+
+
 LAYOUTS = {
     "wait": Layout(
         title="wait: from the call to the acquisition",
@@ -125,7 +140,7 @@ LAYOUTS = {
             Column("most to\nfewest", _most_to_fewest, 8),
             _share("owner\nswitches", "owner_switch_share", 5),
             _share("processor\ntime", "cpu_share", 6),
-            Column("context switches\nper operation", lambda cell: _switches(cell), 4),
+            Column("context switches\nper operation", _switches, 4),
             _share("overlap", "overlap", 1),
         ],
         maxima=None,
@@ -150,14 +165,12 @@ LAYOUTS = {
             RUNS,
             _median("never a\n2nd thread", "pair_before_threads_ns"),
             _median("after a\n2nd thread", "pair_after_threads_ns"),
+            _median("in turn over\n64 locks", "pair_of_64_ns", 8),
+            _median("beside\nsleepers", "pair_beside_sleepers_ns", 8),
+            Column("beside sleepers / after\n[95 % interval]", _beside_sleepers, 5),
         ],
         maxima=None,
         compared=by_value("after", "pair_after_threads_ns"),
+        also_compared=(by_value("of 64", "pair_of_64_ns"),),
     ),
 }
-
-
-def _switches(cell: CellSummary) -> str:
-    switches = sum(cell.values("voluntary_switches")) + sum(cell.values("involuntary_switches"))
-    operations = sum(cell.values("operations"))
-    return f"{switches / operations:.3f}" if operations else MISSING

@@ -145,6 +145,7 @@ CELL_CONDITIONS = (
     "quota_cpus",
     "rest_s",
     *WORK_CONDITIONS,
+    "sleepers",
 )
 
 
