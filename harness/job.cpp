@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
+#include "sleepers.hpp"
 #include "studies/studies.hpp"
 
 #include <nlohmann/json.hpp>
@@ -58,6 +59,12 @@ class node {
   [[nodiscard]] double positive(double most) const {
     if (!value_.is_number() || !(value_.get<double>() > 0) || value_.get<double>() > most) {
       fail("must be a number above 0 and at most " + std::to_string(most));
+    }
+    return value_.get<double>();
+  }
+  [[nodiscard]] double from_nothing_to(double most) const {
+    if (!value_.is_number() || !(value_.get<double>() >= 0) || value_.get<double>() > most) {
+      fail("must be a number from 0 to " + std::to_string(most));
     }
     return value_.get<double>();
   }
@@ -129,6 +136,23 @@ surroundings_request surroundings_of(const node& root, const node& conditions) {
   return result;
 }
 
+lengths lengths_of(const node& kind) {
+  for (const auto known : {lengths::constant, lengths::exponential}) {
+    if (kind.text() == name_of(known)) return known;
+  }
+  kind.fail("must be constant or exponential");
+}
+
+work_request work_of(const node& conditions) {
+  return {.hold_ns = conditions.at("hold_ns").from_nothing_to(max_work_ns),
+          .gap_ns = conditions.at("gap_ns").from_nothing_to(max_work_ns),
+          .kind = lengths_of(conditions.at("lengths"))};
+}
+
+unsigned sleepers_of(const node& count) {
+  return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_sleepers));
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -168,6 +192,8 @@ job parse_job(std::string_view text) {
              .pin = pin_of(conditions.at("pinning")),
              .under = schedule_of(conditions),
              .around = surroundings_of(root, conditions),
+             .work = work_of(conditions),
+             .sleepers = sleepers_of(conditions.at("sleepers")),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -185,6 +211,10 @@ job parse_job(std::string_view text) {
   }
   if (chosen->single_threaded && result.threads != 1) {
     conditions.at("threads").fail("must be 1, the number of threads that this study has");
+  }
+  const bool has_team = !chosen->of_machine && !chosen->single_threaded;
+  if (!result.work.is_none() && (!has_team || result.as_published)) {
+    conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
   }
   return result;
 }

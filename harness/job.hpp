@@ -7,6 +7,7 @@
 #include "schedule.hpp"
 #include "surroundings.hpp"
 #include "topology.hpp"
+#include "work.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,8 @@ struct job {
   pin_request pin;
   schedule under;
   surroundings_request around;
+  work_request work;
+  unsigned sleepers;  ///< on other locks, where the study has them
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had

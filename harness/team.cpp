@@ -101,8 +101,15 @@ double team_run::share_of(ticks part) const {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
+double team_run::run_ns() const {
+  return std::max(clock::ns(elapsed(start_of(spans), end_of(spans))), 1.0);
+}
+
+double team_run::cpu_share() const {
+  return used.cpu_s * 1e9 / run_ns() / static_cast<double>(spans.size());
+}
+
 nlohmann::ordered_json team_run::values(const job& of) const {
-  const double run_ns = std::max(clock::ns(elapsed(start_of(spans), end_of(spans))), 1.0);
   auto per_thread = nlohmann::ordered_json::array();
   bool complete = true;
   unsigned took_part = 0;
@@ -111,12 +118,12 @@ nlohmann::ordered_json team_run::values(const job& of) const {
     complete = complete && span.operations >= of.bound.loops.value_or(0);
     if (span.operations > 0) ++took_part;
   }
-  return {{"run_ns", run_ns},
+  return {{"run_ns", run_ns()},
           {"complete", complete},
           {"operations", operations()},
           {"operations_per_thread", std::move(per_thread)},
           {"threads_that_took_part", took_part},
-          {"operations_per_s", static_cast<double>(operations()) / (run_ns * 1e-9)},
+          {"operations_per_s", static_cast<double>(operations()) / (run_ns() * 1e-9)},
           {"overlap", overlap_of(spans)},
           {"fairness_jain", jain_index(spans, of.bound.loops.has_value())},
           {"cpu_ns", used.cpu_s * 1e9},
@@ -176,10 +183,8 @@ team_run run_team(const job& of, const team_work& work) {
   return run;
 }
 
-nlohmann::ordered_json checks_of(const lock_traits& traits, bool refused_while_held,
-                                 bool counter_is_exact) {
-  if (!traits.excludes) return {{"refused_while_held", nullptr}, {"counter", nullptr}};
-  return {{"refused_while_held", refused_while_held}, {"counter", counter_is_exact}};
+nlohmann::ordered_json to_json(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 nlohmann::ordered_json stalls_to_json(const longest_stalls& stalls, ticks start) {

@@ -10,6 +10,7 @@ from rich.console import Console
 from lockyard.catalog import Catalog, Lock, Study
 from lockyard.conditions import Conditions
 from lockyard.report.summary import CellSummary, summarise
+from lockyard.work import Work
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +44,8 @@ def a_record(
     values: dict[str, Any] | None = None,
     **conditions: Any,
 ) -> dict[str, Any]:
-    known = {"threads": 2, "pinning": "none", "as_published": False, **Conditions().to_json()}
+    known: dict[str, Any] = {"threads": 2, "pinning": "none", "as_published": False}
+    known |= {**Conditions().to_json(), **Work().to_json(), "sleepers": None}
     return {
         "study": study,
         "lock": lock,

@@ -5,7 +5,9 @@
 
 #include "../gap.hpp"
 #include "../histogram.hpp"
+#include "../subject.hpp"
 #include "../team.hpp"
+#include "../work.hpp"
 #include "studies.hpp"
 
 #include <peers/all.hpp>
@@ -129,10 +131,14 @@ ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept
   return gap;
 }
 
+using idle_loop = thread_span(void* place, const stage& on, worker work, unsigned thread,
+                              loop_limit limit, thread_log& log);
+
 /// The text's loop. What is kept of a gap is kept inside the critical section, as there.
 template <class Lock>
-[[gnu::noinline]] thread_span published_loop(Lock& lock, const stage& on, unsigned thread,
-                                             loop_limit limit, thread_log& log) {
+[[gnu::noinline]] thread_span published_loop(void* place, const stage& on, worker /*none*/,
+                                             unsigned thread, loop_limit limit, thread_log& log) {
+  Lock& lock = *static_cast<Lock*>(place);
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
@@ -152,12 +158,14 @@ template <class Lock>
 
 /// The published gap and idle-while-wanted of the same hand-offs.
 template <class Lock>
-[[gnu::noinline]] thread_span honest_loop(Lock& lock, const stage& on, unsigned thread,
-                                          loop_limit limit, thread_log& log) {
+[[gnu::noinline]] thread_span honest_loop(void* place, const stage& on, worker work,
+                                          unsigned thread, loop_limit limit, thread_log& log) {
+  Lock& lock = *static_cast<Lock*>(place);
   announcement& mine = on.lines[thread];
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
+    work.stay_away();
     // relaxed(hint): first_call() says what a late sight of it costs.
     mine.called_at.store(clock::now_early(), std::memory_order_relaxed);
     lock.lock();
@@ -170,6 +178,7 @@ template <class Lock>
     on.state.released_once = true;
     on.state.releaser = thread;
     ++on.state.counter;
+    work.hold();
     on.state.release_began = clock::now();
     lock.unlock();
     // relaxed(revalidated): look_into() compares it with release_began.
@@ -185,39 +194,52 @@ void report(outcome& to, const std::string& name, const Log& gaps) {
   to.histograms[name] = gaps.lengths.to_json(clock::ns_per_tick());
 }
 
+/// The merged log is too large for a stack.
+std::unique_ptr<merged_log> merged(const thread_log* logs, unsigned threads) {
+  auto all = std::make_unique<merged_log>();
+  for (unsigned thread = 0; thread < threads; ++thread) all->merge(logs[thread]);
+  return all;
+}
+
+outcome measure(const job& of, const subject& lock, idle_loop loop) {
+  const arena<handover> place{lock, of.seed};
+  const workload work{of.work, of.threads, of.seed};
+  const auto logs = std::make_unique<thread_log[]>(of.threads);
+  const auto lines = std::make_unique<announcement[]>(of.threads);
+  const stage on{.state = place.data(),
+                 .lines = lines.get(),
+                 .threads = of.threads,
+                 .threshold = clock::from_ns(threshold_ns)};
+  refusal_check refusal{lock, place.lock()};
+  const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
+                                     .gathered = [&] { refusal.finish(); },
+                                     .loop =
+                                         [&](unsigned thread, loop_limit limit) {
+                                           return loop(place.lock(), on, work.of(thread), thread,
+                                                       limit, logs[thread]);
+                                         }});
+  const auto all = merged(logs.get(), of.threads);
+  outcome result{.values = run.values(of)};
+  result.values["work_step_ns"] = to_json(work.step_ns());
+  result.values["clock_inversions"] = all->inversions;
+  report(result, "idle_published", all->published);
+  if (!of.as_published) {
+    result.values["idle_threshold_ns"] = threshold_ns;
+    result.values["idle_wanted_share"] = run.share_of(all->wanted.total);
+    result.values["idle_in_release_share"] = run.share_of(all->in_release.total);
+    report(result, "idle_wanted", all->wanted);
+    report(result, "idle_in_release", all->in_release);
+  }
+  result.stalls = stalls_to_json(all->longest, run.start());
+  result.checks = checks_of(lock, refusal, place.data().counter == run.operations());
+  return result;
+}
+
 struct idle {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    arena<Lock, handover> place{of.seed};
-    const auto logs = std::make_unique<thread_log[]>(of.threads);
-    const auto lines = std::make_unique<announcement[]>(of.threads);
-    const stage on{.state = place.data(),
-                   .lines = lines.get(),
-                   .threads = of.threads,
-                   .threshold = clock::from_ns(threshold_ns)};
-    refusal_check refusal{place.lock(), traits};
-    const auto loop = [&](unsigned thread, loop_limit limit) {
-      return of.as_published ? published_loop(place.lock(), on, thread, limit, logs[thread])
-                             : honest_loop(place.lock(), on, thread, limit, logs[thread]);
-    };
-    const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
-                                       .gathered = [&] { refusal.finish(); },
-                                       .loop = loop});
-    const auto all = std::make_unique<merged_log>();
-    for (unsigned thread = 0; thread < of.threads; ++thread) all->merge(logs[thread]);
-    outcome result{.values = run.values(of)};
-    result.values["clock_inversions"] = all->inversions;
-    report(result, "idle_published", all->published);
-    if (!of.as_published) {
-      result.values["idle_threshold_ns"] = threshold_ns;
-      result.values["idle_wanted_share"] = run.share_of(all->wanted.total);
-      result.values["idle_in_release_share"] = run.share_of(all->in_release.total);
-      report(result, "idle_wanted", all->wanted);
-      report(result, "idle_in_release", all->in_release);
-    }
-    result.stalls = stalls_to_json(all->longest, run.start());
-    result.checks = checks_of(traits, refusal.passed(), place.data().counter == run.operations());
-    return result;
+    return measure(of, {traits, operations_on<Lock>},
+                   of.as_published ? published_loop<Lock> : honest_loop<Lock>);
   }
 };
 

@@ -6,8 +6,8 @@
 namespace lockyard::harness {
 
 const std::vector<study>& all_studies() {
-  static const std::vector<study> studies{noise_study(), costs_study(), wait_study(), idle_study(),
-                                          uncontended_study()};
+  static const std::vector<study> studies{noise_study(), costs_study(),      wait_study(),
+                                          idle_study(),  throughput_study(), uncontended_study()};
   return studies;
 }
 

@@ -67,6 +67,7 @@ study costs_study();
 study noise_study();
 study wait_study();
 study idle_study();
+study throughput_study();
 study uncontended_study();
 
 /// Every study, in the order in which they are listed.

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What lock and unlock cost when nobody else wants the lock, in a process that has never had a
-// second thread and in one that has. docs/studies/uncontended.md gives definition and reading.
+// second thread and in one that has, in turn over many locks, and while threads sleep on others.
+// docs/studies/uncontended.md gives definition and reading.
 
 #include "../histogram.hpp"
+#include "../sleepers.hpp"
+#include "../subject.hpp"
 #include "../team.hpp"
 #include "studies.hpp"
 
 #include <peers/all.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -20,15 +26,36 @@ namespace lockyard::harness {
 namespace {
 
 constexpr std::uint64_t pairs_per_batch = 1000;
+constexpr std::uint64_t locks_in_row = 64;
+/// Before and after a second thread, a row of locks, beside sleepers.
+constexpr unsigned part_count = 4;
 
 struct protected_counter {
   std::uint64_t value = 0;
 };
 
+using batch = ticks(void* place, std::uint64_t& counter);
+
 template <class Lock>
-[[gnu::noinline, gnu::aligned(64)]] ticks time_batch(Lock& lock, std::uint64_t& counter) {
+[[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
+  Lock& lock = *static_cast<Lock*>(place);
   const ticks before = clock::now();
   for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
+    lock.lock();
+    counter = counter + 1;
+    lock.unlock();
+  }
+  return clock::now() - before;
+}
+
+/// Takes one lock of the row after the other. Their number is a power of two, so that finding the
+/// next one costs next to nothing.
+template <class Lock>
+[[gnu::noinline, gnu::aligned(64)]] ticks round_of(void* first, std::uint64_t& counter) {
+  auto* const row = static_cast<std::byte*>(first);
+  const ticks before = clock::now();
+  for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
+    Lock& lock = *reinterpret_cast<Lock*>(row + i % locks_in_row * lock_spacing);
     lock.lock();
     counter = counter + 1;
     lock.unlock();
@@ -43,14 +70,13 @@ struct pair_cost {
   ticks least = UINT64_MAX;
   std::uint64_t pairs = 0;
 
-  void add(ticks batch) {
-    batches.add(batch);
-    least = std::min(least, batch);
+  void add(ticks timing) {
+    batches.add(timing);
+    least = std::min(least, timing);
   }
 };
 
-template <class Lock>
-pair_cost measure(Lock& lock, std::uint64_t& counter, loop_limit limit) {
+pair_cost time_pairs(batch time_batch, void* lock, std::uint64_t& counter, loop_limit limit) {
   pair_cost cost;
   time_batch(lock, counter);  // warms up caches and predictors
   cost.pairs = pairs_per_batch;
@@ -61,12 +87,6 @@ pair_cost measure(Lock& lock, std::uint64_t& counter, loop_limit limit) {
   return cost;
 }
 
-/// Before and after a second thread has existed: half the time, and as many pairs, for each.
-loop_limit limit_of_half(const run_bound& bound) {
-  return {.operations = bound.loops.value_or(UINT64_MAX),
-          .end = clock::now() + clock::from_ns(bound.duration_s * 1e9 / 2)};
-}
-
 void report(outcome& to, const std::string& when, const pair_cost& cost) {
   const double scale = clock::ns_per_tick() / pairs_per_batch;
   to.values["pair_" + when + "_ns"] = cost.batches.median() * scale;
@@ -74,8 +94,7 @@ void report(outcome& to, const std::string& when, const pair_cost& cost) {
   to.histograms["pair_" + when] = cost.batches.to_json(scale);
 }
 
-template <class Function>
-void have_a_second_thread(Function function) {
+void have_a_second_thread(const std::function<void()>& function) {
   try {
     std::thread{function}.join();
   } catch (const std::system_error& error) {
@@ -84,27 +103,72 @@ void have_a_second_thread(Function function) {
   }
 }
 
+/// What is timed, and for how long: each part of the run has as much time, and as many pairs.
+class parts {
+ public:
+  parts(const job& of, unsigned count, std::uint64_t& counter)
+      : loops_{of.bound.loops}, part_ns_{of.bound.duration_s * 1e9 / count}, counter_{counter} {}
+
+  void time(outcome& to, const std::string& what, batch time_batch, void* lock) {
+    const pair_cost cost = time_pairs(time_batch, lock, counter_,
+                                      {.operations = loops_.value_or(UINT64_MAX),
+                                       .end = clock::now() + clock::from_ns(part_ns_)});
+    report(to, what, cost);
+    pairs_ += cost.pairs;
+    complete_ = complete_ && cost.pairs >= loops_.value_or(0);
+  }
+
+  [[nodiscard]] std::uint64_t pairs() const noexcept { return pairs_; }
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+ private:
+  std::optional<std::uint64_t> loops_;
+  double part_ns_;
+  std::uint64_t& counter_;
+  std::uint64_t pairs_ = 0;
+  bool complete_ = true;
+};
+
+/// The pair again while threads sleep on other locks; null where they did not.
+void time_beside_sleepers(outcome& to, const job& of, const subject& lock, void* place, batch pair,
+                          parts& each) {
+  to.values["pair_beside_sleepers_ns"] = nullptr;
+  to.values["pair_beside_sleepers_least_ns"] = nullptr;
+  to.values["sleepers_share_bucket"] = nullptr;
+  if (lock.traits.waiting != waiting::park || of.sleepers == 0) return;
+  const sleepers others{lock, place, of.sleepers};
+  if (!others.are_asleep()) return;
+  each.time(to, "beside_sleepers", pair, place);
+  to.values["sleepers_share_bucket"] = others.share_bucket();
+}
+
+outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
+  take_place(of, harness::place(of.pin, 1));
+  const arena<protected_counter> place{lock, of.seed};
+  const lock_row row{lock, locks_in_row};
+  outcome result;
+  result.values["operations"] = 0;
+  result.values["complete"] = true;
+  parts each{of, part_count, place.data().value};
+  each.time(result, "before_threads", pair, place.lock());
+
+  refusal_check refusal{lock, place.lock()};
+  have_a_second_thread([&] { refusal.probe(); });
+  refusal.finish();
+
+  each.time(result, "after_threads", pair, place.lock());
+  each.time(result, "of_64", in_turn, row.first());
+  time_beside_sleepers(result, of, lock, place.lock(), pair, each);
+  result.values["operations"] = each.pairs();
+  result.values["complete"] = each.complete();
+  result.checks = checks_of(lock, refusal, place.data().value == each.pairs());
+  return result;
+}
+
 struct uncontended {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    take_place(of, harness::place(of.pin, 1));
-    arena<Lock, protected_counter> place{of.seed};
-    const auto before = measure(place.lock(), place.data().value, limit_of_half(of.bound));
-
-    refusal_check refusal{place.lock(), traits};
-    have_a_second_thread([&] { refusal.probe(); });
-    refusal.finish();
-
-    const auto after = measure(place.lock(), place.data().value, limit_of_half(of.bound));
-    const std::uint64_t wanted = of.bound.loops.value_or(0);
-    outcome result;
-    result.values["operations"] = before.pairs + after.pairs;
-    result.values["complete"] = before.pairs >= wanted && after.pairs >= wanted;
-    report(result, "before_threads", before);
-    report(result, "after_threads", after);
-    result.checks =
-        checks_of(traits, refusal.passed(), place.data().value == before.pairs + after.pairs);
-    return result;
+    return measure(of, {traits, operations_on<Lock>}, batch_of<Lock>, round_of<Lock>);
   }
 };
 
@@ -113,8 +177,8 @@ struct uncontended {
 study uncontended_study() {
   return {.name = "uncontended",
           .summary =
-              "what lock and unlock cost when nobody else wants the lock, before and after "
-              "a second thread has existed",
+              "what lock and unlock cost when nobody else wants the lock: before and after "
+              "a second thread has existed, in turn over 64 locks, and while others sleep",
           .default_run_s = 0.02,
           .default_budget_s = 2,
           .of_machine = false,

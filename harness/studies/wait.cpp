@@ -4,7 +4,9 @@
 // docs/studies/wait.md gives definition and reading.
 
 #include "../histogram.hpp"
+#include "../subject.hpp"
 #include "../team.hpp"
+#include "../work.hpp"
 #include "studies.hpp"
 
 #include <peers/all.hpp>
@@ -26,16 +28,22 @@ struct alignas(detail::arch::interference_size) wait_log {
   longest_stalls longest;
 };
 
+using wait_loop = thread_span(void* place, std::uint64_t& counter, worker work, unsigned thread,
+                              loop_limit limit, wait_log& log);
+
 template <class Lock>
-[[gnu::noinline]] thread_span wait_loop(Lock& lock, std::uint64_t& counter, unsigned thread,
-                                        loop_limit limit, wait_log& log) {
+[[gnu::noinline]] thread_span loop_of(void* place, std::uint64_t& counter, worker work,
+                                      unsigned thread, loop_limit limit, wait_log& log) {
+  Lock& lock = *static_cast<Lock*>(place);
   thread_span span{.first = clock::now()};
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
+    work.stay_away();
     const ticks called = clock::now_early();
     lock.lock();
     acquired = clock::now();
     counter = counter + 1;
+    work.hold();
     lock.unlock();
     const ticks waited = elapsed(called, acquired);
     log.waits.add(waited);
@@ -45,30 +53,38 @@ template <class Lock>
   return span;
 }
 
+outcome measure(const job& of, const subject& lock, wait_loop loop) {
+  const arena<protected_counter> place{lock, of.seed};
+  const workload work{of.work, of.threads, of.seed};
+  const auto logs = std::make_unique<wait_log[]>(of.threads);
+  refusal_check refusal{lock, place.lock()};
+  const team_run run =
+      run_team(of, {.before = [&](unsigned) { refusal.probe(); },
+                    .gathered = [&] { refusal.finish(); },
+                    .loop =
+                        [&](unsigned thread, loop_limit limit) {
+                          return loop(place.lock(), place.data().value, work.of(thread), thread,
+                                      limit, logs[thread]);
+                        }});
+  const auto waits = std::make_unique<merged_histogram>();
+  longest_stalls longest;
+  for (unsigned thread = 0; thread < of.threads; ++thread) {
+    waits->merge(logs[thread].waits);
+    longest.merge(logs[thread].longest);
+  }
+  outcome result{.values = run.values(of)};
+  result.values["wait_max_ns"] = clock::ns(longest.longest_first()[0].length);
+  result.values["work_step_ns"] = to_json(work.step_ns());
+  result.histograms["wait"] = waits->to_json(clock::ns_per_tick());
+  result.stalls = stalls_to_json(longest, run.start());
+  result.checks = checks_of(lock, refusal, place.data().value == run.operations());
+  return result;
+}
+
 struct wait {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    arena<Lock, protected_counter> place{of.seed};
-    const auto logs = std::make_unique<wait_log[]>(of.threads);
-    refusal_check refusal{place.lock(), traits};
-    const auto loop = [&](unsigned thread, loop_limit limit) {
-      return wait_loop(place.lock(), place.data().value, thread, limit, logs[thread]);
-    };
-    const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
-                                       .gathered = [&] { refusal.finish(); },
-                                       .loop = loop});
-    merged_histogram waits;
-    longest_stalls longest;
-    for (unsigned thread = 0; thread < of.threads; ++thread) {
-      waits.merge(logs[thread].waits);
-      longest.merge(logs[thread].longest);
-    }
-    outcome result{.values = run.values(of)};
-    result.values["wait_max_ns"] = clock::ns(longest.longest_first()[0].length);
-    result.histograms["wait"] = waits.to_json(clock::ns_per_tick());
-    result.stalls = stalls_to_json(longest, run.start());
-    result.checks = checks_of(traits, refusal.passed(), place.data().value == run.operations());
-    return result;
+    return measure(of, {traits, operations_on<Lock>}, loop_of<Lock>);
   }
 };
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 CONDITIONS = "Conditions"
+WORK = "Work"
 SEARCH = "Search"
 
 
@@ -19,6 +20,14 @@ def complete_locks(incomplete: str) -> list[str]:
 
     known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
     return _completed(incomplete, known)
+
+
+def complete_references(incomplete: str) -> list[str]:
+    from lockyard import harness
+    from lockyard.catalog import BEST_SLEEPING_PEER
+
+    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().locks)]
+    return [name for name in known if name.startswith(incomplete)]
 
 
 def complete_studies(incomplete: str) -> list[str]:
@@ -124,9 +133,10 @@ AsPublished = Annotated[
 Against = Annotated[
     str,
     typer.Option(
-        metavar="NAME",
-        help="Print ratios to this lock, paired by block, with 95 % intervals.",
-        autocompletion=complete_locks,
+        metavar="NAME|best-sleeping-peer",
+        help="Print ratios to this lock, paired by block, with 95 % intervals; or in each cell to "
+        "the best peer that sleeps, chosen on odd blocks and compared on even ones.",
+        autocompletion=complete_references,
     ),
 ]
 Policy = Annotated[
@@ -223,6 +233,39 @@ Rest = Annotated[
         help="Rest before each run, as in 60ms.",
         show_default="none",
         rich_help_panel=CONDITIONS,
+    ),
+]
+Hold = Annotated[
+    str,
+    typer.Option(
+        metavar="0|TIME,…",
+        help="How long a thread holds the lock, as in 200ns, one cell each.",
+        rich_help_panel=WORK,
+    ),
+]
+Gap = Annotated[
+    str,
+    typer.Option(
+        metavar="0|TIME|Nx,…",
+        help="How long it stays away before each call; 10x: ten times as long as --hold.",
+        rich_help_panel=WORK,
+    ),
+]
+Lengths = Annotated[
+    str,
+    typer.Option(
+        metavar="constant|exponential,…",
+        help="How the two are distributed; exponential ones have that mean.",
+        rich_help_panel=WORK,
+    ),
+]
+Sleepers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Threads that sleep on other locks in the last part of uncontended.",
+        show_default="1",
+        rich_help_panel=WORK,
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]

@@ -41,6 +41,11 @@ class Study:
     published_loops: int
     published_runs: int
 
+    @property
+    def has_team(self) -> bool:
+        """Whether several threads want one lock."""
+        return not self.of_machine and not self.single_threaded
+
 
 Entry = TypeVar("Entry", Lock, Study)
 
@@ -80,6 +85,12 @@ class Catalog:
             chosen |= {lock.name: lock for lock in found}
         return list(chosen.values())
 
+    def references(self, name: str) -> list[Lock]:
+        """Whom others are compared with: one lock, or all of which the best is meant."""
+        if name == BEST_SLEEPING_PEER:
+            return [lock for lock in self.locks if (lock.kind, lock.waiting) == ("peer", "park")]
+        return self.select_locks([name])[:1]
+
     def select_studies(self, names: Iterable[str]) -> list[Study]:
         by_name = {study.name: study for study in self.studies}
         chosen = {name: _find("study", by_name, name) for name in names}
@@ -87,6 +98,8 @@ class Catalog:
 
 
 GROUPS = ("seeds", "ours", "peers", "all")
+# In each cell the best of the peers that sleep.
+BEST_SLEEPING_PEER = "best-sleeping-peer"
 
 
 def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:

@@ -58,8 +58,9 @@ def list_(as_json: arguments.Json = False) -> None:
     epilog="Examples:  lockyard measure wait  ·  lockyard measure costs  ·  lockyard measure wait "
     "idle --locks seeds --threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours "
     "--runs 30 --against std::mutex  ·  lockyard measure wait idle --as-published --threads 16  ·  "
-    "lockyard measure wait --policy other,fifo --threads 4  ·  lockyard measure idle --slice "
-    "100us,10ms --load 2  ·  lockyard measure --resume records.jsonl",
+    "lockyard measure throughput wait --threads 2,16 --hold 0,200ns,2us --gap 1x,10x --against "
+    "best-sleeping-peer  ·  lockyard measure wait --policy other,fifo --threads 4  ·  "
+    "lockyard measure idle --slice 100us,10ms --load 2  ·  lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
@@ -83,6 +84,10 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,
     rest: arguments.Rest = "",
+    hold: arguments.Hold = "0",
+    gap: arguments.Gap = "0",
+    lengths: arguments.Lengths = "constant",
+    sleepers: arguments.Sleepers = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
@@ -93,6 +98,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import measure as command
     from lockyard.conditions import Asked, inherited, variants
     from lockyard.plan import Request
+    from lockyard.work import works
 
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json",))
@@ -109,6 +115,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         threads=options.threads(threads or str(os.cpu_count() or 1)),
         pinning=options.pinning(pin),
         conditions=variants(asked, inherited()),
+        work=works(hold, gap, lengths),
+        sleepers=options.sleepers(sleepers),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),

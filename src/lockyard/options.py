@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 SHORTEST_S = 0.5e-9  # whatever rounds to a nanosecond
 MAX_THREADS = 4096
+MAX_SLEEPERS = 64
 MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
 MAX_LOAD_PER_PROCESSOR = 64
@@ -161,6 +162,12 @@ def alone(option: str, name: str, context: typer.Context, allowed: tuple[str, ..
 def positive(option: str, value: int | None) -> int | None:
     if value is not None and value < 1:
         raise UsageError(f"{option} {value}: must be at least 1")
+    return value
+
+
+def sleepers(value: int | None) -> int | None:
+    if value is not None and not 1 <= value <= MAX_SLEEPERS:
+        raise UsageError(f"--sleepers {value}: must be from 1 to {MAX_SLEEPERS}")
     return value
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
+from lockyard.work import NONE, Work, check_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
+DEFAULT_SLEEPERS = 1
 # Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
 THREAD_OVERHEAD_S = 0.0005
@@ -48,6 +50,8 @@ class Cell:
     runs: int  # at most
     budget_s: float  # for all runs together
     as_published: bool
+    work: Work = NONE
+    sleepers: int | None = None  # on other locks; nothing where the study has none
 
     @property
     def label(self) -> str:
@@ -69,6 +73,7 @@ class Cell:
                 **document,
                 "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
                 "conditions": Conditions.from_json(document["conditions"]),
+                "work": Work(**document.get("work", {})),
             }
         )
 
@@ -82,7 +87,8 @@ class Cell:
                 "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
                 **self.conditions.to_json(),
                 "arrival": "closed",
-                "hold_ns": 0,
+                **self.work.to_json(),
+                "sleepers": self.sleepers,
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -105,6 +111,8 @@ class Request:
     threads: Sequence[int]
     pinning: Pinning = "none"
     conditions: Sequence[Conditions] = (Conditions(),)
+    work: Sequence[Work] = (NONE,)
+    sleepers: int | None = None
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -116,6 +124,9 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         raise UsageError("--loops and --as-published contradict each other: give one of them")
     for conditions in request.conditions:
         check(conditions, request.pinning)
+    if request.sleepers is not None and not any(study.single_threaded for study in studies):
+        raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
+    check_work(request.work, studies, request.as_published)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
@@ -135,9 +146,10 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     if study.of_machine:
         names = [None]
     return [
-        _cell(study, name, threads, conditions, request)
+        _cell(study, name, threads, conditions, work, request)
         for threads in counts
         for conditions in request.conditions
+        for work in (request.work if study.has_team else [NONE])
         for name in names
     ]
 
@@ -162,8 +174,13 @@ def _each_processor(request: Request) -> Request:
     return replace(request, threads=[len(cpus)], pinning=cpus)
 
 
-def _cell(
-    study: Study, lock: str | None, threads: int, conditions: Conditions, request: Request
+def _cell(  # noqa: PLR0913 - one parameter for each dimension
+    study: Study,
+    lock: str | None,
+    threads: int,
+    conditions: Conditions,
+    work: Work,
+    request: Request,
 ) -> Cell:
     by_loops = request.as_published or request.loops is not None
     return Cell(
@@ -173,6 +190,8 @@ def _cell(
         pinning=request.pinning,
         conditions=completed(conditions, threads),
         as_published=request.as_published,
+        work=work,
+        sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
         **(_by_loops(study, request) if by_loops else _by_time(study, threads, request)),
     )
 

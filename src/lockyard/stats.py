@@ -30,11 +30,29 @@ class Ratio:
 
 def paired_ratio(values: Mapping[int, float], baseline: Mapping[int, float]) -> Ratio | None:
     """Of the blocks that both have; nothing if there is none."""
-    ratios = sorted(values[b] / baseline[b] for b in values.keys() & baseline.keys() if baseline[b])
+    return mean_ratio([(values, baseline)])
+
+
+def mean_ratio(pairs: Sequence[tuple[Mapping[int, float], Mapping[int, float]]]) -> Ratio | None:
+    """Of each block the geometric mean of the pairs' ratios, if the block has all of them; nothing
+    if there is no such block."""
+    by_pair = [
+        {b: values[b] / baseline[b] for b in values.keys() & baseline.keys() if baseline[b]}
+        for values, baseline in pairs
+    ]
+    blocks = set.intersection(*map(set, by_pair)) if by_pair else set()
+    ratios = sorted(_geometric_mean([of_pair[b] for of_pair in by_pair]) for b in blocks)
     if not ratios:
         return None
     low, high = median_interval(ratios)
     return Ratio(statistics.median(ratios), low, high, len(ratios))
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    """One value is itself, to the last digit; a factor of 0 makes all 0."""
+    if len(values) == 1 or 0 in values:
+        return min(values)
+    return statistics.geometric_mean(values)
 
 
 def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | None]:

@@ -35,6 +35,9 @@ def settings(*conditions: dict[str, Any], study: str = "wait", lock: str | None 
         ({"autogroup": False}, "autogroup off"),
         ({"quota_cpus": 1.5}, "quota of 1.5 processors"),
         ({"rest_s": 0.25}, "rest 250 ms"),
+        ({"hold_ns": 200, "gap_ns": 2000}, "hold 200 ns · gap 2.00 µs"),
+        ({"sleepers": 4}, "sleepers 4"),
+        ({"hold_ns": 1, "lengths": "exponential"}, "hold 1.00 ns · lengths exponential"),
     ],
 )
 def test_names_what_cannot_be_taken_for_granted(conditions: dict[str, Any], words: str) -> None:
@@ -44,6 +47,7 @@ def test_names_what_cannot_be_taken_for_granted(conditions: dict[str, Any], word
 def test_names_no_default() -> None:
     assert settings({"autogroup": True, "threads": 1}) == ["1 thread"]
     assert settings({"as_published": True}) == ["2 threads"]
+    assert settings({"sleepers": 1}) == ["2 threads"]
     assert settings({}, study="noise", lock=None) == ["2 processors"]
 
 

@@ -64,6 +64,13 @@ def test_reads_lists_of_threads_policies_and_names() -> None:
         options.names(" , ")
 
 
+def test_reads_numbers_of_sleepers() -> None:
+    assert [options.sleepers(value) for value in (None, 1, 64)] == [None, 1, 64]
+    for value in (0, -1, 65):
+        with pytest.raises(UsageError, match="--sleepers"):
+            options.sleepers(value)
+
+
 def test_reads_places() -> None:
     assert options.pinning("spread") == "spread"
     assert options.pinning("3, 0,3") == (3, 0, 3)

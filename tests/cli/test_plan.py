@@ -16,6 +16,7 @@ from lockyard.errors import UsageError
 from lockyard.noise import with_noise
 from lockyard.plan import Cell, Request, plan_cells
 from lockyard.session import check_same_machine
+from lockyard.work import Work
 
 PROCESSORS = len(os.sched_getaffinity(0))
 MACHINE = CATALOG.select_studies(["costs", "noise"])
@@ -106,6 +107,7 @@ def test_studies_of_the_machine_have_no_loops(request_: Request, message: str) -
     [
         a_cell(),
         a_cell(lock=None, pinning=(2, 0, 2), loops=7, as_published=True),
+        a_cell(work=Work(200, 2000, "exponential"), sleepers=3),
         a_cell(conditions=Conditions(policy="deadline", deadline=Deadline(1, 2, 3))),
         a_cell(
             conditions=Conditions(

@@ -27,6 +27,10 @@ from made_up_records import a_record, summed_up
         {"autogroup": True},
         {"quota_cpus": 1.5},
         {"rest_s": 0.1},
+        {"hold_ns": 200},
+        {"sleepers": 3},
+        {"gap_ns": 200},
+        {"lengths": "exponential"},
     ],
 )
 def test_runs_under_other_conditions_are_another_cell(changed: dict[str, Any]) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_records import MS, a_record, shown, summed_up
+from made_up_records import CATALOG, MS, a_record, shown, summed_up
 from rich.console import Console
 
+from lockyard.report.reference import Against
 from lockyard.report.tables import tables
 
 WIDE = Console(width=300)
@@ -28,7 +29,8 @@ def runs(rates: list[float], **others: Any) -> list[dict[str, Any]]:
 
 
 def tables_of(*records: dict[str, Any], against: str | None = None) -> list[str]:
-    return [shown(each) for each in tables(summed_up(*records), against, WIDE)]
+    reference = Against.of(against, CATALOG)
+    return [shown(each) for each in tables(summed_up(*records), reference, WIDE)]
 
 
 def row(table: str, *parts: str) -> str:
@@ -91,7 +93,7 @@ def test_only_blocks_of_both_are_paired() -> None:
 
 
 def test_each_set_of_conditions_has_its_own_table_and_its_own_reference() -> None:
-    plain, loaded, _ = tables_of(
+    plain, loaded, *_ = tables_of(
         *runs(ONE_TO_NINE, cell=0, lock="ticket_spinlock"),
         *runs(DOUBLE, cell=1, lock="futex_mutex"),
         *runs(TENFOLD, cell=2, lock="ticket_spinlock", load=4),
@@ -104,7 +106,7 @@ def test_each_set_of_conditions_has_its_own_table_and_its_own_reference() -> Non
     assert "1.00 [1.00, 1.00] no difference shown" in row(loaded, "futex_mutex")
 
 
-@pytest.mark.parametrize("other", [{"threads": 16}, {"as_published": True}])
+@pytest.mark.parametrize("other", [{"threads": 16}, {"as_published": True}, {"hold_ns": 200}])
 def test_what_measures_something_else_is_not_compared(other: dict[str, Any]) -> None:
     found = tables_of(*runs(ONE_TO_NINE), *runs(DOUBLE, cell=1, **other))
     assert len(found) == 2

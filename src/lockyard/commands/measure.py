@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockyard import harness, records, session
+from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import UsageError
 from lockyard.noise import with_noise
@@ -29,9 +30,11 @@ def run(  # noqa: PLR0913 - one parameter for each option
 ) -> ExitStatus:
     catalog = harness.catalog()
     chosen = catalog.select_locks(locks)
-    reference = catalog.select_locks([against])[0].name if against else None
-    if reference is not None and reference not in [lock.name for lock in chosen]:
-        chosen += catalog.select_locks([reference])
+    references = catalog.references(against) if against else []
+    chosen += [lock for lock in references if lock not in chosen]
+    reference = against if against == BEST_SLEEPING_PEER else None
+    if reference is None and references:
+        reference = references[0].name  # a seed name was another's
     cells = plan_cells(catalog.select_studies(studies), chosen, request)
     plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
     path = out if out or as_json else records.default_path("measure")

@@ -25,6 +25,9 @@ DEFAULTS = {
     "autogroup": True,
     "rest_s": 0.0,
     "hold_ns": 0,
+    "gap_ns": 0,
+    "lengths": "constant",
+    "sleepers": 1,
 }
 # These have a place of their own in a cell's name.
 NAMED_APART = ("threads", "as_published")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard.histogram import Histogram
+from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +39,13 @@ class CellSummary:
         return not self.lock
 
     @property
+    def work(self) -> str:
+        """What the threads do beside locking; nothing if they do nothing."""
+        if not self.conditions.get("hold_ns") and not self.conditions.get("gap_ns"):
+            return ""
+        return json.dumps([self.conditions.get(key) for key in WORK_CONDITIONS])
+
+    @property
     def checks_hold(self) -> bool:
         return not any(value is False for run in self.runs for value in run["checks"].values())
 
@@ -58,6 +66,16 @@ class CellSummary:
 
     def by_block(self, key: str) -> dict[int, float]:
         found = {run["block"]: run["values"].get(key) for run in self.runs}
+        return {block: value for block, value in found.items() if value is not None}
+
+    def percentile_by_block(self, name: str, share: float) -> dict[int, float]:
+        """Of the runs that have samples enough."""
+        found = {}
+        for run in self.runs:
+            if name in run["histograms"]:
+                of_run = Histogram()
+                of_run.add(run["histograms"][name])
+                found[run["block"]] = of_run.percentile(share)
         return {block: value for block, value in found.items() if value is not None}
 
     def histogram(self, name: str) -> Histogram:
@@ -126,6 +144,8 @@ CELL_CONDITIONS = (
     "autogroup",
     "quota_cpus",
     "rest_s",
+    *WORK_CONDITIONS,
+    "sleepers",
 )
 
 

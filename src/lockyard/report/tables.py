@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from lockyard.report.console import PIPE_WIDTH, titled_table
+from lockyard.report.layouts import LAYOUTS, Column, by_value
 from lockyard.report.naming import Naming
-from lockyard.report.units import MISSING, duration, percent, ratio
-from lockyard.stats import paired_ratio
+from lockyard.report.reference import Reference, mean_over_cells
+from lockyard.report.units import MISSING, duration, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,130 +20,32 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from lockyard.report.layouts import Compared, Layout
+    from lockyard.report.reference import Against, Groups
     from lockyard.report.summary import CellSummary
 
 
-@dataclass(frozen=True)
-class Column:
-    title: str
-    cell: Callable[[CellSummary], str]
-    importance: int = 9  # where the terminal is too narrow, the least important goes first
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a study is shown."""
-
-    title: str
-    columns: Sequence[Column]
-    maxima: str | None  # whose per-run maxima are compared, at equal numbers of runs
-    compared: str  # whose ratio to the reference is shown
-    compared_title: str
-
-
-def _percentiles(histogram: str) -> list[Column]:
-    def column(title: str, share: float, importance: int) -> Column:
-        return Column(
-            title, lambda cell: duration(cell.histogram(histogram).percentile(share)), importance
-        )
-
-    return [column("p50", 0.5, 9), column("p99", 0.99, 8), column("p99.9", 0.999, 4)]
-
-
-def _maximum(key: str, title: str = "max", importance: int = 9) -> Column:
-    return Column(title, lambda cell: duration(cell.maximum(key)), importance)
-
-
-def _share(title: str, key: str, importance: int) -> Column:
-    return Column(title, lambda cell: percent(cell.mean(key)), importance)
-
-
-def _median(title: str, key: str) -> Column:
-    return Column(title, lambda cell: duration(cell.median(key)))
-
-
-RUNS = Column("runs", lambda cell: str(len(cell.runs)))
-MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")), 3)
-TEAM = (
-    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", 2),
-    _share("overlap", "overlap", 1),
-)
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
 
-def _team_columns(histogram: str) -> list[Column]:
-    return [RUNS, MEAN_RUN, *_percentiles(histogram), _maximum(f"{histogram}_max_ns"), *TEAM]
-
-
-LAYOUTS = {
-    "wait": Layout(
-        title="wait: from the call to the acquisition",
-        columns=_team_columns("wait"),
-        maxima="wait_max_ns",
-        compared="operations_per_s",
-        compared_title="rate",
-    ),
-    "idle": Layout(
-        title="idle while wanted, past 1 µs: from the end of a release to the next acquisition, if "
-        "somebody waited",
-        columns=[
-            RUNS,
-            MEAN_RUN,
-            _share("of the time", "idle_wanted_share", 9),
-            *_percentiles("idle_wanted"),
-            _maximum("idle_wanted_max_ns"),
-            _share("in release:\nof the time", "idle_in_release_share", 5),
-            _maximum("idle_in_release_max_ns", "in release:\nmax", 2),
-            _maximum("idle_published_max_ns", "as published:\nmax", 2),
-            *TEAM,
-        ],
-        maxima="idle_wanted_max_ns",
-        compared="operations_per_s",
-        compared_title="rate",
-    ),
-    "wait as published": Layout(
-        title="wait as published: from the call to the acquisition",
-        columns=_team_columns("wait"),
-        maxima="wait_max_ns",
-        compared="run_ns",
-        compared_title="run",
-    ),
-    "idle as published": Layout(
-        title="idle as published: from just before a release to the next acquisition, whether "
-        "wanted or not",
-        columns=_team_columns("idle_published"),
-        maxima="idle_published_max_ns",
-        compared="run_ns",
-        compared_title="run",
-    ),
-    "uncontended": Layout(
-        title="uncontended: lock and unlock by the only thread",
-        columns=[
-            RUNS,
-            _median("never a\n2nd thread", "pair_before_threads_ns"),
-            _median("after a\n2nd thread", "pair_after_threads_ns"),
-        ],
-        maxima=None,
-        compared="pair_after_threads_ns",
-        compared_title="after",
-    ),
-}
+# By study, threads and their work, and then by all that sets cells apart beside the lock.
+Studies = dict[tuple[str, int, str], dict[str, list["CellSummary"]]]
 
 
 def tables(
-    cells: Sequence[CellSummary], against: str | None, console: Console
+    cells: Sequence[CellSummary], against: Against | None, console: Console
 ) -> Iterable[Table | Text]:
     """Of the studies of locks: a table for each set of conditions, and one that sets these against
     each other."""
     naming = Naming.of(cells)
-    studies: dict[tuple[str, int], dict[str, list[CellSummary]]] = {}
+    studies: Studies = {}
     for cell in cells:
         if not cell.of_machine:
             name = f"{cell.study} as published" if cell.as_published else cell.study
-            settings = studies.setdefault((name, cell.threads), {})
+            settings = studies.setdefault((name, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
-    for (name, _), settings in studies.items():
+    for (name, *_), settings in studies.items():
         layout = LAYOUTS.get(name)
         if layout is None:
             yield Text(f"{name}: this version has no table for it; the records hold its values")
@@ -152,6 +55,48 @@ def tables(
             yield _fitting(f"{layout.title} · {setting}", columns, group, console)
         if len(settings) > 1:
             yield _conditions_compared(name, layout, settings, console)
+    if against is not None:
+        yield from _means(studies, against, console)
+
+
+def _means(
+    studies: Studies,
+    against: Against,
+    console: Console,
+) -> Iterable[Table]:
+    """Of each study with several settings: each lock over all of them."""
+    for name in dict.fromkeys(name for name, *_ in studies if name in LAYOUTS):
+        layout = LAYOUTS[name]
+        groups = [
+            (reference, group)
+            for (of, *_), settings in studies.items()
+            for group in settings.values()
+            if of == name and (reference := against.among(group, layout.compared)) is not None
+        ]
+        if len(groups) < 2:
+            continue
+        first = {cell.lock: cell for _, group in reversed(groups) for cell in group if cell.runs}
+        columns = [
+            Column("cells", partial(_cells_with, groups)),
+            *(
+                Column(
+                    f"{compared.title} / {against.name}\n[95 % interval]",
+                    partial(_mean, compared, groups),
+                )
+                for compared in (layout.compared, *layout.also_compared)
+            ),
+        ]
+        title = f"{name}: geometric mean over the cells"
+        yield _fitting(title, columns, list(first.values()), console)
+
+
+def _cells_with(groups: Groups, of: CellSummary) -> str:
+    return str(sum(cell.lock == of.lock and bool(cell.runs) for _, all_ in groups for cell in all_))
+
+
+def _mean(compared: Compared, groups: Groups, of: CellSummary) -> str:
+    found, _ = mean_over_cells(compared, of.lock, groups)
+    return ratio(found) if found else MISSING
 
 
 def _conditions_compared(
@@ -169,26 +114,32 @@ def _conditions_compared(
     ]
     named = {id(cell): setting for setting, group in settings.items() for cell in group}
 
-    def ratio_of(key: str) -> Callable[[CellSummary], str]:
+    def ratio_of(compared: Compared) -> Callable[[CellSummary], str]:
         def text(cell: CellSummary) -> str:
             reference = first.get(cell.lock)
-            return _ratio(key, cell, reference) if reference and reference.runs else MISSING
+            if reference is None or not reference.runs:
+                return MISSING
+            return _ratio(compared, Reference(reference, chosen=False), cell)
 
         return text
 
     columns = [
         Column("conditions", lambda cell: named[id(cell)]),
-        Column(f"{layout.compared_title} / first\n[95 % interval]", ratio_of(layout.compared)),
+        Column(f"{layout.compared.title} / first\n[95 % interval]", ratio_of(layout.compared)),
     ]
     if layout.maxima is not None:
         columns.append(
-            Column("longest of a run / first\n[95 % interval]", ratio_of(layout.maxima), 8)
+            Column(
+                "longest of a run / first\n[95 % interval]",
+                ratio_of(by_value("longest", layout.maxima)),
+                8,
+            )
         )
     return _fitting(f"{name}: conditions against each other", columns, ordered, console)
 
 
 def _compared_columns(
-    layout: Layout, cells: Sequence[CellSummary], against: str | None
+    layout: Layout, cells: Sequence[CellSummary], against: Against | None
 ) -> Iterable[Column]:
     """What sets the locks of a table against each other."""
     if layout.maxima is not None:
@@ -199,19 +150,22 @@ def _compared_columns(
             lambda cell: ", ".join(duration(value) for value in cell.longest(key, runs)),
             LONGEST_IMPORTANCE,
         )
-    reference = next((cell for cell in cells if cell.lock == against and cell.runs), None)
-    if reference is not None:
+    reference = against.among(cells, layout.compared) if against else None
+    if against is None or reference is None:
+        return
+    name = f"{against.name}\n({reference.cell.lock})" if against.chooses else against.name
+    for compared in (layout.compared, *layout.also_compared):
         yield Column(
-            f"{layout.compared_title} / {against}\n[95 % interval]",
-            lambda cell: _ratio(layout.compared, cell, reference),
+            f"{compared.title} / {name}\n[95 % interval]",
+            partial(_ratio, compared, reference),
             RATIO_IMPORTANCE,
         )
 
 
-def _ratio(key: str, cell: CellSummary, reference: CellSummary) -> str:
-    if cell is reference:
+def _ratio(compared: Compared, reference: Reference, cell: CellSummary) -> str:
+    if cell is reference.cell:
         return "the reference"
-    found = paired_ratio(cell.by_block(key), reference.by_block(key))
+    found = reference.ratio(compared, cell)
     return ratio(found) if found else MISSING
 
 

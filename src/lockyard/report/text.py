@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard import harness
 from lockyard.report.console import stdout_console
 from lockyard.report.machine import machine_tables, noise_lines
+from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
 from lockyard.report.units import duration
@@ -25,7 +26,9 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     console = stdout_console()
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
-    _print_verdict(verdict(cells, catalog, _processors(measured.environment)), console)
+    against = Against.of(reference, catalog)
+    sentences = verdict(cells, catalog, _processors(measured.environment), against)
+    _print_verdict(sentences, console)
     for line in (
         *_machine(measured.environment),
         *noise_lines(cells),
@@ -33,7 +36,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for table in (*machine_tables(cells), *tables(cells, reference, console)):
+    for table in (*machine_tables(cells), *tables(cells, against, console)):
         console.print()
         console.print(table)
     if measured.path is not None:
@@ -116,7 +119,7 @@ def harness_cost(cell: CellSummary) -> tuple[float, float, float]:
 def _harness_cost(cells: list[CellSummary]) -> list[str]:
     for cell in cells:
         is_measure = (cell.study, cell.lock, cell.threads) == ("wait", "null_lock", 1)
-        if is_measure and any(run["values"]["operations"] for run in cell.runs):
+        if is_measure and not cell.work and any(run["values"]["operations"] for run in cell.runs):
             beyond_ns, early_ns, read_ns = harness_cost(cell)
             return [
                 f"harness: an iteration of wait around null_lock costs 2 clock reads "

@@ -27,6 +27,16 @@ def percent(share: float | None) -> str:
     return MISSING if share is None else f"{share * 100:.1f} %"
 
 
+def rate(per_s: float | None) -> str:
+    """Three significant digits, a second."""
+    if per_s is None:
+        return MISSING
+    for limit, unit in ((1e3, "/s"), (1e6, "k/s"), (1e9, "M/s")):
+        if per_s < limit * 0.9995:
+            return f"{_three_digits(per_s / (limit / 1e3))} {unit}"
+    return f"{_three_digits(per_s / 1e9)} G/s"
+
+
 def ratio(found: Ratio) -> str:
     if found.low is None or found.high is None:
         return f"{_three_digits(found.median)} [too few blocks]"

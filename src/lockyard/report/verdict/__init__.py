@@ -9,6 +9,7 @@ from lockyard.report.verdict.machine import Machine
 from lockyard.report.verdict.published import against_published
 from lockyard.report.verdict.setting import Sentence, Setting
 from lockyard.report.verdict.stalls import worst_stalls
+from lockyard.report.verdict.throughput import most_let_through
 from lockyard.report.verdict.trouble import troubles
 from lockyard.report.verdict.uncontended import cheapest
 
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lockyard.catalog import Catalog
+    from lockyard.report.reference import Against
     from lockyard.report.summary import CellSummary
 
 __all__ = ["Sentence", "verdict"]
 
 
 def verdict(
-    cells: Sequence[CellSummary], catalog: Catalog, processors: int | None
+    cells: Sequence[CellSummary],
+    catalog: Catalog,
+    processors: int | None,
+    against: Against | None = None,
 ) -> list[Sentence]:
     """Only about what was measured: there may be no sentence at all. A cell that is broken has no
     other sentence than that."""
@@ -35,5 +40,6 @@ def verdict(
         *stalls,
         *machine.sentences(stalls_shown=bool(stalls)),
         *against_published(sound, setting),
+        *most_let_through(sound, setting, against),
         *cheapest(sound, setting),
     ]

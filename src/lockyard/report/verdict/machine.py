@@ -10,6 +10,7 @@ from lockyard.report.machine import NOISE, cores_of, known, part
 from lockyard.report.naming import NAMED_APART, counted
 from lockyard.report.units import duration, percent
 from lockyard.report.verdict.setting import Sentence
+from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,11 +54,12 @@ class Machine:
 
 
 def _agree(cell: CellSummary, other: CellSummary) -> bool:
-    """In every condition that both have; how many threads and where they run is the study's own."""
+    """In every condition that both have; how many threads, where they run and what they do is the
+    study's own."""
     return all(
         value == other.conditions[key]
         for key, value in cell.conditions.items()
-        if key not in (*NAMED_APART, "pinning") and key in other.conditions
+        if key not in (*NAMED_APART, "pinning", *WORK_CONDITIONS) and key in other.conditions
     )
 
 

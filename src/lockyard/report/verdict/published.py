@@ -91,6 +91,7 @@ def _can_compare(cell: CellSummary, study: str) -> bool:
     return (
         cell.study == study
         and cell.threads == THREADS
+        and not cell.work
         and cell.conditions.get("policy") in SCHEDULERS
     )
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "work.hpp"
+
+#include "clock.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <random>
+
+namespace lockyard::harness {
+
+namespace {
+
+constexpr std::uint32_t calibration_steps = 10'000;
+constexpr int calibration_rounds = 100;
+
+/// The least of many rounds: whatever interrupts one only adds.
+double measured_step_ns() noexcept {
+  ticks least = std::numeric_limits<ticks>::max();
+  for (int round = 0; round < calibration_rounds; ++round) {
+    const ticks before = clock::now();
+    keep_busy(calibration_steps);
+    least = std::min(least, elapsed(before, clock::now()));
+  }
+  return std::max(clock::ns(least), 1.0) / calibration_steps;
+}
+
+}  // namespace
+
+[[gnu::noinline, gnu::aligned(64)]] void keep_busy(std::uint32_t steps) noexcept {
+  // A chain in which each step needs the last one: its speed is the multiplier's latency.
+  std::uint64_t state = steps;
+  for (; steps != 0; --steps) state = state * 6364136223846793005U + 1442695040888963407U;
+  asm volatile("" : : "r"(state));  // the compiler is to believe that somebody wants the result
+}
+
+std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind) {
+  std::vector<std::uint32_t> found(worker::turns);
+  for (unsigned i = 0; i < worker::turns; ++i) {
+    const double rank = (i + 0.5) / worker::turns;
+    const double length = kind == lengths::constant ? 1.0 : -std::log1p(-rank);
+    found[i] = static_cast<std::uint32_t>(std::lround(mean_steps * length));
+  }
+  return found;
+}
+
+workload::workload(const work_request& wanted, unsigned threads, std::uint64_t seed) {
+  if (wanted.is_none()) return;
+  step_ns_ = measured_step_ns();
+  std::vector<std::uint32_t> gaps = steps_of(wanted.gap_ns / *step_ns_, wanted.kind);
+  std::vector<std::uint32_t> holds = steps_of(wanted.hold_ns / *step_ns_, wanted.kind);
+  std::mt19937_64 chance{seed};
+  tables_.reserve(std::size_t{threads} * worker::turns);
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    std::ranges::shuffle(gaps, chance);
+    std::ranges::shuffle(holds, chance);
+    for (unsigned i = 0; i < worker::turns; ++i) tables_.push_back({gaps[i], holds[i]});
+  }
+}
+
+}  // namespace lockyard::harness

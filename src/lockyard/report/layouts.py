@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the table of each study shows, and by what its locks are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.stats import paired_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lockyard.report.summary import CellSummary
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    cell: Callable[[CellSummary], str]
+    importance: int = 9  # where the terminal is too narrow, the least important goes first
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A figure of a run whose ratio to the reference is shown."""
+
+    title: str
+    of: Callable[[CellSummary], dict[int, float]]  # by block
+    more_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a study is shown."""
+
+    title: str
+    columns: Sequence[Column]
+    maxima: str | None  # whose per-run maxima are compared, at equal numbers of runs
+    compared: Compared  # by which the best of several is chosen, too
+    also_compared: Sequence[Compared] = ()
+
+
+def by_value(title: str, key: str, more_is_better: bool = False) -> Compared:
+    return Compared(title, lambda cell: cell.by_block(key), more_is_better)
+
+
+RATE = by_value("rate", "operations_per_s", more_is_better=True)
+RUN = by_value("run", "run_ns")
+WAIT_P999 = Compared("p99.9", lambda cell: cell.percentile_by_block("wait", 0.999))
+
+
+def _percentiles(histogram: str) -> list[Column]:
+    def column(title: str, share: float, importance: int) -> Column:
+        return Column(
+            title, lambda cell: duration(cell.histogram(histogram).percentile(share)), importance
+        )
+
+    return [column("p50", 0.5, 9), column("p99", 0.99, 8), column("p99.9", 0.999, 4)]
+
+
+def _maximum(key: str, title: str = "max", importance: int = 9) -> Column:
+    return Column(title, lambda cell: duration(cell.maximum(key)), importance)
+
+
+def _share(title: str, key: str, importance: int) -> Column:
+    return Column(title, lambda cell: percent(cell.mean(key)), importance)
+
+
+def _median(title: str, key: str, importance: int = 9) -> Column:
+    return Column(title, lambda cell: duration(cell.median(key)), importance)
+
+
+def _most_to_fewest(cell: CellSummary) -> str:
+    """The worst run's; a run in which a thread got nothing has none, and is the worst."""
+    values = cell.values("operations_most_to_fewest")
+    if len(values) < len(cell.runs):
+        return MISSING
+    return f"{max(values):.{0 if max(values) >= 100 else 2}f}"
+
+
+RUNS = Column("runs", lambda cell: str(len(cell.runs)))
+MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")), 3)
+TEAM = (
+    Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", 2),
+    _share("overlap", "overlap", 1),
+)
+
+
+def _team_columns(histogram: str) -> list[Column]:
+    return [RUNS, MEAN_RUN, *_percentiles(histogram), _maximum(f"{histogram}_max_ns"), *TEAM]
+
+
+def _beside_sleepers(cell: CellSummary) -> str:
+    """Of one lock, and paired by block."""
+    found = paired_ratio(
+        cell.by_block("pair_beside_sleepers_ns"), cell.by_block("pair_after_threads_ns")
+    )
+    return ratio(found) if found else MISSING
+
+
+def _switches(cell: CellSummary) -> str:
+    switches = sum(cell.values("voluntary_switches")) + sum(cell.values("involuntary_switches"))
+    operations = sum(cell.values("operations"))
+    return f"{switches / operations:.3f}" if operations else MISSING
+
+
+LAYOUTS = {
+    "wait": Layout(
+        title="wait: from the call to the acquisition",
+        columns=_team_columns("wait"),
+        maxima="wait_max_ns",
+        compared=RATE,
+        also_compared=(WAIT_P999,),
+    ),
+    "idle": Layout(
+        title="idle while wanted, past 1 µs: from the end of a release to the next acquisition, if "
+        "somebody waited",
+        columns=[
+            RUNS,
+            MEAN_RUN,
+            _share("of the time", "idle_wanted_share", 9),
+            *_percentiles("idle_wanted"),
+            _maximum("idle_wanted_max_ns"),
+            _share("in release:\nof the time", "idle_in_release_share", 5),
+            _maximum("idle_in_release_max_ns", "in release:\nmax", 2),
+            _maximum("idle_published_max_ns", "as published:\nmax", 2),
+            *TEAM,
+        ],
+        maxima="idle_wanted_max_ns",
+        compared=RATE,
+    ),
+    "throughput": Layout(
+        title="throughput: operations per second, no clock read around the lock",
+        columns=[
+            RUNS,
+            Column("rate", lambda cell: rate(cell.median("operations_per_s"))),
+            Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.3f}", 7),
+            Column("most to\nfewest", _most_to_fewest, 8),
+            _share("owner\nswitches", "owner_switch_share", 5),
+            _share("processor\ntime", "cpu_share", 6),
+            Column("context switches\nper operation", _switches, 4),
+            _share("overlap", "overlap", 1),
+        ],
+        maxima=None,
+        compared=RATE,
+    ),
+    "wait as published": Layout(
+        title="wait as published: from the call to the acquisition",
+        columns=_team_columns("wait"),
+        maxima="wait_max_ns",
+        compared=RUN,
+    ),
+    "idle as published": Layout(
+        title="idle as published: from just before a release to the next acquisition, whether "
+        "wanted or not",
+        columns=_team_columns("idle_published"),
+        maxima="idle_published_max_ns",
+        compared=RUN,
+    ),
+    "uncontended": Layout(
+        title="uncontended: lock and unlock by the only thread",
+        columns=[
+            RUNS,
+            _median("never a\n2nd thread", "pair_before_threads_ns"),
+            _median("after a\n2nd thread", "pair_after_threads_ns"),
+            _median("in turn over\n64 locks", "pair_of_64_ns", 8),
+            _median("beside\nsleepers", "pair_beside_sleepers_ns", 8),
+            Column("beside sleepers / after\n[95 % interval]", _beside_sleepers, 5),
+        ],
+        maxima=None,
+        compared=by_value("after", "pair_after_threads_ns"),
+        also_compared=(by_value("of 64", "pair_of_64_ns"),),
+    ),
+}

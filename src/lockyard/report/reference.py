@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom locks are compared with: one lock, or in each cell the best of several."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.stats import mean_ratio, paired_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lockyard.catalog import Catalog
+    from lockyard.report.layouts import Compared
+    from lockyard.report.summary import CellSummary
+    from lockyard.stats import Ratio
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Of the cells that differ in nothing but the lock."""
+
+    cell: CellSummary
+    chosen: bool  # by its odd blocks: then only the even ones are compared
+
+    def counted(self, values: Mapping[int, float]) -> dict[int, float]:
+        """Of the blocks that compare."""
+        return {b: value for b, value in values.items() if not self.chosen or b % 2 == 0}
+
+    def pair(
+        self, compared: Compared, cell: CellSummary
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        return self.counted(compared.of(cell)), self.counted(compared.of(self.cell))
+
+    def ratio(self, compared: Compared, cell: CellSummary) -> Ratio | None:
+        return paired_ratio(*self.pair(compared, cell))
+
+
+@dataclass(frozen=True)
+class Against:
+    """What the command line calls the reference."""
+
+    name: str
+    candidates: Sequence[str]  # locks
+
+    @classmethod
+    def of(cls, name: str | None, catalog: Catalog) -> Against | None:
+        if name is None:
+            return None
+        names = [lock.name for lock in catalog.references(name)]
+        return cls(name, names)
+
+    @property
+    def chooses(self) -> bool:
+        return [self.name] != list(self.candidates)
+
+    def among(self, cells: Iterable[CellSummary], compared: Compared) -> Reference | None:
+        """The reference of cells that differ in nothing but the lock; nothing if there is none that
+        can be compared. What fails its checks is no reference."""
+        found = [each for each in cells if each.lock in self.candidates and each.runs]
+        if not self.chooses:
+            return Reference(found[0], chosen=False) if found else None
+        odd = [
+            (statistics.median(values), -place)  # the first of equals
+            for place, cell in enumerate(found)
+            if cell.checks_hold
+            and (values := [v for block, v in compared.of(cell).items() if block % 2 == 1])
+        ]
+        if not odd:
+            return None
+        best = max(odd) if compared.more_is_better else min((v, -p) for v, p in odd)
+        return Reference(found[abs(best[1])], chosen=True)
+
+
+# Cells that differ in nothing but the lock, each time with their reference.
+Groups = Sequence[tuple[Reference, Sequence["CellSummary"]]]
+
+
+def mean_over_cells(compared: Compared, lock: str, groups: Groups) -> tuple[Ratio | None, int]:
+    """The geometric mean of a lock's ratios over the cells in which it has runs, and how many
+    these are."""
+    pairs = [
+        reference.pair(compared, cell)
+        for reference, cells in groups
+        for cell in cells
+        if cell.lock == lock and cell.runs
+    ]
+    return mean_ratio(pairs), len(pairs)

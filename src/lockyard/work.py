@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the threads of a run do: how long they hold the lock, and how long they stay away."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import UsageError
+from lockyard.options import duration_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.catalog import Study
+
+LENGTHS = ("constant", "exponential")
+LONGEST_NS = 100_000_000  # the harness counts no longer ones
+NO_TIME = "0"
+
+
+@dataclass(frozen=True)
+class Work:
+    hold_ns: int = 0
+    gap_ns: int = 0
+    lengths: str = LENGTHS[0]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+NONE = Work()
+WORK_CONDITIONS = tuple(each.name for each in fields(Work))
+
+
+def works(hold: str, gap: str, lengths: str) -> list[Work]:
+    """Each hold with each gap and each kind of lengths, once."""
+    found = [
+        Work(hold_ns, gap_ns, kind) if hold_ns or gap_ns else NONE
+        for kind in _kinds(lengths)
+        for hold_ns in (_length_ns("--hold", part) for part in hold.split(","))
+        for gap_ns in (_gap_ns(part, hold_ns) for part in gap.split(","))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bool) -> None:
+    """Refuses work that no thread would do."""
+    if all(work == NONE for work in works):
+        return
+    if as_published:
+        raise UsageError(
+            "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
+            "two out"
+        )
+    if not any(study.has_team for study in studies):
+        raise UsageError(
+            "--hold and --gap: mean nothing to studies without threads that want one lock; "
+            "measure throughput, wait or idle, or leave them out"
+        )
+
+
+def _kinds(text: str) -> list[str]:
+    found = [part.strip() for part in text.split(",")]
+    for kind in found:
+        if kind not in LENGTHS:
+            raise UsageError(f"--lengths {kind}: there are {' and '.join(LENGTHS)}")
+    return found
+
+
+def _gap_ns(text: str, hold_ns: int) -> int:
+    """A duration, or so many times as long as the lock is held."""
+    times = re.fullmatch(r"([0-9]*\.?[0-9]+)x", text.strip())
+    if times is None:
+        return _length_ns("--gap", text)
+    return _within("--gap", text, round(float(times[1]) * hold_ns))
+
+
+def _length_ns(option: str, text: str) -> int:
+    if text.strip() == NO_TIME:
+        return 0
+    return _within(option, text, round(duration_s(option, text) * 1e9))
+
+
+def _within(option: str, text: str, length_ns: int) -> int:
+    if length_ns > LONGEST_NS:
+        raise UsageError(f"{option} {text}: is more than {LONGEST_NS / 1e6:g} ms, the longest")
+    return length_ns

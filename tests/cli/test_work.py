@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long the lock is held and how long threads stay away: options, plan, and what is measured."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from made_up_records import CATALOG, a_study
+
+from lockyard.errors import UsageError
+from lockyard.plan import Request, plan_cells
+from lockyard.work import NONE, Work, works
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+WAIT = CATALOG.select_studies(["wait"])
+ALONE = [a_study("uncontended", single_threaded=True)]
+
+
+def test_each_hold_goes_with_each_gap() -> None:
+    assert works("0, 200ns", "1us,0", "constant") == [
+        Work(0, 1000),
+        NONE,
+        Work(200, 1000),
+        Work(200, 0),
+    ]
+
+
+def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
+    assert works("0,2us", "1x,10x,0.5x", "constant,exponential") == [
+        NONE,
+        *(
+            Work(2000, gap_ns, kind)
+            for kind in ("constant", "exponential")
+            for gap_ns in (2000, 20_000, 1000)
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("1", "0", "constant"), "--hold 1: is no duration"),
+        (("0", "x", "constant"), "--gap x: is no duration"),
+        (("0", "-1x", "constant"), "--gap -1x: is no duration"),
+        (("101ms", "0", "constant"), "--hold 101ms: is more than 100 ms"),
+        (("20ms", "10x", "constant"), "--gap 10x: is more than 100 ms"),
+        (("0", "0", "normal"), "--lengths normal: there are constant and exponential"),
+    ],
+)
+def test_refuses_what_is_no_length(given: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        works(*given)
+
+
+def test_only_studies_with_a_team_have_cells_for_each_work() -> None:
+    request = Request([2], work=[NONE, Work(200)])
+    cells = plan_cells([*WAIT, *ALONE], CATALOG.locks[:1], request)
+    found = [(cell.study, cell.work.hold_ns) for cell in cells]
+    assert found == [("wait", 0), ("wait", 200), ("uncontended", 0)]
+
+
+@pytest.mark.parametrize(
+    ("studies", "request_", "message"),
+    [
+        (ALONE, Request([1], work=[Work(1)]), "mean nothing to studies"),
+        (WAIT, Request([1], work=[Work(0, 1)], as_published=True), "do no work"),
+    ],
+)
+def test_refuses_work_that_no_thread_would_do(
+    studies: list[Any], request_: Request, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan_cells(studies, CATALOG.locks, request_)
+
+
+def test_only_uncontended_has_sleepers() -> None:
+    cells = plan_cells([*WAIT, *ALONE], CATALOG.locks[:1], Request([2], sleepers=3))
+    assert [(cell.study, cell.sleepers) for cell in cells] == [("wait", None), ("uncontended", 3)]
+    (by_default,) = plan_cells(ALONE, CATALOG.locks[:1], Request([2]))
+    assert by_default.sleepers == 1
+    with pytest.raises(UsageError, match="--sleepers: sleep beside uncontended only"):
+        plan_cells(WAIT, CATALOG.locks, Request([2], sleepers=3))
+
+
+def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
+    found = lockyard("measure", *arguments, "--locks", "futex_mutex,null_lock", "--json")
+    assert found.returncode == 0, found.stderr
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    return [record for record in records if record.get("lock")]
+
+
+def test_throughput_counts_every_operation_and_every_change_of_owner(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    for run in measured(lockyard, "throughput", "--threads", "3", "--for", "60ms"):
+        values = run["values"]
+        per_thread = values["operations_per_thread"]
+        assert sum(per_thread) == values["operations"] > 0
+        expected = max(per_thread) / min(per_thread) if min(per_thread) else None
+        assert values["operations_most_to_fewest"] == expected
+        assert values["cpu_share"] > 0
+        assert run["histograms"] == {}
+        if run["lock"] == "futex_mutex":
+            assert run["checks"] == {"refused_while_held": True, "counter": True}
+            assert 1 <= values["owner_switches"] <= values["operations"]
+            share = values["owner_switches"] / values["operations"]
+            assert values["owner_switch_share"] == pytest.approx(share)
+
+
+def test_one_thread_becomes_the_owner_once(lockyard: Callable[..., Outcome]) -> None:
+    runs = measured(lockyard, "throughput", "--threads", "1", "--for", "60ms")
+    assert {run["values"]["owner_switches"] for run in runs} == {1}
+    assert {run["values"]["operations_most_to_fewest"] for run in runs} == {1.0}
+
+
+@pytest.mark.parametrize("study", ["throughput", "wait", "idle"])
+@pytest.mark.parametrize("lengths", ["constant", "exponential"])
+def test_threads_hold_and_stay_away_for_as_long_as_asked(
+    lockyard: Callable[..., Outcome], study: str, lengths: str
+) -> None:
+    """No operation is shorter than its two lengths together. What the processor does beside only
+    makes it longer."""
+    work = ("--hold", "20us", "--gap", "1x", "--lengths", lengths)
+    runs = measured(lockyard, study, "--threads", "1", "--for", "200ms", *work)
+    conditions = runs[0]["conditions"]
+    assert (conditions["hold_ns"], conditions["gap_ns"]) == (20_000, 20_000)
+    assert conditions["lengths"] == lengths
+    each_ns = statistics.median(
+        run["values"]["run_ns"] / run["values"]["operations"] for run in runs
+    )
+    assert each_ns > 0.6 * 40_000  # one of the two alone is half of it
+    assert all(run["values"]["work_step_ns"] > 0 for run in runs)
+
+
+def test_a_pair_is_timed_in_turn_over_many_locks_and_beside_sleepers(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    """Only of a lock whose waiters sleep; a control has no waiters at all."""
+    runs = measured(lockyard, "uncontended", "--sleepers", "3", "--for", "200ms", "--runs", "2")
+    assert {run["lock"] for run in runs} == {"futex_mutex", "null_lock"}
+    for run in runs:
+        values, sleeps = run["values"], run["lock"] == "futex_mutex"
+        assert run["conditions"]["sleepers"] == 3
+        assert values["pair_of_64_ns"] > 0
+        assert "pair_of_64" in run["histograms"]
+        assert (values["pair_beside_sleepers_ns"] is not None) == sleeps
+        assert ("pair_beside_sleepers" in run["histograms"]) == sleeps
+        assert values["sleepers_share_bucket"] is (False if sleeps else None)  # it has no table
+        counted = sum(n for each in run["histograms"].values() for _, n in each["counts"])
+        parts = 4 if sleeps else 3
+        assert values["operations"] == 1000 * (counted + parts)  # each part warms up
+        assert run["checks"]["counter"] is (True if sleeps else None)
