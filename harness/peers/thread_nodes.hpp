@@ -29,6 +29,7 @@ class thread_nodes {
    private:
     friend thread_nodes;
     const void* lock_;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): a node may be a pointer
     alignas(Node) std::byte node_[sizeof(Node)];
   };
 
