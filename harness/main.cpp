@@ -16,6 +16,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <peers/libraries.hpp>
+#include <peers/team_size.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -87,6 +89,10 @@ nlohmann::ordered_json measure(const job& of) {
     }
     const study& chosen = *find_study(of.study);
     const cell& cell = *find_cell(chosen, of.lock);
+    if (cell.run == nullptr) {
+      return unavailable_record(of, peers::why_missing(*peers::library_of(cell.traits)));
+    }
+    peers::team_size = of.threads + 1;  // with the one that starts them
     clock::measure_reads();
     const outcome found = cell.run(of, cell.traits);
     around.check_in_force();

@@ -21,7 +21,8 @@ constexpr std::string_view name_of(lock_kind kind) {
   return std::array<std::string_view, 3>{"ours", "peer", "control"}[static_cast<std::size_t>(kind)];
 }
 constexpr std::string_view name_of(lock_family family) {
-  return std::array<std::string_view, 4>{"spin", "queue", "park", "none"}[static_cast<std::size_t>(family)];
+  return std::array<std::string_view, 4>{"spin", "queue", "park",
+                                         "none"}[static_cast<std::size_t>(family)];
 }
 constexpr std::string_view name_of(waiting how) {
   return std::array<std::string_view, 4>{"none", "spin", "yield",
@@ -52,6 +53,13 @@ ordered_json record(const job& of, std::string_view status, const ordered_json& 
           {"stalls", found.stalls},
           {"checks", found.checks},
           {"environment", of.environment}};
+}
+
+/// Null where the lock's library is missing.
+template <class Lock>
+ordered_json size_of() {
+  if constexpr (peers::is_built<Lock>) return sizeof(Lock);
+  return nullptr;
 }
 
 ordered_json describe_clock() {
@@ -95,7 +103,7 @@ ordered_json describe_catalog() {
                      {"family", name_of(traits.family)},
                      {"waiting", name_of(traits.waiting)},
                      {"fairness", name_of(traits.fairness)},
-                     {"size_bytes", sizeof(Lock)},
+                     {"size_bytes", size_of<Lock>()},
                      {"timed", traits.timed},
                      {"shared", traits.shared},
                      {"recursive", traits.recursive},
@@ -103,6 +111,14 @@ ordered_json describe_catalog() {
                      {"excludes", traits.excludes},
                      {"origin", traits.origin}});
   });
+  auto libraries = ordered_json::array();
+  for (const peers::library& each : peers::libraries) {
+    const bool found = !each.version.empty();
+    libraries.push_back(
+        {{"name", each.name},
+         {"version", found ? ordered_json(each.version) : ordered_json(nullptr)},
+         {"missing", found ? ordered_json(nullptr) : ordered_json(peers::why_missing(each))}});
+  }
   auto studies = ordered_json::array();
   for (const study& each : all_studies()) {
     studies.push_back({{"name", each.name},
@@ -117,15 +133,18 @@ ordered_json describe_catalog() {
   return {{"schema", schema_version},
           {"version", LOCKYARD_VERSION},
           {"locks", std::move(locks)},
+          {"libraries", std::move(libraries)},
           {"studies", std::move(studies)}};
 }
 
 ordered_json describe_environment() {
-  return {{"compiler", LOCKYARD_COMPILER},
-          {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
-          {"clock", describe_clock()},
-          {"default_slice_ns", default_slice_ns()},
-          {"topology", describe_topology()}};
+  auto libraries = ordered_json::object();
+  for (const peers::library& each : peers::libraries) {
+    if (!each.version.empty()) libraries[std::string{each.name}] = each.version;
+  }
+  return {{"compiler", LOCKYARD_COMPILER},          {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
+          {"libraries", std::move(libraries)},      {"clock", describe_clock()},
+          {"default_slice_ns", default_slice_ns()}, {"topology", describe_topology()}};
 }
 
 }  // namespace lockyard::harness

@@ -32,6 +32,7 @@ def a_study(name: str, **changes: Any) -> Study:
 CATALOG = Catalog(
     "0",
     (a_lock("ticket_spinlock"), a_lock("futex_mutex")),
+    (),
     (a_study("costs", of_machine=True), a_study("noise", of_machine=True), a_study("wait")),
 )
 

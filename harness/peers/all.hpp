@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Completes every type that the catalogue names, and derives the list of types from it.
+// Completes every type that the catalogue names, but for locks of libraries that are missing.
 
 #include <lockyard/catalog.hpp>
 
 #include <peers/controls.hpp>
+#include <peers/libraries.hpp>
 #include <peers/pthread.hpp>
 #include <peers/std.hpp>
+
+#ifdef LOCKYARD_HAS_ABSEIL
+#include <peers/abseil.hpp>
+#endif
+#ifdef LOCKYARD_HAS_CONCURRENCY_KIT
+#include <peers/concurrency_kit.hpp>
+#endif
+#ifdef LOCKYARD_HAS_NSYNC
+#include <peers/nsync.hpp>
+#endif
+#ifdef LOCKYARD_HAS_ONETBB
+#include <peers/onetbb.hpp>
+#endif
+#ifdef LOCKYARD_HAS_PARKING_LOT
+#include <peers/parking_lot.hpp>
+#endif

@@ -9,15 +9,14 @@
 
 namespace lockyard::inline v0::peers {
 
-/// A pthread mutex of the given type. The attribute is set at run time because the static
-/// initialisers of the kinds are not portable.
-template <int Type>
+/// A pthread mutex with one attribute set. That is done at run time because the static initialisers
+/// of the kinds are not portable.
+template <int (*Set)(pthread_mutexattr_t*, int), int Value>
 class pthread_mutex {
  public:
   pthread_mutex() {
     pthread_mutexattr_t attributes;
-    if (pthread_mutexattr_init(&attributes) != 0 ||
-        pthread_mutexattr_settype(&attributes, Type) != 0 ||
+    if (pthread_mutexattr_init(&attributes) != 0 || Set(&attributes, Value) != 0 ||
         pthread_mutex_init(&mutex_, &attributes) != 0) {
       throw std::bad_alloc{};
     }
@@ -35,9 +34,17 @@ class pthread_mutex {
   pthread_mutex_t mutex_;
 };
 
-class pthread_mutex_normal : public pthread_mutex<PTHREAD_MUTEX_NORMAL> {};
-class pthread_mutex_adaptive : public pthread_mutex<PTHREAD_MUTEX_ADAPTIVE_NP> {};
-class pthread_mutex_recursive : public pthread_mutex<PTHREAD_MUTEX_RECURSIVE> {};
+template <int Type>
+using pthread_mutex_of_type = pthread_mutex<pthread_mutexattr_settype, Type>;
+
+class pthread_mutex_normal : public pthread_mutex_of_type<PTHREAD_MUTEX_NORMAL> {};
+class pthread_mutex_adaptive : public pthread_mutex_of_type<PTHREAD_MUTEX_ADAPTIVE_NP> {};
+class pthread_mutex_recursive : public pthread_mutex_of_type<PTHREAD_MUTEX_RECURSIVE> {};
+class pthread_mutex_pi : public pthread_mutex<pthread_mutexattr_setprotocol, PTHREAD_PRIO_INHERIT> {
+};
+/// A lock whose owner has died is taken as any other.
+class pthread_mutex_robust
+    : public pthread_mutex<pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST> {};
 
 class pthread_spinlock {
  public:

@@ -9,6 +9,7 @@
 #include <lockyard/catalog.hpp>
 
 #include <nlohmann/json.hpp>
+#include <peers/libraries.hpp>
 
 #include <span>
 #include <string_view>
@@ -26,8 +27,8 @@ struct outcome {
 
 /// A study applied to one lock, or to the machine.
 struct cell {
-  std::string_view lock;  ///< empty: the machine
-  outcome (*run)(const job&, const lock_traits&);
+  std::string_view lock;                           ///< empty: the machine
+  outcome (*run)(const job&, const lock_traits&);  ///< null: the lock's library is missing
   lock_traits traits;
 };
 
@@ -49,8 +50,8 @@ template <class Study>
 std::vector<cell> cells_of() {
   std::vector<cell> cells;
   for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
-    cells.push_back(
-        {.lock = entry.traits.name, .run = &Study::template run<Lock>, .traits = entry.traits});
+    cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
+    if constexpr (peers::is_built<Lock>) cells.back().run = &Study::template run<Lock>;
   });
   return cells;
 }

@@ -29,13 +29,28 @@
 namespace lockyard::inline v0 {
 
 // Locks that are measured beside ours are only named here; whoever uses them includes
-// harness/peers/all.hpp, so that the library needs no other one.
+// harness/peers/all.hpp, so that the library needs no other one. The origin of a peer is its
+// library, by the name that harness/peers/CMakeLists.txt knows it by if it may be missing.
 namespace peers {
 class std_mutex;
 class pthread_mutex_normal;
 class pthread_mutex_adaptive;
 class pthread_mutex_recursive;
+class pthread_mutex_pi;
+class pthread_mutex_robust;
 class pthread_spinlock;
+class absl_mutex;
+class tbb_mutex;
+class tbb_spin_mutex;
+class tbb_queuing_mutex;
+class tbb_speculative_spin_mutex;
+class ck_fas;
+class ck_ticket;
+class ck_mcs;
+class ck_clh;
+class ck_anderson;
+class nsync_mutex;
+class parking_lot_mutex;
 }  // namespace peers
 namespace controls {
 class null_lock;
@@ -225,12 +240,96 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::none,
         .timed = false, .shared = false, .recursive = true, .recovering = false, .excludes = true,
         .origin = "the C library"}},
+    catalog_entry<peers::pthread_mutex_pi>{{
+        .name = "pthread_mutex[pi]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "the C library"}},
+    catalog_entry<peers::pthread_mutex_robust>{{
+        .name = "pthread_mutex[robust]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = true, .excludes = true,
+        .origin = "the C library"}},
     catalog_entry<peers::pthread_spinlock>{{
         .name = "pthread_spinlock", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
         .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C library"}},
+    catalog_entry<peers::absl_mutex>{{
+        .name = "absl::Mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Abseil"}},
+    catalog_entry<peers::tbb_mutex>{{
+        .name = "tbb::mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::tbb_spin_mutex>{{
+        .name = "tbb::spin_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::tbb_queuing_mutex>{{
+        .name = "tbb::queuing_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::tbb_speculative_spin_mutex>{{
+        .name = "tbb::speculative_spin_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::ck_fas>{{
+        .name = "ck_spinlock_fas", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::spin, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Concurrency Kit"}},
+    catalog_entry<peers::ck_ticket>{{
+        .name = "ck_spinlock_ticket", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::spin, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Concurrency Kit"}},
+    catalog_entry<peers::ck_mcs>{{
+        .name = "ck_spinlock_mcs", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::queue,
+        .waiting = waiting::spin, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Concurrency Kit"}},
+    catalog_entry<peers::ck_clh>{{
+        .name = "ck_spinlock_clh", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::queue,
+        .waiting = waiting::spin, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Concurrency Kit"}},
+    catalog_entry<peers::ck_anderson>{{
+        .name = "ck_spinlock_anderson", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::queue,
+        .waiting = waiting::spin, .fairness = fairness::fifo,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "Concurrency Kit"}},
+    catalog_entry<peers::nsync_mutex>{{
+        .name = "nsync_mu", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "nsync"}},
+    catalog_entry<peers::parking_lot_mutex>{{
+        .name = "parking_lot::Mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "parking_lot"}},
 
     catalog_entry<controls::null_lock>{{
         .name = "null_lock", .seed_name = "",

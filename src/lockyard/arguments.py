@@ -87,9 +87,17 @@ Locks = Annotated[
     str,
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
-        help="Which locks: groups and names.",
+        help="Which locks: groups and names; all is ours and the system's.",
         autocompletion=complete_locks,
     ),
+]
+Peers = Annotated[
+    bool,
+    typer.Option("--peers", help="Other libraries' locks too; 'lockyard list --peers' shows them."),
+]
+ListPeers = Annotated[
+    bool,
+    typer.Option("--peers", help="Only other libraries' locks: which are there, what is missing."),
 ]
 Threads = Annotated[
     str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,22 @@ class Lock:
     family: str
     waiting: str
     fairness: str
-    size_bytes: int
+    size_bytes: int | None  # nothing where its library is missing
     timed: bool
     shared: bool
     recursive: bool
     recovering: bool
     excludes: bool
     origin: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """Another library, which may be missing."""
+
+    name: str  # the origin of its locks
+    version: str | None
+    missing: str | None  # why, and what to do
 
 
 @dataclass(frozen=True)
@@ -47,13 +56,14 @@ class Study:
         return not self.of_machine and not self.single_threaded
 
 
-Entry = TypeVar("Entry", Lock, Study)
+Entry = TypeVar("Entry", Lock, Library, Study)
 
 
 @dataclass(frozen=True)
 class Catalog:
     version: str
     locks: tuple[Lock, ...]
+    libraries: tuple[Library, ...]
     studies: tuple[Study, ...]
 
     @classmethod
@@ -61,18 +71,31 @@ class Catalog:
         return cls(
             version=document["version"],
             locks=tuple(_entry(Lock, lock) for lock in document["locks"]),
+            libraries=tuple(_entry(Library, library) for library in document["libraries"]),
             studies=tuple(_entry(Study, study) for study in document["studies"]),
         )
 
     def group(self, name: str) -> list[Lock] | None:
         """The locks of a named group; nothing if there is no such group."""
-        members = {
+        groups: dict[str, Callable[[Lock], bool]] = {
             "seeds": lambda lock: lock.seed_name != "",
             "ours": lambda lock: lock.kind == "ours",
             "peers": lambda lock: lock.kind == "peer",
-            "all": lambda lock: lock.kind != "control",
-        }.get(name)
+            "all": lambda lock: lock.kind != "control" and self.library(lock) is None,
+        }
+        members = groups.get(name)
         return None if members is None else [lock for lock in self.locks if members(lock)]
+
+    def library(self, lock: Lock) -> Library | None:
+        """The one that a lock needs beside those of the compiler."""
+        by_name = {library.name: library for library in self.libraries}
+        return by_name.get(lock.origin) if lock.kind == "peer" else None
+
+    @property
+    def missing_locks(self) -> set[str]:
+        """Those that cannot be measured with this harness."""
+        missing = {library.name for library in self.libraries if library.missing}
+        return {lock.name for lock in self.locks if lock.kind == "peer" and lock.origin in missing}
 
     def select_locks(self, names: Iterable[str]) -> list[Lock]:
         """The locks of the given names, seed names and groups, each once, in the order given."""

@@ -45,19 +45,22 @@ def _lockyard(
 
 
 @app.command(
-    "list", epilog="Examples:  lockyard list  ·  lockyard list --json | jq -r '.locks[].name'"
+    "list",
+    epilog="Examples:  lockyard list  ·  lockyard list --peers  ·  "
+    "lockyard list --json | jq -r '.locks[].name'",
 )
-def list_(as_json: arguments.Json = False) -> None:
+def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -> None:
     """List locks and studies."""
     from lockyard.commands import list as command
 
-    command.run(as_json)
+    command.run(peers, as_json)
 
 
 @app.command(
     epilog="Examples:  lockyard measure wait  ·  lockyard measure costs  ·  lockyard measure wait "
     "idle --locks seeds --threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours "
-    "--runs 30 --against std::mutex  ·  lockyard measure wait idle --as-published --threads 16  ·  "
+    "--runs 30 --against std::mutex  ·  lockyard measure uncontended --locks all --peers  ·  "
+    "lockyard measure wait idle --as-published --threads 16  ·  "
     "lockyard measure throughput wait --threads 2,16 --hold 0,200ns,2us --gap 1x,10x --against "
     "best-sleeping-peer  ·  lockyard measure wait --policy other,fifo --threads 4  ·  "
     "lockyard measure idle --slice 100us,10ms --load 2  ·  lockyard measure --resume records.jsonl",
@@ -66,6 +69,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
     studies: arguments.Studies = None,
     locks: arguments.Locks = "seeds",
+    peers: arguments.Peers = False,
     threads: arguments.Threads = "",
     for_: arguments.For = "",
     runs: arguments.Runs = None,
@@ -122,7 +126,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         loops=options.positive("--loops", loops),
         as_published=as_published,
     )
-    names = options.names(locks)
+    names = [*options.names(locks), *(["peers"] if peers else [])]
     chosen = options.studies(studies)
     status = command.run(chosen, names, request, options.seed(seed), out, as_json, against or None)
     raise typer.Exit(status)

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lockyard import environment
+from lockyard import environment, harness
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
@@ -40,6 +40,9 @@ class Measured:
             return ExitStatus.CHECK_FAILED
         if any(run["status"] == "overrun" for run in self.runs):
             return ExitStatus.INCONCLUSIVE
+        of_locks = [run["status"] for run in self.runs if run["lock"] is not None]
+        if of_locks and set(of_locks) == {"unavailable"}:
+            return ExitStatus.MISSING_CAPABILITY
         return ExitStatus.DONE
 
 
@@ -101,8 +104,9 @@ def measure(
     resume: RecordFile | None = None,
 ) -> Measured:
     """Ctrl-C ends the measuring; what was measured is kept. With refuse_unavailable, a condition
-    that cannot be had is an error of the caller's."""
+    that cannot be had is an error of the caller's; a lock whose library is missing is none."""
     measured = Measured(environment.collect(), path=path)
+    missing = harness.catalog().missing_locks
     if resume is not None:
         check_same_machine(resume.environment, measured.environment)
         measured.runs += resume.runs
@@ -119,7 +123,8 @@ def measure(
                 writer.write(plan.to_json())
             with shown_progress(runner):
                 for record in runner.records():
-                    if refuse_unavailable and record["status"] == "unavailable":
+                    refused = record["status"] == "unavailable" and record["lock"] not in missing
+                    if refuse_unavailable and refused:
                         raise UsageError(record["reason"])
                     writer.write(record)
                     measured.runs.append(record)

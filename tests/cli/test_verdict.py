@@ -32,6 +32,7 @@ CATALOG = Catalog(
         a_lock("null_lock", "control"),
     ),
     (),
+    (),
 )
 KEYS = {
     ("wait", False): "wait_max_ns",

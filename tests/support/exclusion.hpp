@@ -9,21 +9,24 @@
 
 namespace lockyard::testing {
 
+/// Whether another thread's try_lock is admitted just now.
+template <class Lock>
+bool tried_elsewhere(Lock& lock) {
+  bool admitted = false;
+  std::thread{[&] {
+    admitted = lock.try_lock();
+    if (admitted) lock.unlock();
+  }}.join();
+  return admitted;
+}
+
 /// Whether the lock refuses another thread's try_lock while it is held, and admits it afterwards.
 template <class Lock>
 bool refuses_while_held(Lock& lock) {
-  const auto tried_elsewhere = [&lock] {
-    bool admitted = false;
-    std::thread{[&] {
-      admitted = lock.try_lock();
-      if (admitted) lock.unlock();
-    }}.join();
-    return admitted;
-  };
   lock.lock();
-  const bool admitted_while_held = tried_elsewhere();
+  const bool admitted_while_held = tried_elsewhere(lock);
   lock.unlock();
-  return !admitted_while_held && tried_elsewhere();
+  return !admitted_while_held && tried_elsewhere(lock);
 }
 
 /// Whether no update of a plain counter is lost. Every third acquisition is by try_lock.

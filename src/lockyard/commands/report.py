@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lockyard.errors import ExitStatus
 
 STUDIES = ("wait", "idle", "uncontended")
-LOCKS = ("seeds", "ours", "peers")
+LOCKS = ("all",)
 OVERSUBSCRIBED_THREADS = 16
 REFERENCE = "std::mutex"
 HARNESS_COST_LOCK = "null_lock"

@@ -131,6 +131,7 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
 
 def _trouble(cells: list[CellSummary]) -> list[str]:
     lines = []
+    unavailable: dict[str, list[str]] = {}  # one reason may hold for many cells
     for cell in cells:
         name = (
             f"{cell.study} of {cell.lock} with {cell.threads} threads" if cell.lock else cell.study
@@ -140,6 +141,10 @@ def _trouble(cells: list[CellSummary]) -> list[str]:
                 check for run in cell.runs for check, held in run["checks"].items() if held is False
             }
             lines.append(f"BROKEN: {name} fails its checks ({', '.join(sorted(failed))})")
-        if cell.trouble:
+        if cell.lock and not cell.runs and cell.trouble.startswith("unavailable:"):
+            unavailable.setdefault(cell.trouble, []).append(cell.lock)
+        elif cell.trouble:
             lines.append(f"{name}: {cell.trouble}")
+    for trouble, locks in unavailable.items():
+        lines.append(f"{', '.join(dict.fromkeys(locks))}: {trouble}")
     return lines

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/catalog.hpp>
+
+#include <absl/synchronization/mutex.h>
+
+namespace lockyard::inline v0::peers {
+
+/// Adds nothing: each function is one call into the library. Where that was built with assertions,
+/// as Debian's is, it would also look for deadlocks, which users' release builds do not.
+class absl_mutex {
+ public:
+  absl_mutex() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
+
+  void lock() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
+  bool try_lock() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { return mutex_.TryLock(); }
+  void unlock() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
+
+ private:
+  absl::Mutex mutex_;
+};
+
+}  // namespace lockyard::inline v0::peers
