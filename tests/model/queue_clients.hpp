@@ -6,6 +6,7 @@
 #include <checker/registry.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 namespace lockyard::checker {
@@ -33,6 +34,11 @@ class returning_client : public model::client {
   unsigned threads_;
   Lock lock_;
   model::plain_data<unsigned> count_{0};
+};
+
+/// A world whose threads have no slot, and so no nodes.
+struct nodeless : model::model {
+  static std::uint32_t thread_slot() noexcept { return no_slot; }
 };
 
 /// A queue lock with its nodes at its users, as in its guard; but the first thread has none, so
