@@ -194,8 +194,9 @@ concept provides_observation =
 ///
 /// Observation
 /// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`
-///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They know the lock by its
-///   address alone, because it may be gone when a `releasing` ends.
+///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They get `this`,
+///   whose type may name the lock, and keep the address alone: the lock may be gone when a
+///   `releasing` ends.
 template <class W>
 concept world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
