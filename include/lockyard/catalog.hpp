@@ -4,6 +4,7 @@
 // The only list of locks. Typed tests, harness, checker, the command's tables and its completion
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
+#include <lockyard/lock_traits.hpp>
 #include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
@@ -21,10 +22,7 @@
 #include <lockyard/spin/ttas_spinlock.hpp>
 #include <lockyard/spin/yielding_spinlock.hpp>
 
-#include <cstdint>
-#include <string_view>
 #include <tuple>
-#include <type_traits>
 
 namespace lockyard::inline v0 {
 
@@ -59,301 +57,232 @@ class handwritten_spinlock;
 class handwritten_futex_mutex;
 }  // namespace controls
 
-enum class lock_kind : std::uint8_t {
-  ours,
-  peer,     ///< another library's lock
-  control,  ///< no lock to use: shows what the harness costs and that its checks bite
-};
-enum class lock_family : std::uint8_t { spin, queue, park, none };
-enum class waiting : std::uint8_t {
-  none,
-  spin,   ///< keeps the processor
-  yield,  ///< offers the processor to others, and stays runnable
-  park,   ///< sleeps
-};
-enum class fairness : std::uint8_t {
-  none,            ///< a waiter may be overtaken for ever
-  bounded_bypass,  ///< a waiter is overtaken a bounded number of times
-  fifo,            ///< first come, first served
-};
-
-struct lock_traits {
-  std::string_view name;
-  std::string_view seed_name;  ///< what the text that published the lock's figures calls it
-  lock_kind kind;
-  lock_family family;
-  lockyard::waiting waiting;
-  lockyard::fairness fairness;
-  bool timed;       ///< has try_lock_for and try_lock_until
-  bool shared;      ///< has lock_shared
-  bool recursive;   ///< the owner may lock again
-  bool recovering;  ///< a deadlock or a dead owner ends in an error
-  bool excludes;    ///< provides mutual exclusion
-  std::string_view origin;
-};
-
-/// One line of the catalogue. Lock may be incomplete where only the traits are read.
-template <class Lock>
-struct catalog_entry {
-  using lock_type = Lock;
-  lock_traits traits;
-};
-
 // clang-format off
 inline constexpr std::tuple catalog{
     catalog_entry<tas_spinlock>{{
         .name = "tas_spinlock", .seed_name = "terrible_spinlock",
         .kind = lock_kind::ours, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "M. Skarupke 2019"}},
     catalog_entry<ttas_spinlock>{{
         .name = "ttas_spinlock", .seed_name = "spinlock_amd",
         .kind = lock_kind::ours, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Rudolph and Segall 1984; M. Skarupke 2019"}},
     catalog_entry<yielding_spinlock>{{
         .name = "yielding_spinlock", .seed_name = "spinlock",
         .kind = lock_kind::ours, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "M. Skarupke 2019"}},
     catalog_entry<backoff_spinlock>{{
         .name = "backoff_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::spin,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "T. Anderson 1990"}},
     catalog_entry<ticket_spinlock>{{
         .name = "ticket_spinlock", .seed_name = "ticket_spinlock",
         .kind = lock_kind::ours, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
     catalog_entry<mutex>{{
         .name = "mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "this library; Dice, Huang and Yang 2001; Pizlo 2016"}},
     catalog_entry<basic_mutex<default_world, release_fence::full>>{{
         .name = "mutex[fence]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "mutex, with a fence in unlock"}},
     catalog_entry<array_spinlock>{{
         .name = "array_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "T. Anderson 1990"}},
     catalog_entry<mcs_spinlock>{{
         .name = "mcs_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Mellor-Crummey and Scott 1991"}},
     catalog_entry<clh_spinlock>{{
         .name = "clh_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "T. Craig 1993; Magnusson, Landin and Hagersten 1994"}},
     catalog_entry<queued_spinlock>{{
         .name = "queued_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "W. Long and P. Zijlstra 2015"}},
     catalog_entry<futex_mutex>{{
         .name = "futex_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "U. Drepper 2004"}},
     catalog_entry<adaptive_mutex>{{
         .name = "adaptive_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Solaris and the C library; U. Drepper 2004"}},
     catalog_entry<single_spinner_mutex>{{
         .name = "single_spinner_mutex", .seed_name = "spin_to_futex_mutex",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "M. Skarupke 2019"}},
     catalog_entry<ticket_mutex>{{
         .name = "ticket_mutex", .seed_name = "ticket_mutex",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::fifo,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Reed and Kanodia 1979; M. Skarupke 2019"}},
     catalog_entry<pi_mutex>{{
         .name = "pi_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Molnar and Gleixner 2006; Sha, Rajkumar and Lehoczky 1990"}},
     catalog_entry<fair_mutex>{{
         .name = "fair_mutex", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
     catalog_entry<basic_fair_mutex<default_world, handoff_policy::strict>>{{
         .name = "fair_mutex[strict]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::fifo,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
     catalog_entry<basic_fair_mutex<default_world, handoff_policy::barging>>{{
         .name = "fair_mutex[barging]", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .timed = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
 
     catalog_entry<peers::std_mutex>{{
         .name = "std::mutex", .seed_name = "std::mutex",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C++ standard library"}},
     catalog_entry<peers::pthread_mutex_normal>{{
         .name = "pthread_mutex[normal]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_mutex_adaptive>{{
         .name = "pthread_mutex[adaptive]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_mutex_recursive>{{
         .name = "pthread_mutex[recursive]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = true, .recovering = false, .excludes = true,
+        .recursive = true,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_mutex_pi>{{
         .name = "pthread_mutex[pi]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_mutex_robust>{{
         .name = "pthread_mutex[robust]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = true, .excludes = true,
+        .recovering = true,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_spinlock>{{
         .name = "pthread_spinlock", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "the C library"}},
     catalog_entry<peers::absl_mutex>{{
         .name = "absl::Mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Abseil"}},
     catalog_entry<peers::tbb_mutex>{{
         .name = "tbb::mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "oneTBB"}},
     catalog_entry<peers::tbb_spin_mutex>{{
         .name = "tbb::spin_mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "oneTBB"}},
     catalog_entry<peers::tbb_queuing_mutex>{{
         .name = "tbb::queuing_mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "oneTBB"}},
     catalog_entry<peers::tbb_speculative_spin_mutex>{{
         .name = "tbb::speculative_spin_mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "oneTBB"}},
     catalog_entry<peers::ck_fas>{{
         .name = "ck_spinlock_fas", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Concurrency Kit"}},
     catalog_entry<peers::ck_ticket>{{
         .name = "ck_spinlock_ticket", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Concurrency Kit"}},
     catalog_entry<peers::ck_mcs>{{
         .name = "ck_spinlock_mcs", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::queue,
         .waiting = waiting::spin, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Concurrency Kit"}},
     catalog_entry<peers::ck_clh>{{
         .name = "ck_spinlock_clh", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::queue,
         .waiting = waiting::spin, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Concurrency Kit"}},
     catalog_entry<peers::ck_anderson>{{
         .name = "ck_spinlock_anderson", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::queue,
         .waiting = waiting::spin, .fairness = fairness::fifo,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "Concurrency Kit"}},
     catalog_entry<peers::nsync_mutex>{{
         .name = "nsync_mu", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "nsync"}},
     catalog_entry<peers::parking_lot_mutex>{{
         .name = "parking_lot::Mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "parking_lot"}},
 
     catalog_entry<controls::null_lock>{{
         .name = "null_lock", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::none,
         .waiting = waiting::none, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = false,
+        .excludes = false,
         .origin = "does nothing: what remains is the harness's own cost"}},
     catalog_entry<controls::broken_lock>{{
         .name = "broken_lock", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::none,
         .waiting = waiting::none, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "claims to exclude and does not: every check has to catch it"}},
     catalog_entry<controls::handwritten_spinlock>{{
         .name = "handwritten_spinlock", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "exchange and store, written without a world: the floor for yielding_spinlock"}},
     catalog_entry<controls::handwritten_futex_mutex>{{
         .name = "handwritten_futex_mutex", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
-        .timed = false, .shared = false, .recursive = false, .recovering = false, .excludes = true,
         .origin = "three states, written without a world: the floor for futex_mutex"}},
 };
 // clang-format on

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/concepts.hpp>
+#include <lockyard/park/mutex.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -12,7 +13,7 @@
 
 namespace lockyard::inline v0 {
 
-template <class T, lockable Mutex>
+template <class T, lockable Mutex = mutex>
 class guarded;
 
 /// Holds the lock of a `guarded`, and is the only way to its data: used like a pointer. What

@@ -44,8 +44,8 @@ class LOCKYARD_CAPABILITY timed_lock {
   /// promised has passed, so a clock that runs slow or was set back ends the wait late, never
   /// early; one that was set forward is believed only then.
   template <class Clock, class Duration>
-  [[nodiscard]] bool try_lock_until(
-      const std::chrono::time_point<Clock, Duration>& limit) noexcept LOCKYARD_TRY_ACQUIRE(true) {
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) noexcept
+      LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{&self(), W::trying};
     bool acquired = self().take();
     for (auto now = Clock::now(); !acquired && now < limit; now = Clock::now()) {

@@ -36,8 +36,9 @@ enum class step_length : std::uint8_t {
 
 /// How a spin loop passes the time between two looks. A policy is an object with a member template
 /// `step<World>()`, called after every look that failed, which does nothing but call
-/// `World::pause()` and `World::yield()`, and asks `World::pauses_in()` and `World::random()`, and says whether that may have taken long. It may count;
-/// passed by reference it goes on counting over several waits.
+/// `World::pause()` and `World::yield()`, and asks `World::pauses_in()` and `World::random()`, and
+/// says whether that may have taken long. It may count; passed by reference it goes on counting
+/// over several waits.
 template <class Policy, class World>
 concept wait_policy = requires(Policy& policy) {
   { policy.template step<World>() } noexcept -> std::same_as<step_length>;

@@ -7,6 +7,7 @@
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
+#include <lockyard/world/asymmetric_fence.hpp>
 #include <lockyard/world/calibration.hpp>
 #include <lockyard/world/spinning.hpp>
 #include <lockyard/world/thread_slots.hpp>
@@ -28,19 +29,6 @@ namespace detail {
 /// the dynamic linker resolves to one object even for libraries loaded with RTLD_LOCAL.
 template <class T>
 [[gnu::visibility("default")]] inline constinit T process_instance{};
-
-/// How the two sides of an asymmetric fence order in this process. It only ever moves downwards in
-/// this list, by the heavy side; the light side executes a full fence in all states but one.
-enum class [[gnu::visibility("default")]] asymmetric_mode : std::uint8_t{
-    undecided,   ///< no heavy fence yet
-    membarrier,  ///< registered with the kernel: the light side is a compiler barrier
-    fences,      ///< no membarrier here: both sides are full fences, for good
-    lost,        ///< membarrier was there and is gone: the heavy side cannot vouch for the pair
-};
-
-struct [[gnu::visibility("default")]] asymmetric_state {
-  std::atomic<asymmetric_mode> mode{asymmetric_mode::undecided};
-};
 
 /// What a thread knows of its id in the system; 0 if it has not asked yet.
 struct [[gnu::visibility("default")]] thread_id_memory {
@@ -89,32 +77,20 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 
   static void asymmetric_fence_light() noexcept {
-    // order[light]: acquire; pairs [registered, decided]; who sees `membarrier` knows that the process is
-    // registered, so that every later heavy fence is a barrier on this core.
-    if (process_state<detail::asymmetric_state>().mode.load(std::memory_order_acquire) ==
-        detail::asymmetric_mode::membarrier) {
-      // order[light_compiler]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
-      // named below; the processor is kept from it by the heavy side's barrier.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    } else {
-      // order[light_full]: seq_cst; pairs [heavy_full]; forbids the cycle in which each side reads
-      // what the other had not written yet (test: asymmetric_fences_order_store_and_load).
-      fence(std::memory_order_seq_cst);
-    }
+    process_state<detail::asymmetric_fence>().light();
   }
-
+  static bool asymmetric_fence_heavy() noexcept {
+    return process_state<detail::asymmetric_fence>().heavy();
+  }
+  static bool asymmetric_fence_register() noexcept {
+    return process_state<detail::asymmetric_fence>().register_process();
+  }
   /// Says that asymmetric_fence_register() has returned true, and that the caller knows of it.
   struct registered_t {};
   static constexpr registered_t registered{};
-
   static void asymmetric_fence_light(registered_t /*tag*/) noexcept {
-    // order[light_registered]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
-    // named below.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    detail::asymmetric_fence::light_when_registered();
   }
-
-  static bool asymmetric_fence_heavy() noexcept;
-  static bool asymmetric_fence_register() noexcept;
 
   static void pause() noexcept { detail::arch::pause(); }
   static void yield() noexcept { detail::os::yield(); }
@@ -302,65 +278,6 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     thread_state<detail::thread_id_memory>().id = id;
   }
   return id;
-}
-
-/// Always asks the kernel, whatever the mode: a light side may have seen `membarrier` before this
-/// thread does, and then only a real barrier orders. Who finds the process unregistered registers
-/// it and asks again. Refusal (an old kernel, emulation, a seccomp filter) is final for this call.
-inline bool native::asymmetric_fence_heavy() noexcept {
-  using detail::asymmetric_mode;
-  using detail::os::membarrier_outcome;
-  auto& decided = process_state<detail::asymmetric_state>().mode;
-  auto mode = asymmetric_mode::undecided;
-  if constexpr (!detail::sanitizer::under_tsan) {
-    membarrier_outcome outcome = detail::os::membarrier();
-    if (outcome == membarrier_outcome::unregistered && detail::os::membarrier_register()) {
-      outcome = detail::os::membarrier();
-    }
-    if (outcome == membarrier_outcome::done) {
-      // order[registered]: release; pairs [light, known, decided_by_other]; publishes that the process is registered, here
-      // or by another library: the kernel answers every heavy fence from now on with a barrier on
-      // each core that runs it.
-      // relaxed(atomicity): a failed exchange found the mode decided by another thread.
-      decided.compare_exchange_strong(mode, asymmetric_mode::membarrier, std::memory_order_release,
-                                      std::memory_order_relaxed);
-      return true;
-    }
-  }
-  // Settles the mode before relying on it, so that no light side can find `membarrier` later.
-  mode = asymmetric_mode::undecided;
-  // relaxed(atomicity): only the order of modifications counts; the fence below does the ordering.
-  if (!decided.compare_exchange_strong(mode, asymmetric_mode::fences, std::memory_order_relaxed,
-                                       std::memory_order_relaxed) &&
-      mode == asymmetric_mode::membarrier) {
-    // relaxed(atomicity): light sides that saw `membarrier` issued no fence; from here on they do.
-    decided.store(asymmetric_mode::lost, std::memory_order_relaxed);
-    return false;
-  }
-  // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle named there.
-  fence(std::memory_order_seq_cst);
-  return mode != asymmetric_mode::lost;
-}
-
-/// Decides the mode if nobody has. Takes time in a process that has several threads already, for
-/// the kernel then waits until every core knows.
-inline bool native::asymmetric_fence_register() noexcept {
-  using detail::asymmetric_mode;
-  auto& decided = process_state<detail::asymmetric_state>().mode;
-  // order[known]: acquire; pairs [registered, decided]; who is told true knows that it is so.
-  auto mode = decided.load(std::memory_order_acquire);
-  if (mode == asymmetric_mode::undecided) {
-    const auto wanted = !detail::sanitizer::under_tsan && detail::os::membarrier_register()
-                            ? asymmetric_mode::membarrier
-                            : asymmetric_mode::fences;
-    // order[decided]: release; pairs [light, known, decided_by_other]; as [registered].
-    // order[decided_by_other]: acquire; pairs [registered, decided]; as [known].
-    if (decided.compare_exchange_strong(mode, wanted, std::memory_order_release,
-                                        std::memory_order_acquire)) {
-      mode = wanted;
-    }
-  }
-  return mode == asymmetric_mode::membarrier;
 }
 
 }  // namespace lockyard::inline v0

@@ -210,7 +210,7 @@ TEST(Futex, leaves_errno_as_it_found_it) {
 
 TEST(AsymmetricFence, switches_the_light_side_only_once_the_process_is_registered) {
   EXPECT_TRUE(native::asymmetric_fence_heavy());
-  const auto mode = native::process_state<detail::asymmetric_state>().mode.load();
+  const auto mode = native::process_state<detail::asymmetric_fence>().mode();
   if (detail::sanitizer::under_tsan) {
     EXPECT_EQ(mode, detail::asymmetric_mode::fences);
   } else {

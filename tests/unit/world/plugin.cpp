@@ -8,8 +8,8 @@ using lockyard::native;
 extern "C" [[gnu::visibility("default")]] void* slot_registry() {
   return &native::process_state<lockyard::detail::slot_registry>();
 }
-extern "C" [[gnu::visibility("default")]] void* asymmetric_state() {
-  return &native::process_state<lockyard::detail::asymmetric_state>();
+extern "C" [[gnu::visibility("default")]] void* asymmetric_fence() {
+  return &native::process_state<lockyard::detail::asymmetric_fence>();
 }
 extern "C" [[gnu::visibility("default")]] void* slot_of_this_thread() {
   return &native::thread_state<lockyard::detail::slot_memory>();

@@ -26,7 +26,7 @@ TEST_P(ProcessState, is_one_object_for_plugins_that_know_nothing_of_each_other) 
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ProcessState,
-                         ::testing::Values("slot_registry", "asymmetric_state",
+                         ::testing::Values("slot_registry", "asymmetric_fence",
                                            "slot_of_this_thread"));
 
 }  // namespace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the catalogue says of a lock.
+
+#include <cstdint>
+#include <string_view>
+
+namespace lockyard::inline v0 {
+
+enum class lock_kind : std::uint8_t {
+  ours,
+  peer,     ///< another library's lock
+  control,  ///< no lock to use: shows what the harness costs and that its checks bite
+};
+enum class lock_family : std::uint8_t { spin, queue, park, none };
+enum class waiting : std::uint8_t {
+  none,
+  spin,   ///< keeps the processor
+  yield,  ///< offers the processor to others, and stays runnable
+  park,   ///< sleeps
+};
+enum class fairness : std::uint8_t {
+  none,            ///< a waiter may be overtaken for ever
+  bounded_bypass,  ///< a waiter is overtaken a bounded number of times
+  fifo,            ///< first come, first served
+};
+
+struct lock_traits {
+  std::string_view name;
+  std::string_view seed_name;  ///< what the text that published the lock's figures calls it
+  lock_kind kind;
+  lock_family family;
+  lockyard::waiting waiting;
+  lockyard::fairness fairness;
+  bool timed = false;       ///< has try_lock_for and try_lock_until
+  bool shared = false;      ///< has lock_shared
+  bool recursive = false;   ///< the owner may lock again
+  bool recovering = false;  ///< a deadlock or a dead owner ends in an error
+  bool excludes = true;     ///< provides mutual exclusion
+  std::string_view origin;
+};
+
+/// One line of the catalogue. Lock may be incomplete where only the traits are read.
+template <class Lock>
+struct catalog_entry {
+  using lock_type = Lock;
+  lock_traits traits;
+};
+
+}  // namespace lockyard::inline v0
