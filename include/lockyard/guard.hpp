@@ -15,9 +15,9 @@ class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] guard {
  public:
   using mutex_type = Mutex;
 
-  /// Precondition: the calling thread does not hold `mutex`. Effects: acquires it.
-  explicit guard(Mutex& mutex) noexcept(noexcept(mutex.lock())) LOCKYARD_ACQUIRE(mutex)
-      : mutex_{mutex} {
+  /// Precondition: the calling thread does not hold `lock`. Effects: acquires it.
+  explicit guard(Mutex& lock) noexcept(noexcept(lock.lock())) LOCKYARD_ACQUIRE(lock)
+      : mutex_{lock} {
     mutex_.lock();
   }
   guard(const guard&) = delete;

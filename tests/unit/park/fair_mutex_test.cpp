@@ -26,7 +26,9 @@ struct line_world : derived_world<line_world> {
     if constexpr (sizeof...(Arguments) == 5) in_line += spins ? 1 : 0;
     return derived_world<line_world>::await(std::forward<Arguments>(arguments)...);
   }
-  static deadline spin_limit() noexcept { return spins ? deadline::max() : deadline::min(); }
+  static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
+    return spins ? deadline::max() : deadline::min();
+  }
 
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
     ++in_line;
