@@ -40,8 +40,9 @@ enum class handoff_policy : std::uint8_t {
 ///
 /// I1: while somebody is in line the mutex is held, or, if barging, the first in line is called.
 ///   Only under busy does anybody come or go, or held fall while somebody is in line.
-/// I2: its waiter alone takes a node from watching to asleep, by compare-exchange. A releaser alone
-///   writes called, under busy, and granted, once to a node that it took out under busy.
+/// I2: its waiter alone writes watching and asleep to a node, asleep by an exchange that tells it
+///   what was there. A releaser alone writes called, under busy, and granted, once, to a node that
+///   it took out under busy.
 /// I3: a releaser's last touch of the mutex is publish(), of a granted node the exchange after it;
 ///   to wake, it uses the address alone. A waiter leaves its stack after it has read granted or
 ///   taken itself out. So neither is touched after its end (`lockyard check`, shapes 2x1d, 3x1w).
@@ -226,8 +227,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       waiter& next = spinner != nullptr ? *spinner : *head;
       publish(remove(head, next), spinner != nullptr ? held : held | roused);
       // (state)  watching, asleep -> granted
-      // order[grant]: release; pairs [watched, granted, woken, chosen]; publishes the critical
-      // section.
+      // order[grant]: release; pairs [watched, falling_asleep, woken, chosen]; publishes
+      // the critical section.
       if (next.state.exchange(granted, std::memory_order_release) == asleep) {
         W::wake(next.state, 1);
       }
@@ -275,14 +276,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       const auto news = W::await(self.state, is_news, std::memory_order_acquire,
                                  wait_policies::pausing{}, W::spin_limit());
       if (news) return *news;
-      std::uint32_t state = watching;
-      // (state)  watching -> asleep
-      // order[granted]: acquire; pairs [grant]; as in [watched], if the exchange fails.
-      // relaxed(hint): asleep tells the releaser to wake, and nothing else.
-      if (!self.state.compare_exchange_strong(state, asleep, std::memory_order_relaxed,
-                                              std::memory_order_acquire)) {
-        return state;
-      }
+      // (state)  watching -> asleep;  what else it finds is news, and overwritten for nobody reads
+      // it again.
+      // order[falling_asleep]: acquire; pairs [grant]; as in [watched], if the grant came first.
+      const std::uint32_t state = self.state.exchange(asleep, std::memory_order_acquire);
+      if (state != watching) return state;
     }
     for (;;) {
       const bool late = W::wait(self.state, asleep, limit...) == W::wait_result::timed_out;
