@@ -24,7 +24,7 @@ struct napping_world : scripted_world {
     return spinning<napping_world>::await(std::forward<Arguments>(arguments)...);
   }
   static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
-  static deadline spin_limit() noexcept { return now(); }
+  static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept { return now(); }
   static deadline deadline_after(std::chrono::nanoseconds length) noexcept {
     naps.push_back(std::chrono::duration_cast<microseconds>(length));
     return native::deadline_after(length);
