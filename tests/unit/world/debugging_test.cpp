@@ -236,6 +236,8 @@ TEST_F(Debugging, names_the_holder_when_another_thread_unlocks) {
 TEST_F(Debugging, makes_no_order_with_a_lock_that_another_thread_has_unlocked) {
   futex_mutex handed_over;
   futex_mutex other;
+  futex_mutex third;
+  takes_first_then_second(handed_over, third);  // so that it is not forgotten
   handed_over.lock();
   std::thread{[&] { handed_over.unlock(); }}.join();
   other.lock();
