@@ -233,6 +233,19 @@ TEST_F(Debugging, names_the_holder_when_another_thread_unlocks) {
   EXPECT_EQ(records.size(), 1U);
 }
 
+TEST_F(Debugging, makes_no_order_with_a_lock_that_another_thread_has_unlocked) {
+  futex_mutex handed_over;
+  futex_mutex other;
+  futex_mutex third;
+  takes_first_then_second(handed_over, third);  // so that it is not forgotten
+  handed_over.lock();
+  std::thread{[&] { handed_over.unlock(); }}.join();
+  other.lock();
+  other.unlock();
+  takes_first_then_second(other, handed_over);
+  EXPECT_EQ(records.size(), 1U) << "the unlock alone";
+}
+
 TEST_F(Debugging, reports_a_lock_that_is_destroyed_while_it_is_waited_for) {
   auto lock = std::make_unique<futex_mutex>();
   debugging::acquiring wait{lock.get(), debugging::trying};
