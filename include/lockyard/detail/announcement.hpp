@@ -32,6 +32,7 @@ class announcement {
   [[nodiscard]] constexpr bool concerns(std::uint32_t tag) const noexcept {
     return has_sleepers() && (this->tag() == several || this->tag() == tag);
   }
+  [[nodiscard]] constexpr bool is_of_one_lock() const noexcept { return tag() != several; }
   /// Whether a barrier that the other one calls for would do for this one too.
   [[nodiscard]] constexpr bool is_as_wide_as(announcement other) const noexcept {
     return has_sleepers() && tag() == other.tag();

@@ -85,6 +85,7 @@ class attendance {
     if (sleeps == nullptr || is_attended()) return nullptr;
     // relaxed(hint): as in relieved().
     bucket_.relieved.store(W::now(), std::memory_order_relaxed);
+    sleeps->is_roused();
     return release(*sleeps, attend() ? fate::designated : fate::awake);
   }
   [[nodiscard]] sleeper release(node& sleeps, fate told) noexcept {

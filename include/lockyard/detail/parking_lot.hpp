@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/arch.hpp>
-#include <lockyard/spin/backoff_spinlock.hpp>
+#include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <array>
@@ -50,7 +50,8 @@ class parking_lot {
 
     [[nodiscard]] typename W::time_point since() const noexcept { return since_; }
     /// Under the guard: whether it was roused before, and did not get what it waits for.
-    [[nodiscard]] bool was_overtaken() const noexcept { return times_linked_.read() > 1; }
+    [[nodiscard]] bool was_roused() const noexcept { return was_roused_.read(); }
+    void is_roused() noexcept { was_roused_.write(true); }
 
     /// Before the node is linked.
     void falls_asleep() noexcept {
@@ -73,7 +74,7 @@ class parking_lot {
     typename W::template atomic<std::uint32_t> fate_{0};
     const void* const lock_;
     const typename W::time_point since_;
-    typename W::template var<std::uint32_t> times_linked_{0};
+    typename W::template var<bool> was_roused_{false};
     typename W::template var<node*> before_{nullptr};
     typename W::template var<node*> behind_{nullptr};
   };
@@ -83,31 +84,23 @@ class parking_lot {
    public:
     constexpr bucket() noexcept = default;
 
-    using guard_type = typename W::template inner_lock<basic_backoff_spinlock<W>>;
+    using guard_type = typename W::template inner_lock<basic_adaptive_mutex<W>>;
     guard_type& guard() noexcept { return guard_; }
 
     // For all that follows the caller holds the guard.
 
-    /// A node that was roused and links again goes before those that never were.
+    /// In the order in which the threads began to wait, not to sleep: who was roused in vain comes
+    /// back to its place.
     void link(node& added) noexcept {
       static_cast<void>(&at_start);  // makes sure that it exists
-      const std::uint32_t times = added.times_linked_.read();
-      times == 0 ? push_back(added) : push_front(added);
-      added.times_linked_.write(times + 1);
-    }
-    void push_back(node& added) noexcept {
-      node* const last = last_.read();
-      added.before_.write(last);
-      added.behind_.write(nullptr);
-      (last == nullptr ? first_ : last->behind_).write(&added);
-      last_.write(&added);
-    }
-    void push_front(node& added) noexcept {
-      node* const first = first_.read();
-      added.before_.write(nullptr);
-      added.behind_.write(first);
-      (first == nullptr ? last_ : first->before_).write(&added);
-      first_.write(&added);
+      node* before = last_.read();
+      while (before != nullptr && added.since_ < before->since_) before = before->before_.read();
+      auto& towards = before == nullptr ? first_ : before->behind_;
+      node* const behind = towards.read();
+      added.before_.write(before);
+      added.behind_.write(behind);
+      towards.write(&added);
+      (behind == nullptr ? last_ : behind->before_).write(&added);
     }
     void remove(node& gone) noexcept {
       node* const before = gone.before_.read();

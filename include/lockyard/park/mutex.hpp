@@ -123,16 +123,19 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     if (concerned && !waiters.is_attended()) return unlock_guarded();
     // order[unlock_watched]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
-    if (Fence == release_fence::asymmetric && before.is_open() && !concerned) {
-      W::asymmetric_fence_light(W::registered);
-    } else {
+    const bool is_fenced = Fence == release_fence::full || !before.is_open() || concerned;
+    if (is_fenced) {
       // order[released]: seq_cst; pairs [looks_again, gives_up]; forbids the cycle in which this
       // thread misses a sleeper, or its end of attendance, and that one the release above.
       W::fence(std::memory_order_seq_cst);
+    } else {
+      W::asymmetric_fence_light(W::registered);
     }
     const detail::announcement now = waiters.announced();
     if (waiters.is_concerned(now)) {
-      if (!waiters.is_attended()) rouse_one(waiters);
+      // The sleepers' barrier makes announcements good without a fence here; attendance it does
+      // not, for others may have come and gone since. The guard tells.
+      if (!is_fenced || !waiters.is_attended()) rouse_one(waiters);
     } else if (Fence == release_fence::asymmetric && now.word() == 0) {
       open(waiters);
     }
@@ -144,7 +147,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     typename attendance::sleeper sleeper = nullptr;
     waiters.guard().lock();
     node* const first = waiters.first();
-    if (first != nullptr && first->was_overtaken() && W::now() - first->since() > patience) {
+    if (first != nullptr && first->was_roused() && W::now() - first->since() > patience) {
       sleeper = waiters.release(*first, fate::owner);
     } else {
       // order[unlock_guarded]: release; pairs [take]; publishes the critical section.
@@ -212,10 +215,12 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     }
   }
 
-  /// Newcomers stay awake in front of sleepers, for it saves wake-ups; but not for ever.
+  /// Newcomers stay awake in front of sleepers, for it saves wake-ups; but not for ever, and not
+  /// where the bucket's clock may be another lock's.
   static bool may_attend(const attendance& waiters, const node& self) noexcept {
-    return !waiters.is_concerned(waiters.announced()) ||
-           self.since() - waiters.relieved() < patience;
+    const detail::announcement now = waiters.announced();
+    return !waiters.is_concerned(now) ||
+           (now.is_of_one_lock() && self.since() - waiters.relieved() < patience);
   }
 
   bool spin() noexcept {
@@ -275,9 +280,12 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return told;
   }
 
-  /// By a waiter that gives up while others count on it.
+  /// By a waiter that gives up while others count on it: those who hold the guard, and those who
+  /// have a fence.
   void hand_on(attendance waiters) noexcept {
+    waiters.guard().lock();
     waiters.stop_attending();
+    waiters.guard().unlock();
     // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
     W::fence(std::memory_order_seq_cst);
     // relaxed(fence): ordered by the fence above.

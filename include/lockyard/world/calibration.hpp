@@ -20,6 +20,12 @@ class [[gnu::visibility("default")]] calibration {
  public:
   using duration = std::chrono::nanoseconds;
 
+  /// Before any thread is bound to one of the processors that the process may use.
+  void count_processors() noexcept {
+    // relaxed(hint): who misses it counts its own.
+    processors_.store(os::allowed_processors(), std::memory_order_relaxed);
+  }
+
   /// A spin as long as going to sleep and being woken costs at most twice the best choice.
   duration spin_budget() noexcept {
     // relaxed(hint): a stale zero costs another measurement.
@@ -65,7 +71,9 @@ class [[gnu::visibility("default")]] calibration {
     // to 50 times as long as a wake that finds nobody.
     constexpr std::uint32_t ratio = 24, least_ns = 2'000, most_ns = 10'000;
     std::uint32_t budget = 1;
-    if (os::allowed_processors() > 1) {
+    // relaxed(hint): as above.
+    const int counted = processors_.load(std::memory_order_relaxed);
+    if ((counted != 0 ? counted : os::allowed_processors()) > 1) {
       const std::uint32_t word = 0;
       const std::uint64_t wake_ps = cost_ps(8, [&word] { os::futex_wake(&word, 1); });
       budget = static_cast<std::uint32_t>(
@@ -76,6 +84,7 @@ class [[gnu::visibility("default")]] calibration {
     return budget;
   }
 
+  std::atomic<int> processors_{0};
   std::atomic<std::uint32_t> pause_ps_{0};
   std::atomic<std::uint32_t> budget_ns_{0};
 };

@@ -185,6 +185,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   template <class State>
   struct at_start {
     at_start() noexcept {
+      process_state<detail::calibration>().count_processors();
       asymmetric_fence_register();
       detail::os::at_fork_in_child(&State::forget_in_child);
     }

@@ -53,9 +53,10 @@ inline int allowed_processors() noexcept {
   return size > 0 ? std::max(CPU_COUNT(&allowed), 1) : 1;
 }
 
-/// Without memory for it the children of fork go without.
 inline void at_fork_in_child(void (*handler)()) noexcept {
-  pthread_atfork(nullptr, nullptr, handler);
+  if (const int error = pthread_atfork(nullptr, nullptr, handler); error != 0) {
+    fatal("pthread_atfork", error);
+  }
 }
 
 enum class wait_result : std::uint8_t {
