@@ -32,7 +32,7 @@ IN_V1: dict[str, str | None] = {
     "/proc/self/cgroup": "1:cpu:/jobs\n0::/\n",
     f"{V1}/jobs/cgroup.procs": "",
 }
-EPERM = 1
+EPERM, ENOSYS = 1, 38
 
 
 def with_clock(**changes: Any) -> dict[str, Any]:
@@ -163,6 +163,8 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
         "limits",
         'echo "$(id -un) - nice -20" | sudo tee -a',
     ),
+    ("membarrier", {}, {"membarrier_refusal": EPERM}, "note", "SystemCallFilter=membarrier"),
+    ("membarrier", {}, {"membarrier_refusal": ENOSYS}, "note", "4.14"),
     (
         "context_switches",
         {f"{KERNEL}/perf_event_paranoid": "3", "/proc/self/status": USER_STATUS},

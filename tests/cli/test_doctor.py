@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
+import struct
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +18,7 @@ from conftest import COMMAND
 
 import lockyard
 from lockyard.doctor.checks import CHECKS
-from lockyard.doctor.facts import collect
+from lockyard.doctor.facts import MEMBARRIER, collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +122,31 @@ def test_leaves_policy_and_nice_value_as_they_were() -> None:
     before = (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0))
     collect()
     assert (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)) == before
+
+
+def deny_membarrier() -> None:
+    """By a filter of system calls for this process: load the number, compare, EPERM or go on."""
+    number = MEMBARRIER[platform.machine()]
+    rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+    program = ctypes.create_string_buffer(struct.pack("HP", len(rules), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, program) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+
+
+def test_says_what_a_container_without_membarrier_means(environment: dict[str, str]) -> None:
+    told = subprocess.run(
+        [COMMAND, "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment,
+        preexec_fn=deny_membarrier,
+    )
+    found = {each["name"]: each for each in checked(told.stdout)["findings"]}
+    assert found["membarrier"]["evidence"] == {"errno": 1}
 
 
 def test_finds_a_busy_process_of_this_machine(lockyard: Callable[..., Outcome]) -> None:

@@ -75,7 +75,13 @@ def test_a_file_of_an_unknown_form_hides_no_other_check(tmp_path: Path) -> None:
 
 def test_what_is_fine_without_any_facts_is_fine_by_their_absence(tmp_path: Path) -> None:
     diagnosis = checks.examine(Facts(tree=Tree(tmp_path)))
-    assert set(diagnosis.fine) == {"container", "autogroup", "realtime", "negative_nice"}
+    assert set(diagnosis.fine) == {
+        "container",
+        "autogroup",
+        "realtime",
+        "negative_nice",
+        "membarrier",
+    }
 
 
 def test_findings_come_most_severe_first(tmp_path: Path) -> None:

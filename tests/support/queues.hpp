@@ -58,6 +58,19 @@ bool refuses_try_while_waited_for() {
   return !admitted_early && admitted;
 }
 
+/// Whether a lock that draws tickets goes on when they wrap around.
+template <template <world, auto...> class Basic, auto... Parameters>
+bool survives_the_end_of_its_tickets() {
+  const script& played = scripted_world::now_playing = {};
+  Basic<near_edge<scripted_world, 6>, Parameters...> lock;
+  for (int acquisition = 1; acquisition <= 8; ++acquisition) {
+    lock.lock();
+    if (lock.try_lock()) return false;
+    lock.unlock();
+  }
+  return played.pauses + played.waits == 0 && lock.try_lock();
+}
+
 /// Whether a thread that comes back with the node it had waits again.
 template <class Lock>
 bool waits_again_with_the_same_node() {

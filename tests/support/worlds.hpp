@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 namespace lockyard::testing {
@@ -99,6 +100,20 @@ struct scripted_world : derived_world<scripted_world> {
     if (++count > 100) std::terminate();
     if (now_playing.on_wait) now_playing.on_wait();
   }
+};
+
+/// A world in which 32-bit words start so far from where they wrap around.
+template <class World, std::uint32_t Distance>
+struct near_edge : World {
+  template <class T>
+  struct atomic : std::atomic<T> {
+    constexpr atomic() noexcept = default;
+    constexpr atomic(T initial) noexcept : std::atomic<T>{moved(initial)} {}
+    static constexpr T moved(T initial) noexcept {
+      if constexpr (std::is_same_v<T, std::uint32_t>) return initial - Distance;
+      return initial;
+    }
+  };
 };
 
 static_assert(world<counting_world>);

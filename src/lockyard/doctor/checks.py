@@ -41,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     scheduler.preemption,
     permissions.realtime,
     permissions.negative_nice,
+    permissions.membarrier,
     permissions.context_switches,
     permissions.tracepoints,
     permissions.quota_condition,

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import shutil
 import subprocess
 import time
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAMPLE_S = 0.15
+# Number of the system call, and its commands: register for barriers, execute one.
+MEMBARRIER = {"x86_64": 324, "aarch64": 283}
+PRIVATE_EXPEDITED = (1 << 4, 1 << 3)
 TOOLS = {
     "g++": ("g++", "-dumpfullversion"),
     "cmake": ("cmake", "--version"),
@@ -33,9 +38,10 @@ class Facts:
     # What the harness says of clock and topology, or else why it says nothing.
     harness: dict[str, Any] | None = None
     harness_problem: str = ""
-    # What a child met that asked for a policy or a nice value: null if it was granted.
+    # What a child met that asked for it: null if it was granted.
     fifo_refusal: int | None = None
     nice_refusal: int | None = None
+    membarrier_refusal: int | None = None
     tools: dict[str, str] = field(default_factory=dict)
     before: Sample = field(default_factory=Sample)
     after: Sample = field(default_factory=Sample)
@@ -78,6 +84,7 @@ def collect(tree: Tree | None = None) -> Facts:
             lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
         ),
         nice_refusal=_refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
+        membarrier_refusal=_refusal(_order_all_cores),
         tools={name: found for name in TOOLS if (found := _version(name)) is not None},
         before=take(tree),
     )
@@ -106,6 +113,14 @@ def _refusal(attempt: Callable[[], None]) -> int | None:
             os._exit(error)
     error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return error or None
+
+
+def _order_all_cores() -> None:
+    """As the mutex has it done, by the same system call."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for command in PRIVATE_EXPEDITED:
+        if libc.syscall(MEMBARRIER[platform.machine()], command, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "membarrier")
 
 
 def _version(tool: str) -> str | None:

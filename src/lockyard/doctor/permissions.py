@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -108,6 +110,25 @@ def _realtime_budget(facts: Facts) -> tuple[str, int] | None:
         return None
     runtime_us = facts.tree.number(f"{found.paths[0]}/cpu.rt_runtime_us")
     return None if runtime_us is None else (found.paths[0], runtime_us)
+
+
+def membarrier(facts: Facts) -> Outcome:
+    if facts.membarrier_refusal is None:
+        return Fine("the kernel executes barriers on all cores for this process (membarrier)")
+    missing = facts.membarrier_refusal == errno.ENOSYS
+    return Finding(
+        Severity.NOTE,
+        f"membarrier is refused ({os.strerror(facts.membarrier_refusal)})",
+        "the mutex stays correct and executes a fence in each unlock: it costs what mutex[fence] "
+        "costs, and figures of the two are the same",
+        None,
+        "a kernel has it from 4.14 on, built with CONFIG_MEMBARRIER; emulators may lack it, and "
+        "filters of system calls may hide it"
+        if missing
+        else "a filter of system calls (seccomp) does so: allow membarrier in the container's or "
+        "the service's profile (systemd: SystemCallFilter=membarrier)",
+        {"errno": facts.membarrier_refusal},
+    )
 
 
 def context_switches(facts: Facts) -> Outcome:

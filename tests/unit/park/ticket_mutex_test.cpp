@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "support/queues.hpp"
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
@@ -81,6 +82,10 @@ TEST_F(TicketMutex, takes_the_first_moment_without_a_line_if_it_waits_with_a_tim
   EXPECT_TRUE(mutex.try_lock_for(std::chrono::milliseconds{1}));
   EXPECT_EQ(played().waits, 1);
   mutex.unlock();
+}
+
+TEST_F(TicketMutex, goes_on_when_its_tickets_wrap_around) {
+  EXPECT_TRUE((survives_the_end_of_its_tickets<basic_ticket_mutex>()));
 }
 
 }  // namespace

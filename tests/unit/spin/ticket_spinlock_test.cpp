@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/queues.hpp"
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
@@ -45,6 +46,10 @@ TEST(TicketSpinlock, refuses_try_lock_while_somebody_waits) {
   waiter.join();
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
+}
+
+TEST(TicketSpinlock, goes_on_when_its_tickets_wrap_around) {
+  EXPECT_TRUE((survives_the_end_of_its_tickets<basic_ticket_spinlock>()));
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The ends of things while locks are used: of the lock, of threads, and of all threads but one in a
+// forked child.
+
+#include <lockyard/world/native.hpp>
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "stress/contention.hpp"
+
+namespace lockyard::testing {
+namespace {
+
+/// Two threads use a lock that the last of them destroys at once, while the one before may still be
+/// returning from its unlock. AddressSanitizer sees an unlock that comes back to the lock.
+void hand_out_and_destroy(std::unique_ptr<some_lock> (*make)(), int rounds) {
+  struct shared {
+    std::unique_ptr<some_lock> lock;
+    int users = 2;
+  };
+  const auto leave = [](shared* object) {
+    object->lock->lock();
+    const bool last = --object->users == 0;
+    object->lock->unlock();
+    if (last) delete object;
+  };
+  std::vector<std::atomic<shared*>> handed(static_cast<std::size_t>(rounds));
+  std::thread partner{[&] {
+    for (auto& slot : handed) {
+      shared* object = nullptr;
+      while ((object = slot.load(std::memory_order_acquire)) == nullptr) std::this_thread::yield();
+      leave(object);
+    }
+  }};
+  for (auto& slot : handed) {
+    auto* const object = new shared{make()};
+    slot.store(object, std::memory_order_release);
+    leave(object);
+  }
+  partner.join();
+}
+
+TEST_P(EveryLock, may_be_destroyed_by_the_next_owner) {
+  hand_out_and_destroy(GetParam().make, 2000);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+/// Looks at itself after it has been released, as no lock may.
+class looking_back {
+ public:
+  void lock() {
+    while (!try_lock()) sched_yield();
+  }
+  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() {
+    held_.store(false, std::memory_order_release);
+    sched_yield();
+    if (held_.load(std::memory_order_relaxed)) sched_yield();
+  }
+
+ private:
+  std::atomic<bool> held_{false};
+};
+
+TEST(DestructionCheckDeathTest, catches_an_unlock_that_comes_back_to_its_lock) {
+  EXPECT_DEATH(hand_out_and_destroy(subject_of<looking_back>({}).make, 1'000'000),
+               "heap-use-after-free");
+}
+#endif
+
+/// Uses a lock once more when its thread ends.
+struct last_words {
+  some_lock* lock = nullptr;
+  std::uint64_t* said = nullptr;
+  std::atomic<unsigned>* with_slot = nullptr;
+
+  constexpr last_words() = default;
+  ~last_words() {
+    if (lock == nullptr) return;
+    if (native::thread_slot() != no_slot) ++*with_slot;
+    for (int i = 0; i < 50; ++i) {
+      lock->lock();
+      ++*said;
+      lock->unlock();
+    }
+  }
+};
+thread_local last_words at_end;
+
+TEST_P(EveryLock, serves_threads_whose_own_state_is_gone) {
+  constexpr int threads = 6;
+  std::uint64_t said = 0;
+  std::atomic<unsigned> with_slot{0};
+  std::barrier all_have_used_it{threads};
+  std::vector<std::thread> team;
+  for (int t = 0; t < threads; ++t) {
+    team.emplace_back([&] {
+      // Constructed before the thread has a slot, so destroyed after that is gone.
+      at_end.lock = &lock();
+      at_end.said = &said;
+      at_end.with_slot = &with_slot;
+      native::thread_slot();
+      lock().lock();
+      lock().unlock();
+      all_have_used_it.arrive_and_wait();
+    });
+  }
+  for (auto& thread : team) thread.join();
+  EXPECT_EQ(said, threads * 50U);
+  EXPECT_EQ(with_slot, 0U);
+}
+
+/// What a forked child makes of it.
+template <class Work>
+bool child_succeeds(Work work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work() ? 0 : 1);
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+TEST_P(EveryLock, serves_the_threads_of_a_forked_child) {
+  EXPECT_TRUE(contention(lock(), {.rounds = scaled(1000)}).kept_its_word());
+  EXPECT_TRUE(child_succeeds(
+      [this] { return bool{contention(lock(), {.rounds = scaled(1000)}).kept_its_word()}; }));
+}
+
+class LockHeldAtFork : public Stress {};
+INSTANTIATE_TEST_SUITE_P(Ends, LockHeldAtFork,
+                         ::testing::ValuesIn(sound_subjects([](const lock_traits& traits) {
+                           // The kernel knows the owner by its thread's id.
+                           return traits.name != "pi_mutex";
+                         })),
+                         name_of);
+
+TEST_P(LockHeldAtFork, belongs_to_the_child_too) {
+  lock().lock();
+  EXPECT_TRUE(child_succeeds([this] {
+    lock().unlock();
+    return bool{contention(lock(), {.rounds = scaled(1000)}).kept_its_word()};
+  }));
+  lock().unlock();
+  EXPECT_TRUE(contention(lock(), {.rounds = scaled(1000)}).kept_its_word());
+}
+
+/// In the lock's own memory there is no line that a child would inherit.
+bool has_no_line(const lock_traits& traits) {
+  return traits.fairness != fairness::fifo && !traits.name.starts_with("fair_mutex") &&
+         traits.name != "pi_mutex";
+}
+
+class LockWithoutLine : public Stress {};
+INSTANTIATE_TEST_SUITE_P(Ends, LockWithoutLine, ::testing::ValuesIn(sound_subjects(has_no_line)),
+                         name_of);
+
+/// The child starts no threads: ThreadSanitizer could not follow it there.
+TEST_P(LockWithoutLine, forgets_in_the_child_who_waited) {
+  lock().lock();
+  contention team{lock(), {.rounds = 50}};
+  for (int fork = 0; fork < 5; ++fork) {
+    EXPECT_TRUE(child_succeeds([this] {
+      for (int i = 0; i < 3; ++i) {
+        lock().unlock();
+        lock().lock();
+      }
+      lock().unlock();
+      return lock().try_lock();
+    }));
+  }
+  lock().unlock();
+  EXPECT_TRUE(team.kept_its_word());
+}
+
+}  // namespace
+}  // namespace lockyard::testing

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The locks of the catalogue behind one interface, so that what is done to them is compiled once.
+
+#include <lockyard/catalog.hpp>
+#include <lockyard/concepts.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "support/catalog_types.hpp"
+
+namespace lockyard::testing {
+
+class some_lock {
+ public:
+  some_lock() = default;
+  some_lock(const some_lock&) = delete;
+  some_lock& operator=(const some_lock&) = delete;
+  virtual ~some_lock() = default;
+
+  virtual void lock() = 0;
+  virtual bool try_lock() = 0;
+  /// Only of a timed lock.
+  virtual bool try_lock_for(std::chrono::nanoseconds duration) = 0;
+  virtual void unlock() = 0;
+};
+
+template <class Lock>
+class lock_of final : public some_lock {
+ public:
+  void lock() override { lock_.lock(); }
+  bool try_lock() override { return lock_.try_lock(); }
+  bool try_lock_for([[maybe_unused]] std::chrono::nanoseconds duration) override {
+    if constexpr (timed_lockable<Lock>) return lock_.try_lock_for(duration);
+    std::abort();
+  }
+  void unlock() override { lock_.unlock(); }
+
+ private:
+  Lock lock_;
+};
+
+struct subject {
+  lock_traits traits;
+  std::unique_ptr<some_lock> (*make)();
+};
+
+template <class Lock>
+subject subject_of(const lock_traits& traits) {
+  return {traits, [] { return std::unique_ptr<some_lock>{new lock_of<Lock>}; }};
+}
+
+/// Our parking locks in another world.
+template <world W>
+std::vector<subject> parking_subjects_in() {
+  std::vector<subject> found;
+  for_each_entry([&found]<class Lock>(const catalog_entry<Lock>& entry) {
+    if constexpr (is_ours<Lock>) {
+      if constexpr (traits_of<Lock>().family == lock_family::park) {
+        found.push_back(subject_of<in_world_t<Lock, W>>(entry.traits));
+      }
+    }
+  });
+  return found;
+}
+
+/// Ours and the sound controls, as users name them.
+std::vector<subject> sound_subjects();
+/// Those of them that the predicate accepts.
+std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&));
+
+/// Names a test after its catalogue entry.
+std::string name_of(const ::testing::TestParamInfo<subject>& info);
+
+}  // namespace lockyard::testing
