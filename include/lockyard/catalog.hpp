@@ -6,6 +6,7 @@
 
 #include <lockyard/lock_traits.hpp>
 #include <lockyard/park/adaptive_mutex.hpp>
+#include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
@@ -96,6 +97,12 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .timed = true,
         .origin = "mutex, with a fence in unlock"}},
+    catalog_entry<byte_mutex>{{
+        .name = "byte_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .origin = "F. Pizlo 2016; the Rust crate parking_lot"}},
     catalog_entry<array_spinlock>{{
         .name = "array_spinlock", .seed_name = "",
         .kind = lock_kind::ours, .family = lock_family::queue,

@@ -131,7 +131,7 @@ def test_an_entry_that_excuses_nothing_is_told(monkeypatch: pytest.MonkeyPatch) 
     from lockyard.checks.subjects import Shape, Subject
 
     monkeypatch.setattr(mutations, "source_text", lambda *_: "x.load(acquire);")
-    lock = Subject("a", "lock", "", "passed", Shape(), None)
+    lock = Subject("a", "lock", "", "passed", Shape())
 
     def outcome(line: int, verdict: str) -> mutations.MutationResult:
         words = f"a.hpp:{line}:3 acquire -> relaxed"

@@ -85,7 +85,7 @@ model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& u
 }
 
 plan plan_of(const json& job, const subject& of) {
-  plan by{.how = of.how};
+  plan by{.how = of.settings_in(shape_of(job, of.shape))};
   if (const auto bound = job.find("preemptions"); bound != job.end() && !bound->is_null()) {
     by.how.preemptions = bound->get<unsigned>();
   }
@@ -110,7 +110,7 @@ plan plan_of(const json& job, const subject& of) {
   return by;
 }
 
-json to_json(const found& result) {
+json to_json(const found& result, const model::settings& how) {
   auto steps = json::array();
   for (const model::trace_line& each : result.steps) {
     json where = nullptr;
@@ -127,12 +127,9 @@ json to_json(const found& result) {
           {"too_deep", result.too_deep},
           {"left_out", result.left_out},
           {"seconds", result.seconds},
+          {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
           {"steps", std::move(steps)},
           {"replay", result.replay}};
-}
-
-json bound_of(const model::settings& how) {
-  return how.preemptions ? json(*how.preemptions) : json(nullptr);
 }
 
 json list_subjects() {
@@ -147,7 +144,6 @@ json list_subjects() {
                     {"tries", each.shape.tries},
                     {"timed", each.shape.timed},
                     {"destroys", each.shape.destroys},
-                    {"preemptions", bound_of(each.how)},
                     {"offers_timed", each.offers_timed}});
   }
   return list;
@@ -180,10 +176,10 @@ json answer(const json& job) {
     by.how.planted = &planted;
   }
   if (asked == "replay") {
-    return to_json(model::replay(make, by.how, job.at("replay").get<std::string>()));
+    return to_json(model::replay(make, by.how, job.at("replay").get<std::string>()), by.how);
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
-  return to_json(model::explore(make, by));
+  return to_json(model::explore(make, by), by.how);
 }
 
 int serve() {

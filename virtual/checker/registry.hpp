@@ -27,6 +27,10 @@ struct subject {
   model::verdict expected = model::verdict::passed;
   model::settings how{};
   bool offers_timed = false;  ///< has try_lock_for, so that the shapes with time-outs suit it
+  bool is_large = false;      ///< has too many executions to be searched without bounds
+
+  /// How it is searched in a shape if nobody says otherwise.
+  [[nodiscard]] model::settings settings_in(const model::exclusion_shape& chosen) const;
 };
 
 const std::vector<subject>& all_subjects();

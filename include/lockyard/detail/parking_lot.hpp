@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -132,6 +133,14 @@ class parking_lot {
       return name;
     }
 
+    /// Whether `every` has passed since this was true last.
+    [[nodiscard]] bool is_due(typename W::time_point now,
+                              std::chrono::microseconds every) noexcept {
+      if (now <= due_.read()) return false;
+      due_.write(now + every);
+      return true;
+    }
+
     // What basic_mutex keeps here because it has no room of its own.
 
     /// Who sleeps, for those who do not hold the guard: an `announcement`.
@@ -150,6 +159,7 @@ class parking_lot {
     guard_type guard_;
     typename W::template var<node*> first_{nullptr};
     typename W::template var<node*> last_{nullptr};
+    typename W::template var<typename W::time_point> due_{};
   };
 
   /// After fork the child has none of the threads that slept or held a guard.

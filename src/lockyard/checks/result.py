@@ -59,12 +59,6 @@ class Check:
     def label(self) -> str:
         return f"{self.subject.name} {self.shape.words}"
 
-    @property
-    def bound(self) -> int | None:
-        """What is asked for goes before the subject's own."""
-        own = self.subject.preemptions
-        return own if self.settings.bound is None else self.settings.bound
-
     def to_job(self) -> dict[str, Any]:
         return {
             "ask": "check",
@@ -88,13 +82,15 @@ class Result:
     seconds: float = 0.0
     steps: list[dict[str, Any]] = field(default_factory=list)
     choices: str = ""
+    bound: int | None = None  # on preemptions: what was asked for, or else the subject's own
 
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
         """To the checker what it did not get to see passed; to whoever asked it is open."""
         keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
-        found = cls(check, answer["verdict"], **values, choices=answer["replay"])
+        values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
+        found = cls(check, answer["verdict"], **values)
         if found.verdict == "passed" and found.left_out and not found.sampled:
             return replace(found, verdict="inconclusive")
         return found
@@ -127,8 +123,7 @@ class Result:
             return f"sampled {self.executions:,} executions{deep}"
         if self.left_out:
             return f"inconclusive: {self.left_out}"
-        bound = self.check.bound
-        return "exhaustive" if bound is None else f"preemptions <= {bound}"
+        return "exhaustive" if self.bound is None else f"preemptions <= {self.bound}"
 
     def to_json(self) -> dict[str, Any]:
         from lockyard.checks.replay import replay_text
@@ -140,7 +135,7 @@ class Result:
             "group": check.subject.group,
             "shape": check.shape.to_json(),
             "search": check.settings.search,
-            "preemptions": check.bound,
+            "preemptions": self.bound,
             "expected": check.subject.expected,
             "verdict": self.verdict,
             "standing": self.standing.value,

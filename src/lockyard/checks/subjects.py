@@ -69,7 +69,6 @@ class Subject:
     summary: str
     expected: str  # the verdict
     shape: Shape  # its own
-    preemptions: int | None  # its own bound
     offers_timed: bool = False  # has try_lock_for
 
     @property
@@ -90,7 +89,6 @@ def _subject(entry: dict[str, Any]) -> Subject:
     return Subject(
         **texts,
         shape=shape,
-        preemptions=entry.get("preemptions"),
         offers_timed=entry.get("offers_timed", False),
     )
 
