@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "stress/subjects.hpp"
+#include "support/subjects.hpp"
 
 namespace lockyard::testing {
 

@@ -31,8 +31,7 @@ bool refuses_while_held(Lock& lock) {
 
 /// Whether no update of a plain counter is lost. Every third acquisition is by try_lock.
 template <class Lock>
-bool counts_exactly(unsigned threads, std::uint64_t rounds) {
-  Lock lock;
+bool counts_exactly(Lock& lock, unsigned threads, std::uint64_t rounds) {
   std::uint64_t counter = 0;
   std::vector<std::thread> team;
   for (unsigned t = 0; t < threads; ++t) {

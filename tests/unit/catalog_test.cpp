@@ -6,78 +6,75 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 
 #include "support/catalog_types.hpp"
 #include "support/exclusion.hpp"
+#include "support/subjects.hpp"
 
 namespace lockyard::testing {
 namespace {
 
+class EveryLock : public ::testing::TestWithParam<subject> {
+ protected:
+  std::unique_ptr<some_lock> made_ = GetParam().make();
+  some_lock& lock_ = *made_;
+};
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryLock, ::testing::ValuesIn(sound_subjects()), name_of);
+
+TEST_P(EveryLock, refuses_try_lock_while_held_and_admits_it_when_free) {
+  EXPECT_TRUE(refuses_while_held(lock_));
+}
+
+TEST_P(EveryLock, leaves_nothing_behind_when_try_lock_fails) {
+  lock_.lock();
+  EXPECT_FALSE(tried_elsewhere(lock_));
+  lock_.unlock();
+  EXPECT_TRUE(refuses_while_held(lock_));
+}
+
+TEST_P(EveryLock, excludes_two_threads) {
+  EXPECT_TRUE(counts_exactly(lock_, 2, 20000));
+}
+
+TEST_P(EveryLock, is_held_beside_another_one_by_the_standard_guard) {
+  const auto other = GetParam().make();
+  { const std::scoped_lock both{lock_, *other}; }
+  EXPECT_TRUE(refuses_while_held(lock_));
+}
+
+TEST_P(EveryLock, is_recursive_exactly_if_its_traits_say_so) {
+  lock_.lock();
+  const bool again = lock_.try_lock();
+  EXPECT_EQ(again, GetParam().traits.recursive);
+  if (again) lock_.unlock();
+  lock_.unlock();
+}
+
+/// What has to hold of the types.
 template <class Lock>
-class EveryLock : public ::testing::Test {};
-TYPED_TEST_SUITE(EveryLock, sound_locks, catalog_name);
-
-TYPED_TEST(EveryLock, refuses_try_lock_while_held_and_admits_it_when_free) {
-  TypeParam lock;
-  EXPECT_TRUE(refuses_while_held(lock));
+constexpr void satisfies_its_entry() {
+  static_assert(lockable<Lock>);
+  static_assert(timed_lockable<Lock> == traits_of<Lock>().timed);
 }
-
-TYPED_TEST(EveryLock, leaves_nothing_behind_when_try_lock_fails) {
-  TypeParam lock;
-  lock.lock();
-  std::thread{[&] { EXPECT_FALSE(lock.try_lock()); }}.join();
-  lock.unlock();
-  EXPECT_TRUE(refuses_while_held(lock));
-}
-
-TYPED_TEST(EveryLock, excludes_two_threads) {
-  EXPECT_TRUE(counts_exactly<TypeParam>(2, 20000));
-}
-
-TYPED_TEST(EveryLock, is_lockable_for_the_standard_guards) {
-  static_assert(lockable<TypeParam>);
-  TypeParam first;
-  TypeParam second;
-  const std::scoped_lock both{first, second};
-}
-
-TYPED_TEST(EveryLock, is_recursive_exactly_if_its_traits_say_so) {
-  TypeParam lock;
-  lock.lock();
-  const bool again = lock.try_lock();
-  EXPECT_EQ(again, traits_of<TypeParam>().recursive);
-  if (again) lock.unlock();
-  lock.unlock();
-}
-
-TYPED_TEST(EveryLock, is_timed_exactly_if_its_traits_say_so) {
-  static_assert(timed_lockable<TypeParam> == traits_of<TypeParam>().timed);
-}
-
 template <class Lock>
-class OurLock : public ::testing::Test {};
-TYPED_TEST_SUITE(OurLock, our_locks, catalog_name);
-
-TYPED_TEST(OurLock, is_constant_initialised_and_trivially_destructible) {
-  static constinit TypeParam lock;
-  const std::scoped_lock guard{lock};
-  static_assert(std::is_trivially_destructible_v<TypeParam>);
-  static_assert(!std::is_copy_constructible_v<TypeParam> &&
-                !std::is_move_constructible_v<TypeParam>);
-}
-
-TYPED_TEST(OurLock, never_throws) {
-  TypeParam lock;
+void is_as_ours_are() {
+  static constinit Lock lock;
   static_assert(noexcept(lock.lock()) && noexcept(lock.try_lock()) && noexcept(lock.unlock()));
+  static_assert(std::is_trivially_destructible_v<Lock>);
+  static_assert(!std::is_copy_constructible_v<Lock> && !std::is_move_constructible_v<Lock>);
+  static_assert(std::is_same_v<in_world_t<Lock, native>, Lock>, "written against a world");
 }
 
-TYPED_TEST(OurLock, is_written_against_a_world) {
-  static_assert(std::is_same_v<in_world_t<TypeParam, native>, TypeParam>);
+TEST(Catalog, is_true_of_the_types) {
+  for_each_entry([]<class Lock>(const catalog_entry<Lock>&) {
+    if constexpr (is_sound<Lock>) satisfies_its_entry<Lock>();
+    if constexpr (is_ours<Lock>) is_as_ours_are<Lock>();
+  });
 }
 
 TEST(Catalog, gives_every_lock_its_own_names) {
@@ -108,6 +105,7 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(array_spinlock) == 9 * lockyard::detail::arch::interference_size);
   static_assert(sizeof(mcs_spinlock) == 16 && sizeof(clh_spinlock) == 16);
   static_assert(sizeof(queued_spinlock) == 4);
+  static_assert(sizeof(mutex) == 1 && sizeof(byte_mutex) == 1);
   static_assert(sizeof(futex_mutex) == 4);
   static_assert(sizeof(adaptive_mutex) == 8 && sizeof(single_spinner_mutex) == 4);
   static_assert(sizeof(ticket_mutex) == 8 && sizeof(pi_mutex) == 4);

@@ -8,11 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <ratio>
 #include <thread>
 #include <vector>
 
-#include "support/catalog_types.hpp"
+#include "support/subjects.hpp"
 
 namespace lockyard::testing {
 namespace {
@@ -107,47 +108,51 @@ TEST(TimedLock, asks_a_slow_clock_again_and_believes_it_only_when_it_has_come_th
   EXPECT_LE(lock.waits.back(), 1h);
 }
 
-template <class Lock>
-class TimedCatalogLock : public ::testing::Test {};
-TYPED_TEST_SUITE(TimedCatalogLock, timed_locks, catalog_name);
+class TimedCatalogLock : public ::testing::TestWithParam<subject> {
+ protected:
+  std::unique_ptr<some_lock> made_ = GetParam().make();
+  some_lock& lock_ = *made_;
+};
+INSTANTIATE_TEST_SUITE_P(Catalog, TimedCatalogLock,
+                         ::testing::ValuesIn(sound_subjects([](const lock_traits& traits) {
+                           return traits.timed;
+                         })),
+                         name_of);
 
-TYPED_TEST(TimedCatalogLock, gives_up_no_sooner_than_it_was_told) {
-  TypeParam lock;
-  lock.lock();
+TEST_P(TimedCatalogLock, gives_up_no_sooner_than_it_was_told) {
+  lock_.lock();
   std::thread{[&] {
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_FALSE(lock.try_lock_for(2ms));
+    EXPECT_FALSE(lock_.try_lock_for(2ms));
     EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
     const auto limit = std::chrono::system_clock::now() + 2ms;
-    EXPECT_FALSE(lock.try_lock_until(limit));
+    EXPECT_FALSE(lock_.try_lock_until(limit));
     EXPECT_GE(std::chrono::system_clock::now(), limit);
-    EXPECT_FALSE(lock.try_lock_for(-1s));
-    EXPECT_FALSE(lock.try_lock_until(std::chrono::steady_clock::time_point::min()));
+    EXPECT_FALSE(lock_.try_lock_for(-1s));
+    EXPECT_FALSE(lock_.try_lock_until(some_lock::steady_time::min()));
   }}.join();
-  lock.unlock();
+  lock_.unlock();
 }
 
-TYPED_TEST(TimedCatalogLock, waits_for_the_owner_for_as_long_as_it_may) {
-  TypeParam lock;
+TEST_P(TimedCatalogLock, waits_for_the_owner_for_as_long_as_it_may) {
   int acquired = 0;
-  lock.lock();
+  lock_.lock();
   std::thread waiter{[&] {
     for (int i = 0; i < 2; ++i) {
-      if (i == 0 ? lock.try_lock_for(std::chrono::hours::max())
-                 : lock.try_lock_until(std::chrono::system_clock::time_point::max())) {
+      if (i == 0 ? lock_.try_lock_for(std::chrono::hours::max())
+                 : lock_.try_lock_until(some_lock::system_time::max())) {
         ++acquired;
-        lock.unlock();
+        lock_.unlock();
       }
     }
   }};
-  lock.unlock();
+  lock_.unlock();
   waiter.join();
   EXPECT_EQ(acquired, 2);
 }
 
 /// Waiters that give up at any moment of others' unlocks: nobody is left asleep, no update is lost.
-TYPED_TEST(TimedCatalogLock, leaves_nothing_behind_where_time_outs_race_with_unlocks) {
-  TypeParam lock;
+TEST_P(TimedCatalogLock, leaves_nothing_behind_where_time_outs_race_with_unlocks) {
   std::uint64_t counter = 0;
   std::uint64_t expected = 0;
   std::vector<std::uint64_t> acquired(4);
@@ -156,21 +161,21 @@ TYPED_TEST(TimedCatalogLock, leaves_nothing_behind_where_time_outs_race_with_unl
     team.emplace_back([&, t] {
       for (int i = 0; i < 2000; ++i) {
         if (t % 2 != 0) {
-          lock.lock();
-        } else if (!lock.try_lock_for(nanoseconds{(i % 64) * 500})) {
+          lock_.lock();
+        } else if (!lock_.try_lock_for(nanoseconds{(i % 64) * 500})) {
           continue;
         }
         ++counter;
         ++acquired[t];
-        lock.unlock();
+        lock_.unlock();
       }
     });
   }
   for (auto& thread : team) thread.join();
   for (const auto each : acquired) expected += each;
   EXPECT_EQ(counter, expected);
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
+  EXPECT_TRUE(lock_.try_lock());
+  lock_.unlock();
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ TYPED_TEST(Peer, refuses_try_lock_while_held_and_admits_it_when_free) {
 }
 
 TYPED_TEST(Peer, excludes_more_threads_than_cores) {
-  EXPECT_TRUE(counts_exactly<TypeParam>(4, 2000));
+  TypeParam lock;
+  EXPECT_TRUE(counts_exactly(lock, 4, 2000));
 }
 
 TYPED_TEST(Peer, is_recursive_exactly_if_its_traits_say_so) {

@@ -105,7 +105,8 @@ TYPED_TEST(Watched, ends_the_process_when_it_is_destroyed_while_held) {
 TYPED_TEST(Watched, excludes_and_reports_nothing_when_it_is_used_well) {
   records.clear();
   const debug::handler before = debug::set_handler(&keep);
-  EXPECT_TRUE(counts_exactly<TypeParam>(2, 500));
+  TypeParam lock;
+  EXPECT_TRUE(counts_exactly(lock, 2, 500));
   EXPECT_TRUE(records.empty());
   debug::set_handler(before);
 }

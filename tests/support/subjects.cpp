@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stress/subjects.hpp"
+#include "support/subjects.hpp"
 
 #include <cctype>
 #include <string>

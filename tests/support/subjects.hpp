@@ -30,6 +30,10 @@ class some_lock {
   virtual bool try_lock() = 0;
   /// Only of a timed lock.
   virtual bool try_lock_for(std::chrono::nanoseconds duration) = 0;
+  using steady_time = std::chrono::steady_clock::time_point;
+  virtual bool try_lock_until(steady_time limit) = 0;
+  using system_time = std::chrono::system_clock::time_point;
+  virtual bool try_lock_until(system_time limit) = 0;
   virtual void unlock() = 0;
 };
 
@@ -40,6 +44,14 @@ class lock_of final : public some_lock {
   bool try_lock() override { return lock_.try_lock(); }
   bool try_lock_for([[maybe_unused]] std::chrono::nanoseconds duration) override {
     if constexpr (timed_lockable<Lock>) return lock_.try_lock_for(duration);
+    std::abort();
+  }
+  bool try_lock_until([[maybe_unused]] steady_time limit) override {
+    if constexpr (timed_lockable<Lock>) return lock_.try_lock_until(limit);
+    std::abort();
+  }
+  bool try_lock_until([[maybe_unused]] system_time limit) override {
+    if constexpr (timed_lockable<Lock>) return lock_.try_lock_until(limit);
     std::abort();
   }
   void unlock() override { lock_.unlock(); }
