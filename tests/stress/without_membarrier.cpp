@@ -49,7 +49,7 @@ void deny_membarrier() {
 }
 
 mode current_mode() {
-  return native::process_state<lockyard::detail::asymmetric_state>().mode.load();
+  return native::process_state<lockyard::detail::asymmetric_fence>().mode();
 }
 
 bool is_denied() {

@@ -2,6 +2,7 @@
 #include "support/subjects.hpp"
 
 #include <cctype>
+#include <ostream>
 #include <string>
 
 namespace lockyard::testing {
@@ -18,6 +19,10 @@ std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&)) {
     }
   });
   return found;
+}
+
+void PrintTo(const subject& each, std::ostream* to) {
+  *to << each.traits.name;
 }
 
 std::string name_of(const ::testing::TestParamInfo<subject>& info) {

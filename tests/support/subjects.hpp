@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -88,6 +89,8 @@ std::vector<subject> parking_subjects_in() {
 std::vector<subject> sound_subjects();
 /// Those of them that the predicate accepts.
 std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&));
+
+void PrintTo(const subject& each, std::ostream* to);
 
 /// Names a test after its catalogue entry.
 std::string name_of(const ::testing::TestParamInfo<subject>& info);
