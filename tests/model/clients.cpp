@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients.hpp"
 
+#include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
@@ -9,6 +10,7 @@
 #include "asymmetric_unlock.hpp"
 #include "event.hpp"
 #include "mcs_lock.hpp"
+#include "parking_clients.hpp"
 #include "queue_clients.hpp"
 #include "seqlock.hpp"
 #include "small_queued_lock.hpp"
@@ -33,9 +35,7 @@ subject of_asymmetric_unlock(std::string_view name, std::string_view summary,
           .how = how};
 }
 
-}  // namespace
-
-std::vector<subject> clients() {
+std::vector<subject> other_clients() {
   const auto always = &client_of<asymmetric_unlock_client<barrier_rule::always>>;
   const auto unless_armed = &client_of<asymmetric_unlock_client<barrier_rule::unless_armed>>;
   return {
@@ -115,6 +115,57 @@ std::vector<subject> clients() {
       of_asymmetric_unlock("asymmetric_unlock_lost", "the same where barriers cease to be had",
                            unless_armed, 3, model::barriers::may_be_lost),
   };
+}
+
+template <part... Parts>
+constexpr auto held_mutex = &client_of<held_locks_client<basic_mutex<model::model>, Parts...>>;
+template <release_fence Fence>
+constexpr auto two_mutexes =
+    &client_of<held_locks_client<basic_mutex<own_tags, Fence>, releases, waits, releases_second,
+                                 waits_for_second>>;
+
+constexpr auto asymmetric = release_fence::asymmetric;
+
+/// The parking lot, and the mutex in it. None wakes for no reason, for the size of the search.
+std::vector<subject> parking_clients() {
+  using model::barriers;
+  const auto client = [](std::string_view name, std::string_view summary,
+                         model::client_maker (*make)(const model::exclusion_shape&),
+                         model::exclusion_shape shape, model::settings how) {
+    how.spurious_wakes = 0;
+    return subject{.name = name,
+                   .of = group::client,
+                   .summary = summary,
+                   .make = make,
+                   .shape = shape,
+                   .how = how};
+  };
+  return {
+      client("parking_lot", "the parking lot with its real guard; 1 preemption, no early time-out",
+             &client_of<parking_lot_client<with_real_guard>>, {.threads = 3},
+             {.preemptions = 1, .timeouts = 1}),
+      client("mutex_held", "mutex with two waiters; 1 preemption, 1 early time-out",
+             held_mutex<releases, waits, waits>, {.threads = 3}, {.preemptions = 1, .timeouts = 0}),
+      client("mutex_gives_up", "mutex with a waiter that gives up; 1 preemption, no early one",
+             held_mutex<comes_back, waits_a_while, waits>, {.threads = 3},
+             {.preemptions = 1, .timeouts = 0}),
+      client("two_mutexes", "two mutexes in one bucket; 1 preemption, no early time-out",
+             two_mutexes<asymmetric>, {.threads = 4}, {.preemptions = 1, .timeouts = 0}),
+      client("two_mutexes_fences", "the same where both fences are ordinary",
+             two_mutexes<asymmetric>, {.threads = 4},
+             {.preemptions = 1, .timeouts = 0, .asymmetric = barriers::fences}),
+      client("two_mutexes_full", "the same with a fence in unlock",
+             two_mutexes<release_fence::full>, {.threads = 4}, {.preemptions = 1, .timeouts = 0}),
+  };
+}
+
+}  // namespace
+
+std::vector<subject> clients() {
+  std::vector<subject> all = parking_clients();
+  const std::vector<subject> more = other_clients();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 }  // namespace lockyard::checker

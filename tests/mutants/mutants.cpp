@@ -2,11 +2,13 @@
 #include "mutants.hpp"
 
 #include "faulty_locks.hpp"
+#include "faulty_mutex.hpp"
 #include "faulty_parking_locks.hpp"
 #include "model/asymmetric_unlock.hpp"
 #include "model/clients.hpp"
 #include "model/event.hpp"
 #include "model/mcs_lock.hpp"
+#include "model/parking_clients.hpp"
 #include "model/seqlock.hpp"
 #include "model/small_queued_lock.hpp"
 
@@ -154,6 +156,49 @@ std::vector<subject> parking_mutants() {
   };
 }
 
+template <mutex_fault Fault, part... Parts>
+constexpr maker held_mutex =
+    &client_of<held_locks_client<faulty_mutex<model::model, Fault>, Parts...>>;
+
+/// In the clients of the mutex; without a fault their copy of it is checked among those.
+std::vector<subject> mutex_mutants() {
+  using enum mutex_fault;
+  const auto found = [](subject each, model::settings how) {
+    how.spurious_wakes = 0;
+    each.how = how;
+    return each;
+  };
+  return {
+      found(mutant("mutex_looks_once", verdict::hang, two, held_mutex<looks_once, releases, waits>,
+                   "a sleeper that came between the look and the release is not woken"),
+            {.preemptions = 2}),
+      found(mutant("mutex_has_no_barrier", verdict::hang, two,
+                   held_mutex<has_no_barrier, releases, waits>,
+                   "unlock's look may come before the announcement, and the sleeper's before the "
+                   "release"),
+            {.preemptions = 2}),
+      found(mutant("mutex_arms_without", verdict::hang, two,
+                   held_mutex<arms_without, releases, waits>,
+                   "a barrier that could not be had is taken for one that was"),
+            {.preemptions = 2, .asymmetric = model::barriers::may_be_lost}),
+      found(mutant("mutex_ends_without_fence", verdict::hang, three,
+                   held_mutex<ends_without_fence, waits_a_while, waits, comes_back>,
+                   "unlock finds the lock attended by a waiter that finds it held, and gives up"),
+            {.preemptions = 2, .timeouts = 1}),
+      found(mutant("mutex_keeps_designation", verdict::hang, three,
+                   held_mutex<keeps_designation, waits_a_while, waits, comes_back>,
+                   "unlock goes on counting on a waiter that has given up"),
+            {.preemptions = 2, .timeouts = 1}),
+      found(mutant("mutex_frees_before_owner", verdict::race, two,
+                   held_mutex<frees_before_owner, comes_back, waits>,
+                   "a newcomer takes what is handed to the first sleeper"),
+            {.preemptions = 2}),
+      mutant("mutex_looks_late", verdict::lifetime, two_destroying,
+             &model::exclusion_of<faulty_mutex<model::model, looks_late>>,
+             "unlock reads the lock after it has released it"),
+  };
+}
+
 std::vector<subject> other_mutants() {
   return {
       mutant("narrow_ticket_lock", verdict::race, three,
@@ -173,7 +218,8 @@ std::vector<subject> other_mutants() {
 
 std::vector<subject> mutants() {
   std::vector<subject> all = queue_mutants();
-  for (const auto& more : {queued_mutants(), futex_mutants(), parking_mutants(), other_mutants()}) {
+  for (const auto& more :
+       {queued_mutants(), futex_mutants(), parking_mutants(), mutex_mutants(), other_mutants()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -109,7 +109,7 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(futex_mutex) == 4);
   static_assert(sizeof(adaptive_mutex) == 8 && sizeof(single_spinner_mutex) == 4);
   static_assert(sizeof(ticket_mutex) == 8 && sizeof(pi_mutex) == 4);
-  static_assert(sizeof(fair_mutex) == 8);
+  static_assert(sizeof(fair_mutex) == 8 && sizeof(byte_mutex) == 1);
 }
 
 TEST(ExclusionCheck, catches_a_lock_that_admits_everybody) {

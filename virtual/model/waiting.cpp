@@ -24,7 +24,8 @@ std::optional<seen> execution::await(std::span<const look> looks,
   thread.looks = std::span<const look>{mine}.first(looks.size());
   thread.exchanges = desired.has_value();
   thread.deadline = deadline;
-  block(status::awaiting);
+  // Who sets the client up is alone, and need not wait for what is there.
+  if (!is_set_up() || !is_satisfiable(thread)) block(status::awaiting);
   thread.deadline.reset();
   if (std::exchange(thread.timed_out, false)) {
     event(timed_out, 0, 0);

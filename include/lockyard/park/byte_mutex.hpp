@@ -134,8 +134,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
       state_.store(sleepers, std::memory_order_release);
     }
     const auto* const sleeper =
-        first == nullptr ? nullptr
-                         : &home.release(*first, hands_over ? fate::owner : fate::awake);
+        first == nullptr ? nullptr : &home.release(*first, hands_over ? fate::owner : fate::awake);
     home.guard().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
