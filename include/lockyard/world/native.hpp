@@ -8,6 +8,7 @@
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
 #include <lockyard/world/calibration.hpp>
+#include <lockyard/world/process_state.hpp>
 #include <lockyard/world/spinning.hpp>
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
@@ -23,11 +24,6 @@
 namespace lockyard::inline v0 {
 
 namespace detail {
-
-/// The one T of the process, if T has default visibility: GCC then gives it a unique symbol, which
-/// the dynamic linker resolves to one object even for libraries loaded with RTLD_LOCAL.
-template <class T>
-[[gnu::visibility("default")]] inline constinit T process_instance{};
 
 /// How the two sides of an asymmetric fence order in this process. It only ever moves downwards in
 /// this list, by the heavy side; the light side executes a full fence in all states but one.
@@ -47,7 +43,7 @@ struct [[gnu::visibility("default")]] thread_id_memory {
   std::uint32_t id = 0;
 };
 
-/// Whether a fork makes the child's thread forget its id.
+/// Whether a fork makes the child's thread forget its id, as this library keeps it.
 enum class [[gnu::visibility("default")]] fork_watch : std::uint8_t{none, begun, stands};
 
 struct [[gnu::visibility("default")]] fork_watch_state {
@@ -89,8 +85,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 
   static void asymmetric_fence_light() noexcept {
-    // order[light]: acquire; pairs [registered, decided]; who sees `membarrier` knows that the process is
-    // registered, so that every later heavy fence is a barrier on this core.
+    // order[light]: acquire; pairs [registered, decided]; who sees `membarrier` knows that the
+    // process is registered, so that every later heavy fence is a barrier on this core.
     if (process_state<detail::asymmetric_state>().mode.load(std::memory_order_acquire) ==
         detail::asymmetric_mode::membarrier) {
       // order[light_compiler]: seq_cst; pairs [kernel]; keeps the compiler from forming the cycle
@@ -184,7 +180,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
   template <class T>
   static T& process_state() noexcept {
-    return detail::process_instance<T>;
+    return detail::state_of_process<T>();
   }
   static constexpr std::uint32_t slot_count = detail::slot_registry::capacity;
 
@@ -285,7 +281,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 /// Until the handler stands, and where it cannot be had, the kernel is asked every time.
 [[gnu::noinline, gnu::cold]] inline std::uint32_t native::find_thread_id() noexcept {
   using detail::fork_watch;
-  auto& watch = process_state<detail::fork_watch_state>().is;
+  auto& watch = detail::library_instance<detail::fork_watch_state>.is;
   auto stage = fork_watch::none;
   // relaxed(atomicity): one thread alone sets the handler up.
   if (watch.compare_exchange_strong(stage, fork_watch::begun, std::memory_order_relaxed,
@@ -318,10 +314,10 @@ inline bool native::asymmetric_fence_heavy() noexcept {
       outcome = detail::os::membarrier();
     }
     if (outcome == membarrier_outcome::done) {
-      // order[registered]: release; pairs [light, known, decided_by_other]; publishes that the process is registered, here
-      // or by another library: the kernel answers every heavy fence from now on with a barrier on
-      // each core that runs it.
-      // relaxed(atomicity): a failed exchange found the mode decided by another thread.
+      // order[registered]: release; pairs [light, known, decided_by_other]; publishes that the
+      // process is registered, here or by another library: the kernel answers every heavy fence
+      // from now on with a barrier on each core that runs it. relaxed(atomicity): a failed exchange
+      // found the mode decided by another thread.
       decided.compare_exchange_strong(mode, asymmetric_mode::membarrier, std::memory_order_release,
                                       std::memory_order_relaxed);
       return true;
