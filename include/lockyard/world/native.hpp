@@ -9,6 +9,7 @@
 #include <lockyard/detail/sanitizer.hpp>
 #include <lockyard/world/asymmetric_fence.hpp>
 #include <lockyard/world/calibration.hpp>
+#include <lockyard/world/process_state.hpp>
 #include <lockyard/world/spinning.hpp>
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
@@ -25,17 +26,12 @@ namespace lockyard::inline v0 {
 
 namespace detail {
 
-/// The one T of the process, if T has default visibility: GCC then gives it a unique symbol, which
-/// the dynamic linker resolves to one object even for libraries loaded with RTLD_LOCAL.
-template <class T>
-[[gnu::visibility("default")]] inline constinit T process_instance{};
-
 /// What a thread knows of its id in the system; 0 if it has not asked yet.
 struct [[gnu::visibility("default")]] thread_id_memory {
   std::uint32_t id = 0;
 };
 
-/// Whether a fork makes the child's thread forget its id.
+/// Whether a fork makes the child's thread forget its id, as this library keeps it.
 enum class [[gnu::visibility("default")]] fork_watch : std::uint8_t{none, begun, stands};
 
 struct [[gnu::visibility("default")]] fork_watch_state {
@@ -160,7 +156,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
   template <class T>
   static T& process_state() noexcept {
-    return detail::process_instance<T>;
+    return detail::state_of_process<T>();
   }
   static constexpr std::uint32_t slot_count = detail::slot_registry::capacity;
 
@@ -262,7 +258,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 /// Until the handler stands, and where it cannot be had, the kernel is asked every time.
 [[gnu::noinline, gnu::cold]] inline std::uint32_t native::find_thread_id() noexcept {
   using detail::fork_watch;
-  auto& watch = process_state<detail::fork_watch_state>().is;
+  auto& watch = detail::library_instance<detail::fork_watch_state>.is;
   auto stage = fork_watch::none;
   // relaxed(atomicity): one thread alone sets the handler up.
   if (watch.compare_exchange_strong(stage, fork_watch::begun, std::memory_order_relaxed,

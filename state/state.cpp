@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What exists once per process, for programs whose parts cannot agree on it by themselves:
+// docs/decisions/0011-state-of-a-process.md. A type that is missing here is an undefined symbol in
+// the program that links this library.
+
+#include <lockyard/detail/parking_lot.hpp>
+#include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/world/debugging.hpp>
+#include <lockyard/world/native.hpp>
+
+namespace lockyard::inline v0::detail {
+
+template asymmetric_fence process_instance<asymmetric_fence>;
+template calibration process_instance<calibration>;
+template slot_registry process_instance<slot_registry>;
+template queue_nodes<native> process_instance<queue_nodes<native>>;
+template parking_lot<native>::table process_instance<parking_lot<native>::table>;
+template debug::detail::lock_watch process_instance<debug::detail::lock_watch>;
+
+}  // namespace lockyard::inline v0::detail
