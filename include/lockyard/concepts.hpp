@@ -23,11 +23,10 @@ concept lockable = basic_lockable<Lock> && requires(Lock& lock) {
 
 /// The lock can also be waited for until a time-out.
 template <class Lock>
-concept timed_lockable =
-    lockable<Lock> && requires(Lock& lock, std::chrono::nanoseconds duration,
-                               std::chrono::steady_clock::time_point limit) {
-      { lock.try_lock_for(duration) } -> std::convertible_to<bool>;
-      { lock.try_lock_until(limit) } -> std::convertible_to<bool>;
-    };
+concept timed_lockable = lockable<Lock> && requires(Lock& lock, std::chrono::nanoseconds duration,
+                                                    std::chrono::steady_clock::time_point limit) {
+  { lock.try_lock_for(duration) } -> std::convertible_to<bool>;
+  { lock.try_lock_until(limit) } -> std::convertible_to<bool>;
+};
 
 }  // namespace lockyard::inline v0

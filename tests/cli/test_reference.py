@@ -29,6 +29,7 @@ def a_peer(name: str, waiting: str = "park") -> Any:
 PEERS = Catalog(
     "0",
     (*CATALOG.locks, a_peer("even"), a_peer("odd"), a_peer("spinner", "spin")),
+    CATALOG.libraries,
     CATALOG.studies,
 )
 BEST = Against.of(BEST_SLEEPING_PEER, PEERS)

@@ -2,7 +2,9 @@
 
 // One uncontended pair each, for test_codegen.py to read.
 
+#include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
@@ -18,6 +20,12 @@ static void pair(Lock& lock, int& counter) {
 }
 
 extern "C" {
+void mutex_pair(lockyard::mutex& lock, int& counter) {
+  pair(lock, counter);
+}
+void byte_pair(lockyard::byte_mutex& lock, int& counter) {
+  pair(lock, counter);
+}
 void yielding_pair(lockyard::yielding_spinlock& lock, int& counter) {
   pair(lock, counter);
 }
