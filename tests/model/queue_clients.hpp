@@ -5,6 +5,9 @@
 
 #include <checker/registry.hpp>
 
+#include <lockyard/detail/queue_nodes.hpp>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -34,6 +37,22 @@ class returning_client : public model::client {
   unsigned threads_;
   Lock lock_;
   model::plain_data<unsigned> count_{0};
+};
+
+/// The same with nodes that have been used before: what the last use left, and its end by a relaxed
+/// zero, must be out of the way of those behind. With real acquisitions for the first use that takes
+/// minutes.
+template <class Lock>
+class reuse_client : public returning_client<Lock> {
+ public:
+  using returning_client<Lock>::returning_client;
+
+  void thread(unsigned index) override {
+    using nodes = lockyard::detail::queue_nodes<model::model>;
+    const std::uint32_t used = nodes::claim(1);
+    nodes::of(used).store(0, std::memory_order_relaxed);
+    returning_client<Lock>::thread(index);
+  }
 };
 
 /// A world whose threads have no slot, and so no nodes.

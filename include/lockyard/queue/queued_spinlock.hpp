@@ -129,15 +129,16 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock {
   /// Until this thread is the head of the queue.
   void line_up(std::uint32_t found, std::uint32_t self) noexcept {
     // (tail,pending,owned)  t,p,o -> self,p,o
-    // relaxed(atomicity): the word orders the waiters; nodes are written by read-modify-writes once
-    // they are in line, and each finds what the one before left, claims included.
+    // order[enqueue]: acq_rel; pairs [enqueue]; a link adds to the claim of the node ahead, and is
+    // not wiped out by the zero that ended that node's last use.
+    // relaxed(revalidated): the next turn compares what was found.
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
-                                          std::memory_order_relaxed, std::memory_order_relaxed)) {
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
     const std::uint32_t ahead = found / one_in_tail;
     if (ahead == 0) return;
-    // relaxed(atomicity): a number, no data; adds to the claim, by whose thread the tail was set.
-    nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_relaxed);
+    // order[link]: release; pairs [linked]; the grant adds to the claim of this node likewise.
+    nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_release);
     const auto is_granted = [](std::uint64_t node) noexcept { return (node & granted) != 0; };
     // order[granted]: acquire; pairs [grant]; [head] must not see the word of before.
     W::await(nodes::of(self), is_granted, std::memory_order_acquire, policy{});
@@ -158,9 +159,9 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock {
       // relaxed(atomicity): as above. A claim of `pending` may stand that will be taken back.
       word_.fetch_or(owned, std::memory_order_relaxed);
       const auto is_linked = [](std::uint64_t node) noexcept { return node >= one_in_next; };
-      // relaxed(atomicity): as in line_up().
+      // order[linked]: acquire; pairs [link]; the node behind has been claimed.
       const std::uint64_t node =
-          W::await(nodes::of(self), is_linked, std::memory_order_relaxed, policy{});
+          W::await(nodes::of(self), is_linked, std::memory_order_acquire, policy{});
       // order[grant]: release; pairs [granted]; the new head sees that the lock is owned again.
       nodes::of(static_cast<std::uint32_t>(node / one_in_next))
           .fetch_or(granted, std::memory_order_release);
