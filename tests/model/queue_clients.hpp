@@ -40,8 +40,7 @@ class returning_client : public model::client {
 };
 
 /// The same with nodes that have been used before: what the last use left, and its end by a relaxed
-/// zero, must be out of the way of those behind. With real acquisitions for the first use that takes
-/// minutes.
+/// zero, must be out of the way of those behind. Acquisitions as first use would take minutes.
 template <class Lock>
 class reuse_client : public returning_client<Lock> {
  public:
@@ -58,6 +57,14 @@ class reuse_client : public returning_client<Lock> {
 /// A world whose threads have no slot, and so no nodes.
 struct nodeless : model::model {
   static std::uint32_t thread_slot() noexcept { return no_slot; }
+};
+
+/// The same for the first thread alone.
+struct first_nodeless : model::model {
+  static std::uint32_t thread_slot() noexcept {
+    const std::uint32_t slot = model::model::thread_slot();
+    return slot == 0 ? no_slot : slot;
+  }
 };
 
 /// A queue lock with its nodes at its users, as in its guard; but the first thread has none, so
