@@ -67,6 +67,31 @@ struct first_nodeless : model::model {
   }
 };
 
+/// Threads that go through one lock and then another: where the one behind is slow to let go
+/// of a node of the first lock, a thread waits for the second with a node more.
+template <class Lock>
+class two_locks_client : public model::client {
+ public:
+  explicit two_locks_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+
+  [[nodiscard]] unsigned threads() const override { return threads_; }
+
+  void thread(unsigned /*index*/) override {
+    first_.lock();
+    first_.unlock();
+    second_.lock();
+    count_.write(count_.read() + 1);
+    second_.unlock();
+  }
+
+  void finish() override { model::require(count_.read() == threads_, "no update is lost"); }
+
+ private:
+  unsigned threads_;
+  Lock first_, second_;
+  model::plain_data<unsigned> count_{0};
+};
+
 /// A queue lock with its nodes at its users, as in its guard; but the first thread has none, so
 /// that both forms meet. A node begins and ends with each acquisition.
 template <class Queue>
