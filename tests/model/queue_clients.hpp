@@ -5,6 +5,9 @@
 
 #include <checker/registry.hpp>
 
+#include <lockyard/detail/queue_nodes.hpp>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -36,9 +39,57 @@ class returning_client : public model::client {
   model::plain_data<unsigned> count_{0};
 };
 
+/// The same with nodes that have been used before: what the last use left, and its end by a relaxed
+/// zero, must be out of the way of those behind. Acquisitions as first use would take minutes.
+template <class Lock>
+class reuse_client : public returning_client<Lock> {
+ public:
+  using returning_client<Lock>::returning_client;
+
+  void thread(unsigned index) override {
+    using nodes = lockyard::detail::queue_nodes<model::model>;
+    const std::uint32_t used = nodes::claim(1);
+    nodes::of(used).store(0, std::memory_order_relaxed);
+    returning_client<Lock>::thread(index);
+  }
+};
+
 /// A world whose threads have no slot, and so no nodes.
 struct nodeless : model::model {
   static std::uint32_t thread_slot() noexcept { return no_slot; }
+};
+
+/// The same for the first thread alone.
+struct first_nodeless : model::model {
+  static std::uint32_t thread_slot() noexcept {
+    const std::uint32_t slot = model::model::thread_slot();
+    return slot == 0 ? no_slot : slot;
+  }
+};
+
+/// Threads that go through one lock and then another: where the one behind is slow to let go
+/// of a node of the first lock, a thread waits for the second with a node more.
+template <class Lock>
+class two_locks_client : public model::client {
+ public:
+  explicit two_locks_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+
+  [[nodiscard]] unsigned threads() const override { return threads_; }
+
+  void thread(unsigned /*index*/) override {
+    first_.lock();
+    first_.unlock();
+    second_.lock();
+    count_.write(count_.read() + 1);
+    second_.unlock();
+  }
+
+  void finish() override { model::require(count_.read() == threads_, "no update is lost"); }
+
+ private:
+  unsigned threads_;
+  Lock first_, second_;
+  model::plain_data<unsigned> count_{0};
 };
 
 /// A queue lock with its nodes at its users, as in its guard; but the first thread has none, so

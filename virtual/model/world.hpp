@@ -134,7 +134,8 @@ class word {
     return done;
   }
 
-  location_index index_ = 0;
+  // As far apart as the words of other worlds: a lock may use the low bits of an address.
+  alignas(T) location_index index_ = 0;
 };
 
 /// Plain data: every use is checked for races.

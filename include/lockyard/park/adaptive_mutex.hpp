@@ -13,13 +13,14 @@
 
 namespace lockyard::inline v0 {
 
-/// A mutex that spins for as long as spinning has lately taken, and then sleeps.
+/// A mutex that spins for as long as spinning has lately helped, and then sleeps.
 ///
 /// Use: where it is not known how long the lock is held. Waiters of a lock that is held briefly
 /// stay out of the kernel; those of one that is held for long learn to go there soon.
 /// Source: the adaptive mutex of Solaris and the C library (PTHREAD_MUTEX_ADAPTIVE_NP), whose rule
 ///   for the length of the spin this is, on U. Drepper's mutex of three states ("Futexes Are
-///   Tricky", 2004). Unlike theirs the spin is bounded by the time that a sleep would cost here.
+///   Tricky", 2004). Unlike theirs the spin is bounded by the time that a sleep would cost here,
+///   and one that was too short makes the next ones shorter, not longer.
 /// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer or a spinner may
 ///   overtake a sleeper any number of times. Not recursive. Not safe between a thread and its own
 ///   signal handler. After fork, held by the forking thread alone. May be destroyed by the next
@@ -34,8 +35,8 @@ namespace lockyard::inline v0 {
 /// | 2 | held, somebody may sleep |
 ///
 /// The spin: at most 2 * mean + 10 looks with a pause each, and never longer than W::spin_limit().
-/// The mean is that of the looks of those who came to own the lock after a wait, whether the spin
-/// was enough or not; each newcomer counts for an eighth.
+/// The mean is that of the looks of those who came to own the lock after a wait, where a spin that
+/// was not enough counts as none; each newcomer counts for an eighth.
 ///
 /// Invariant I1: while a thread sleeps in the kernel, state_ is 2, or an owner is between its
 /// exchange and its wake, or a woken thread is on its way to its exchange.
@@ -114,12 +115,13 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
     // relaxed(hint): how long to spin.
-    const std::int32_t mean = mean_looks_.load(std::memory_order_relaxed);
+    const std::int32_t known = eight_means_.load(std::memory_order_relaxed);
     counting spin;
-    if (!take_spinning(spin, mean) && !take_sleeping(limit...)) return false;
-    const std::int32_t learnt = mean + (spin.looks - mean) / 8;
+    const bool is_enough = take_spinning(spin, known / 8);
+    if (!is_enough && !take_sleeping(limit...)) return false;
+    const std::int32_t learnt = known - known / 8 + (is_enough ? spin.looks : 0);
     // relaxed(locked): written by owners; whoever reads it meanwhile takes it for a hint.
-    if (learnt != mean) mean_looks_.store(learnt, std::memory_order_relaxed);
+    if (learnt != known) eight_means_.store(learnt, std::memory_order_relaxed);
     return true;
   }
 
@@ -131,8 +133,9 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
     do {
       // relaxed(revalidated): take() decides.
       if (!W::await(state_, is_zero, std::memory_order_relaxed, spin, limit)) return false;
-    } while (!take());
-    return true;
+      if (take()) return true;
+    } while (!W::passed(limit));
+    return false;
   }
 
   template <class... Deadline>
@@ -146,7 +149,7 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
   }
 
   typename W::template atomic<std::uint32_t> state_{0};
-  typename W::template atomic<std::int32_t> mean_looks_{0};
+  typename W::template atomic<std::int32_t> eight_means_{0};  ///< an eighth of a look is kept
 };
 
 using adaptive_mutex = basic_adaptive_mutex<>;

@@ -21,10 +21,12 @@ namespace lockyard::inline v0 {
 ///   priority inheritance: L. Sha, R. Rajkumar, J. P. Lehoczky (1990).
 /// Guarantees: mutual exclusion; no lost wake-up (below); timed. The kernel hands the mutex to the
 ///   waiter of the highest priority, and to the first among equals; a newcomer overtakes nobody who
-///   is in the kernel. Locking it twice ends the process with errno EDEADLK, as does unlocking what
-///   another thread holds, with EPERM. Where a thread ends that holds it, the next to lock it ends
-///   the process (ESRCH or EOWNERDEAD): what it protected may be half done. Not safe between a
-///   thread and its own signal handler. What was held at a fork stays held in the child, by a
+///   is in the kernel. Locking it twice ends the process with errno EDEADLK, and so does a lock()
+///   that would wait in a ring of threads and pi_mutexes; a wait with a time-out goes on until
+///   that. Unlocking what another thread holds does so with EPERM. Where a thread ends that holds
+///   it, the next to lock it ends the process (ESRCH or EOWNERDEAD): what it protected may be half
+///   done; unless a new thread got the same id, which is then taken for the owner. Not safe between
+///   a thread and its own signal handler. What was held at a fork stays held in the child, by a
 ///   thread that is not there: it can only be made anew. Within one process only. A kernel without
 ///   these futexes ends the process at the first contention (ENOSYS).
 /// Destruction: by the next owner as soon as that one holds it. An unlock in user space is the

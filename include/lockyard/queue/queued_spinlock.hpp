@@ -129,14 +129,15 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock {
   /// Until this thread is the head of the queue.
   void line_up(std::uint32_t found, std::uint32_t self) noexcept {
     // (tail,pending,owned)  t,p,o -> self,p,o
-    // relaxed(atomicity): the word orders the waiters; nodes are written by read-modify-writes once
-    // they are in line, and each finds what the one before left, claims included.
+    // order[enqueue]: acq_rel; pairs [enqueue, head]; a link adds to the claim of the node ahead,
+    // and is not wiped out by the zero that ended that node's last use.
+    // relaxed(revalidated): the next turn compares what was found.
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
-                                          std::memory_order_relaxed, std::memory_order_relaxed)) {
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
     const std::uint32_t ahead = found / one_in_tail;
     if (ahead == 0) return;
-    // relaxed(atomicity): a number, no data; adds to the claim, by whose thread the tail was set.
+    // relaxed(atomicity): a number, no data; its reader has this node's claim from [head].
     nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_relaxed);
     const auto is_granted = [](std::uint64_t node) noexcept { return (node & granted) != 0; };
     // order[granted]: acquire; pairs [grant]; [head] must not see the word of before.
@@ -147,26 +148,40 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock {
     const auto is_free = [](std::uint32_t word) noexcept {
       return (word & (owned | pending)) == 0;
     };
-    // order[head]: acquire; pairs [unlock]; the critical section starts after the last one's end.
-    std::uint32_t found = W::await(word_, is_free, std::memory_order_acquire, policy{});
-    // (tail,pending,owned)  self,0,0 -> 0,0,1
-    // relaxed(atomicity): [head] has acquired, and by I2 nobody else can.
-    if (found / one_in_tail != self ||
-        !word_.compare_exchange_strong(found, owned, std::memory_order_relaxed,
-                                       std::memory_order_relaxed)) {
-      // (tail,pending,owned)  t,p,0 -> t,p,1
-      // relaxed(atomicity): as above. A claim of `pending` may stand that will be taken back.
-      word_.fetch_or(owned, std::memory_order_relaxed);
-      const auto is_linked = [](std::uint64_t node) noexcept { return node >= one_in_next; };
-      // relaxed(atomicity): as in line_up().
-      const std::uint64_t node =
-          W::await(nodes::of(self), is_linked, std::memory_order_relaxed, policy{});
-      // order[grant]: release; pairs [granted]; the new head sees that the lock is owned again.
-      nodes::of(static_cast<std::uint32_t>(node / one_in_next))
-          .fetch_or(granted, std::memory_order_release);
+    for (;;) {
+      // order[head]: acquire; pairs [unlock, enqueue]; the critical section starts after the last
+      // one's end, and the grant finds the node behind claimed.
+      std::uint32_t found = W::await(word_, is_free, std::memory_order_acquire, policy{});
+      if (found / one_in_tail != self) {
+        own_before_next(self);
+        break;
+      }
+      // (tail,pending,owned)  self,0,0 -> 0,0,1
+      // A claim of `pending` that will be taken back makes this fail, too; then nobody is behind.
+      // relaxed(atomicity): [head] has acquired, and by I2 nobody else can.
+      if (word_.compare_exchange_strong(found, owned, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        break;
+      }
     }
     // relaxed(owner): nobody else knows the number any more.
     nodes::of(self).store(0, std::memory_order_relaxed);
+  }
+
+  /// Precondition: the tail is another one, whose thread writes its number to this node.
+  void own_before_next(std::uint32_t self) noexcept {
+    // (tail,pending,owned)  t,p,0 -> t,p,1
+    // relaxed(atomicity): as in own_as_head(). A claim of `pending` may stand that will be taken
+    // back.
+    word_.fetch_or(owned, std::memory_order_relaxed);
+    const auto is_linked = [](std::uint64_t node) noexcept { return node >= one_in_next; };
+    // relaxed(atomicity): a number. The node that it names is claimed: [head] saw a tail that its
+    // thread had set, or one behind it.
+    const std::uint64_t node =
+        W::await(nodes::of(self), is_linked, std::memory_order_relaxed, policy{});
+    // order[grant]: release; pairs [granted]; the new head sees that the lock is owned again.
+    nodes::of(static_cast<std::uint32_t>(node / one_in_next))
+        .fetch_or(granted, std::memory_order_release);
   }
 
   void lock_without_node() noexcept {

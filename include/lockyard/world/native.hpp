@@ -135,12 +135,10 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     const std::uint32_t known = thread_state<detail::thread_id_memory>().id;
     return known != 0 ? known : find_thread_id();
   }
-  static bool pi_lock(atomic<std::uint32_t>& word) noexcept {
-    return owns_after(detail::os::futex_lock_pi(&word, nullptr), word);
-  }
+  static bool pi_lock(atomic<std::uint32_t>& word) noexcept { return pi_lock_until(word, nullptr); }
   static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
     const timespec absolute = to_timespec(limit);
-    return owns_after(detail::os::futex_lock_pi(&word, &absolute), word);
+    return pi_lock_until(word, &absolute);
   }
   static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
     // ThreadSanitizer does not see that the kernel's hand-over is a release.
@@ -243,7 +241,12 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
   }
 
-  static bool owns_after(bool acquired, const atomic<std::uint32_t>& word) noexcept {
+  static bool pi_lock_until(const atomic<std::uint32_t>& word, const timespec* limit) noexcept {
+    const auto is_mine = [&word] {
+      // relaxed(owner): this thread's id is there only if this thread put it there.
+      return (word.load(std::memory_order_relaxed) & FUTEX_TID_MASK) == thread_id();
+    };
+    const bool acquired = detail::os::futex_lock_pi(&word, limit, is_mine);
     // order[handed]: acquire; pairs [hand_over]; the kernel has ordered already.
     if (acquired && (word.load(std::memory_order_acquire) & FUTEX_OWNER_DIED) != 0) {
       detail::os::fatal("locking a mutex whose owner ended while it held it", EOWNERDEAD);

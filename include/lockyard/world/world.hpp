@@ -172,8 +172,8 @@ concept provides_observation =
 /// - `thread_id()`: names this thread among all living ones of the system; never 0.
 /// - `pi_lock(word [, deadline])`: acquires the word for this thread, which sleeps while another
 ///   one has it and lends that one its priority; an acquire. Returns false, and has changed nothing
-///   that matters, if the deadline passed first. Fatal where this thread has the word already, or
-///   its owner ended without releasing it.
+///   that matters, if the deadline passed first. Fatal where this thread has the word already, its
+///   owner ended without releasing it, or, without a deadline, that one waits for this thread.
 /// - `pi_unlock(word)`: releases this thread's word, by a hand-over to the first waiter of the
 ///   highest priority if there is one; a release. Does not touch the word once another thread can
 ///   own it. Fatal where the word is another thread's.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -106,6 +107,25 @@ TEST(PiMutexOfTheKernel, times_out_by_the_wall_clock_where_there_is_no_other) {
   }}.join();
 }
 
+/// Whichever thread comes second closes a ring of waits, which the kernel refuses.
+TEST(PiMutexOfTheKernel, times_out_where_it_waits_in_a_ring_that_a_time_out_will_end) {
+  pi_mutex a, b;
+  std::barrier both_hold_one{2};
+  std::thread patient{[&] {
+    const std::scoped_lock holds_a{a};
+    both_hold_one.arrive_and_wait();
+    EXPECT_TRUE(b.try_lock_for(std::chrono::hours::max()));
+    b.unlock();
+  }};
+  b.lock();
+  both_hold_one.arrive_and_wait();
+  const auto limit = std::chrono::steady_clock::now() + 20ms;
+  EXPECT_FALSE(a.try_lock_until(limit));
+  EXPECT_GE(std::chrono::steady_clock::now(), limit);
+  b.unlock();
+  patient.join();
+}
+
 TEST(PiMutexOfTheKernelDeathTest, ends_the_process_instead_of_waiting_for_itself) {
   // What is held at a fork is not the child's: each statement starts anew.
   EXPECT_DEATH(
@@ -113,6 +133,13 @@ TEST(PiMutexOfTheKernelDeathTest, ends_the_process_instead_of_waiting_for_itself
         pi_mutex mutex;
         mutex.lock();
         mutex.lock();
+      },
+      "errno 35;");
+  EXPECT_DEATH(
+      {
+        pi_mutex mutex;
+        mutex.lock();
+        static_cast<void>(mutex.try_lock_for(1h));
       },
       "errno 35;");
   EXPECT_DEATH(pi_mutex{}.unlock(), "errno 1;");

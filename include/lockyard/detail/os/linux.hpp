@@ -145,12 +145,36 @@ inline bool call_in_forked_child(void (*handler)()) noexcept {
   return result == -ETIMEDOUT && left() > 0 ? -EAGAIN : result;
 }
 
+/// Sleeps for a millisecond, at longest until `deadline` (CLOCK_MONOTONIC); false if it has passed.
+[[gnu::cold]] inline bool nap_until(const timespec& deadline) noexcept {
+  const auto is_before = [](const timespec& a, const timespec& b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+  };
+  constexpr std::int64_t second = 1'000'000'000, nap = 1'000'000;
+  timespec end{};
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  if (!is_before(end, deadline)) return false;
+  end.tv_nsec += nap;
+  if (end.tv_nsec >= second) end = {.tv_sec = end.tv_sec + 1, .tv_nsec = end.tv_nsec - second};
+  if (is_before(deadline, end)) end = deadline;
+  call(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr);
+  return true;
+}
+
 /// Acquires a priority-inheritance word for the calling thread; false if `deadline`
-/// (CLOCK_MONOTONIC; null is never) passed first. The kernel's EAGAIN is an owner that is ending.
-inline bool futex_lock_pi(const void* word, const timespec* deadline) noexcept {
+/// (CLOCK_MONOTONIC; null is never) passed first. The kernel's EAGAIN is an owner that is ending;
+/// its EDEADLK a cycle of threads that wait for each other's words, which a wait with a deadline
+/// may be part of, for it ends. The kernel does not queue that thread, so it naps and asks again.
+/// `is_mine` tells whether the word is the calling thread's own, of which nothing can come.
+template <class Predicate>
+bool futex_lock_pi(const void* word, const timespec* deadline, Predicate is_mine) noexcept {
   for (;;) {
     long result = call(SYS_futex, word, FUTEX_LOCK_PI2_PRIVATE, 0, deadline, nullptr, 0);
     if (result == -ENOSYS) result = lock_pi_by_wall_clock(word, deadline);
+    if (result == -EDEADLK && deadline != nullptr && !is_mine()) {
+      if (!nap_until(*deadline)) return false;
+      continue;
+    }
     switch (-result) {
       case 0: return true;
       case ETIMEDOUT: return false;
