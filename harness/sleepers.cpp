@@ -32,7 +32,7 @@ bool sleeps(int thread_id) {
 
 sleepers::sleepers(const subject& of, const void* beside, unsigned count)
     : of_{of},
-      pages_{places * lock_spacing / pages::size},
+      pages_{places * of.operations.spacing / pages::size},
       next_place_{pages_.first()},
       all_(count) {
   for (sleeper& each : all_) {
@@ -63,9 +63,9 @@ void sleepers::end() {
 }
 
 void* sleepers::next_lock(const void* beside) {
-  while (next_place_ != pages_.first() + places * lock_spacing) {
+  while (next_place_ != pages_.first() + places * of_.operations.spacing) {
     void* const place = next_place_;
-    next_place_ += lock_spacing;
+    next_place_ += of_.operations.spacing;
     of_.operations.construct(place);
     if (!share_bucket() || of_.operations.shares_bucket(place, beside)) return place;
     of_.operations.destroy(place);

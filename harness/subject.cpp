@@ -10,12 +10,14 @@ namespace lockyard::harness {
 lock_row::lock_row(const subject& of, std::size_t count)
     : operations_{of.operations},
       count_{count},
-      pages_{(count * lock_spacing + pages::size - 1) / pages::size} {
-  for (std::size_t i = 0; i < count_; ++i) operations_.construct(pages_.first() + i * lock_spacing);
+      pages_{(count * of.operations.spacing + pages::size - 1) / pages::size} {
+  for (std::size_t i = 0; i < count_; ++i)
+    operations_.construct(pages_.first() + i * operations_.spacing);
 }
 
 lock_row::~lock_row() {
-  for (std::size_t i = 0; i < count_; ++i) operations_.destroy(pages_.first() + i * lock_spacing);
+  for (std::size_t i = 0; i < count_; ++i)
+    operations_.destroy(pages_.first() + i * operations_.spacing);
 }
 
 refusal_check::refusal_check(const subject& of, void* lock)

@@ -22,8 +22,34 @@ namespace lockyard::harness {
 /// together, with another one or with what it protects.
 inline constexpr std::size_t lock_spacing = detail::arch::interference_size;
 
+/// How far apart locks of a type lie: at least that far.
+template <class Lock>
+inline constexpr std::size_t spacing_of =
+    (sizeof(Lock) + lock_spacing - 1) / lock_spacing * lock_spacing;
+
+/// Memory in whole pages.
+class pages {
+ public:
+  static constexpr std::size_t size = 4096;
+
+  explicit pages(std::size_t count)
+      : first_{static_cast<std::byte*>(::operator new(size* count, std::align_val_t{size}))} {}
+
+  [[nodiscard]] std::byte* first() const noexcept { return first_.get(); }
+
+ private:
+  struct deleter {
+    void operator()(std::byte* page) const noexcept {
+      ::operator delete(page, std::align_val_t{size});
+    }
+  };
+
+  std::unique_ptr<std::byte, deleter> first_;
+};
+
 /// What can be done with a lock through a pointer to it.
 struct lock_operations {
+  std::size_t spacing;
   void (*construct)(void* place);
   void (*destroy)(void* lock);
   void (*lock)(void* lock);
@@ -48,9 +74,10 @@ constexpr bool (*bucket_question())(const void*, const void*) {
 
 template <class Lock>
 inline constexpr lock_operations operations_on{
+    .spacing = spacing_of<Lock>,
     .construct =
         [](void* place) {
-          static_assert(sizeof(Lock) <= lock_spacing && alignof(Lock) <= lock_spacing);
+          static_assert(spacing_of<Lock> < pages::size && alignof(Lock) <= lock_spacing);
           ::new (place) Lock;
         },
     .destroy = [](void* lock) { static_cast<Lock*>(lock)->~Lock(); },
@@ -65,26 +92,6 @@ struct subject {
   const lock_operations& operations;
 };
 
-/// Memory in whole pages.
-class pages {
- public:
-  static constexpr std::size_t size = 4096;
-
-  explicit pages(std::size_t count)
-      : first_{static_cast<std::byte*>(::operator new(size* count, std::align_val_t{size}))} {}
-
-  [[nodiscard]] std::byte* first() const noexcept { return first_.get(); }
-
- private:
-  struct deleter {
-    void operator()(std::byte* page) const noexcept {
-      ::operator delete(page, std::align_val_t{size});
-    }
-  };
-
-  std::unique_ptr<std::byte, deleter> first_;
-};
-
 /// Keeps a lock and what it protects in cache lines of their own, at a place that the seed chooses
 /// within a page, because the place alone can change a figure.
 template <class Protected>
@@ -93,7 +100,7 @@ class arena {
   arena(const subject& of, std::uint64_t seed)
       : operations_{of.operations},
         lock_{pages_.first() + seed % (pages::size / lock_spacing) * lock_spacing},
-        protected_{::new(lock_ + lock_spacing) Protected} {
+        protected_{::new(lock_ + operations_.spacing) Protected} {
     operations_.construct(lock_);
   }
   arena(const arena&) = delete;
@@ -108,12 +115,12 @@ class arena {
 
  private:
   const lock_operations& operations_;
-  pages pages_{2};
+  pages pages_{3};  // the lock begins in the first, and is smaller than one
   std::byte* lock_;
   Protected* protected_;
 };
 
-/// So many locks in a row, each `lock_spacing` from the next.
+/// So many locks in a row, each their spacing from the next.
 class lock_row {
  public:
   lock_row(const subject& of, std::size_t count);

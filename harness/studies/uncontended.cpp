@@ -55,7 +55,7 @@ template <class Lock>
   auto* const row = static_cast<std::byte*>(first);
   const ticks before = clock::now();
   for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
-    Lock& lock = *reinterpret_cast<Lock*>(row + i % locks_in_row * lock_spacing);
+    Lock& lock = *reinterpret_cast<Lock*>(row + i % locks_in_row * spacing_of<Lock>);
     lock.lock();
     counter = counter + 1;
     lock.unlock();
