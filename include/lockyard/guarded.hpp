@@ -4,6 +4,7 @@
 #include <lockyard/concepts.hpp>
 #include <lockyard/park/mutex.hpp>
 
+#include <cassert>
 #include <chrono>
 #include <concepts>
 #include <functional>
@@ -25,8 +26,11 @@ class [[nodiscard]] access {
   explicit operator bool() const noexcept { return held_.owns_lock(); }
 
   /// Precondition: it holds the lock. The reference is good as long as it does.
-  T& operator*() const& noexcept { return *value_; }
-  T* operator->() const& noexcept { return value_; }
+  T& operator*() const& noexcept { return *operator->(); }
+  T* operator->() const& noexcept {
+    assert(held_.owns_lock());
+    return value_;
+  }
   // The lock would be released at the end of the expression, and a reference would outlive it.
   void operator*() const&& = delete;
   void operator->() const&& = delete;

@@ -53,6 +53,16 @@ TEST(Guarded, moves_the_hold_with_its_holder) {
   EXPECT_FALSE(is_free(data));
 }
 
+#ifndef NDEBUG
+TEST(GuardedDeathTest, ends_the_process_where_data_are_used_without_the_lock) {
+  numbers data;
+  auto first = data.lock();
+  const auto second = std::move(first);
+  EXPECT_DEATH(first->first = 1, "owns_lock");
+  EXPECT_DEATH(static_cast<void>(*first), "owns_lock");
+}
+#endif
+
 TEST(Guarded, holds_the_lock_during_with_and_hands_out_copies) {
   guarded<std::string, yielding_spinlock> name{"lock"};
   const auto size = name.with([&](std::string& value) {

@@ -15,13 +15,15 @@ namespace lockyard::checker {
 
 namespace {
 
-/// With more than two acquisitions a lock whose waiters attend has so many executions that only
+/// With more than two acquisitions a lock with so many states has so many executions that only
 /// those with few preemptions can be searched in seconds. Clients in tests/model start such locks
 /// where it matters, and go deeper there.
 template <class Lock>
 constexpr bool is_large = false;
 template <release_fence Fence>
 constexpr bool is_large<basic_mutex<model::model, Fence>> = true;
+template <handoff_policy Policy>
+constexpr bool is_large<basic_fair_mutex<model::model, Policy>> = true;
 
 std::vector<subject> catalogue_locks() {
   std::vector<subject> found;

@@ -22,6 +22,17 @@ constexpr std::chrono::nanoseconds to_nanoseconds(
   return std::chrono::ceil<nanoseconds>(duration);
 }
 
+/// The time between two points of a clock as such a duration. Neither their difference nor a common
+/// unit of theirs need fit into their types, so it is reckoned in numbers that hold every count of
+/// nanoseconds in 64 bits, and the range of all others.
+template <class Clock, class Earlier, class Later>
+constexpr std::chrono::nanoseconds time_between(
+    const std::chrono::time_point<Clock, Earlier>& earlier,
+    const std::chrono::time_point<Clock, Later>& later) noexcept {
+  using wide = std::chrono::duration<long double, std::nano>;
+  return to_nanoseconds(wide{later.time_since_epoch()} - wide{earlier.time_since_epoch()});
+}
+
 /// The timed half of a parking lock, as the standard has it ([thread.timedmutex.requirements]).
 /// A lock derives from `timed_lock<itself, W>`, makes it a friend, and has two private members:
 /// `bool take()`, which acquires if it can at once, and `bool take_until(typename W::deadline)`,
@@ -48,8 +59,10 @@ class LOCKYARD_CAPABILITY timed_lock {
       LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{&self(), W::trying};
     bool acquired = self().take();
-    for (auto now = Clock::now(); !acquired && now < limit; now = Clock::now()) {
-      acquired = take_within(to_nanoseconds(limit - now));
+    while (!acquired) {
+      const auto left = time_between(Clock::now(), limit);
+      if (left.count() == 0) break;
+      acquired = take_within(left);
     }
     return scope.result(acquired);
   }

@@ -68,8 +68,9 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, sleeping while it is held; may spin briefly before.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
-  /// Progress: starvation-free, if barging deadlock-free, provided the scheduler lets threads that
-  /// change the line go on.
+  /// Progress: deadlock-free, and unless barging starvation-free once in line, provided the
+  /// scheduler lets threads that change the line go on. Who gets in line is decided by a race for
+  /// busy, which a thread may lose any number of times.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take_free()) [[unlikely]]
@@ -88,7 +89,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Precondition: the calling thread holds the mutex.
   /// Effects: hands the mutex to one in line, or frees it; wakes a sleeper that this concerns.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if nobody is in line.
+  /// Progress: wait-free if nobody is in line or changes it, and the caller was not handed the
+  /// mutex as a sleeper (roused); otherwise as to get in line.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     std::uint64_t expected = held;

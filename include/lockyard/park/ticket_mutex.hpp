@@ -25,7 +25,8 @@ namespace lockyard::inline v0 {
 ///   and may wait in vain while others come and go. Not recursive. Not safe between a thread and
 ///   its own signal handler. After fork, held by the forking thread alone, and only if nobody
 ///   waited. May be destroyed by the next owner as soon as that one holds it: after the exchange,
-///   unlock uses the address only. Within one process only; fewer than 2^31 waiters at a time.
+///   unlock uses the address only. Within one process only; fewer than 2^31 waiters at a time, and
+///   no try, also of a waiter with a time-out, that is stopped for exactly 2^31 acquisitions.
 /// Size: 8 bytes. All zero bytes are the free state.
 ///
 /// | next_ | serving_ | meaning |

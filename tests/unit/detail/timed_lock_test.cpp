@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -48,12 +49,13 @@ TEST(ToNanoseconds, ends_at_what_nanoseconds_can_hold) {
             nanoseconds::max());
 }
 
-/// Records for how long it is asked to wait; never acquires.
+/// Records for how long it is asked to wait; acquires when it is free, or after so many waits.
 class recording_lock : public lockyard::detail::timed_lock<recording_lock, native> {
  public:
   std::vector<nanoseconds> waits;
   int looks = 0;
   bool is_free = false;
+  std::size_t is_free_after = SIZE_MAX;
 
  private:
   friend lockyard::detail::timed_lock<recording_lock, native>;
@@ -63,7 +65,7 @@ class recording_lock : public lockyard::detail::timed_lock<recording_lock, nativ
   }
   bool take_until(native::deadline limit) {
     waits.push_back(limit == native::deadline::max() ? nanoseconds::max() : limit - native::now());
-    return false;
+    return waits.size() == is_free_after;
   }
 };
 
@@ -107,6 +109,31 @@ TEST(TimedLock, asks_a_slow_clock_again_and_believes_it_only_when_it_has_come_th
   EXPECT_GT(lock.waits.front(), 1h);
   EXPECT_LE(lock.waits.back(), 1h);
 }
+
+TEST(TimedLock, waits_for_ever_where_the_limit_does_not_fit_into_the_unit_of_its_clock) {
+  using in_hours = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
+  recording_lock lock;
+  // The end of time comes when somebody unlocks.
+  lock.is_free_after = 1;
+  EXPECT_TRUE(lock.try_lock_until(in_hours::max()));
+  EXPECT_EQ(lock.waits, std::vector{nanoseconds::max()});
+  EXPECT_FALSE(lock.try_lock_until(in_hours::min()));
+}
+
+/// Begins to count long before it comes to 0.
+struct early_clock : std::chrono::steady_clock {
+  using time_point = std::chrono::time_point<early_clock>;
+  static time_point now() noexcept { return time_point{-1h}; }
+};
+
+TEST(TimedLock, waits_for_ever_where_the_limit_is_farther_than_its_clock_can_tell) {
+  recording_lock lock;
+  lock.is_free_after = 1;
+  EXPECT_TRUE(lock.try_lock_until(early_clock::time_point::max()));
+  EXPECT_EQ(lock.waits, std::vector{nanoseconds::max()});
+  EXPECT_FALSE(lock.try_lock_until(early_clock::time_point::min()));
+}
+
 
 class TimedCatalogLock : public ::testing::TestWithParam<subject> {
  protected:
