@@ -24,16 +24,17 @@ enum class release_fence : std::uint8_t {
 ///
 /// The byte says free or held and no more, so that a plain store can release it. Everything about
 /// waiters is in the parking lot's bucket (attendance.hpp): an announcement of who sleeps there,
-/// and whether the lock is attended, which means that one of its waiters is awake. At most one is;
-/// the others sleep, and while one is awake unlock wakes nobody.
+/// and whether the lock is attended, which means that one of its waiters is awake and others count
+/// on it. While the lock is attended further waiters sleep, and unlock wakes nobody.
 /// Use: everywhere, unless waits must be first come first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the announcement and its barrier after the asymmetric Dekker protocols of D. Dice, H.
 ///   Huang and M. Yang (2001); the parking lot after F. Pizlo (2016); the one awake waiter after
 ///   the designated waker of M. Burrows and S. Ghemawat; the combination is this library's.
-/// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake; a waiter that
-///   has waited longer than `patience` is handed the lock at the next unlock that finds no waiter
-///   awake. Not recursive. Not safe between a thread and its own signal handler. After fork, held
+/// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake; the first
+///   sleeper, once roused, overtaken, and waiting for longer than `patience`, is handed the lock at
+///   the next unlock that finds it unattended. Not recursive. A signal handler must take no mutex:
+///   it may wait for the guard of a bucket that its own thread holds. After fork, held
 ///   by the forking thread alone. May be destroyed by the next owner as soon as that one holds it:
 ///   after the store that releases, unlock uses the bucket and the lock's address only. Within one
 ///   process only.
@@ -45,15 +46,15 @@ enum class release_fence : std::uint8_t {
 /// | true | held, or being handed over |
 ///
 /// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
-/// I2 A thread that attends the lock either acquires it, or ends its attendance and then looks at
-///    held_ again, with a fence between.
+/// I2 A thread that attends the lock either acquires it, or ends its attendance under the guard
+///    and then looks at held_ again, with a fence between.
 /// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (`cover`:
 /// a barrier on all cores, or a fence where unlock has one too), and has still found the lock held.
 /// An unlock that releases later sees the announcement in its second look, takes the guard, and
-/// ends the sleep of the first one; or it finds the lock attended, and by I2 that thread's last
-/// look comes after the release. An unlock that holds the guard while it releases is seen by every
-/// thread that links its node later. Lifetime: N1 to N3 of parking_lot.hpp.
-/// The checker's clients mutex_* show a hang if the barrier, the second look or I2's fence goes.
+/// ends the sleep of the first one; or it finds the lock attended, with the guard or a fence of
+/// its own, and by I2 that thread's last look comes after the release. An unlock that holds the
+/// guard while it releases is seen by every thread that links its node later. Lifetime: N1 to N3 of
+/// parking_lot.hpp. The mutants mutex_* hang if the barrier, the second look or I2's fence goes.
 template <world W = default_world, release_fence Fence = release_fence::asymmetric>
 class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
   using attendance = detail::attendance<W>;
@@ -72,7 +73,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
   /// other waiter is awake, and sleeps otherwise.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
-  /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler.
+  /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler, but
+  /// for the guard of the bucket, which is held for some dozen instructions.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
@@ -89,8 +91,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Precondition: the calling thread holds the mutex.
   /// Effects: releases it, or hands it over, and wakes at most one thread.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free while nobody sleeps in the bucket; else it may wait for the bucket's
-  /// guard, and makes at most one system call.
+  /// Progress: wait-free while nobody sleeps in the bucket, but for the first unlock there; else
+  /// it may wait for the bucket's guard, and it wakes at most one thread.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     attendance waiters{this};
