@@ -72,7 +72,8 @@ class workload {
   workload(const work_request& wanted, unsigned threads, std::uint64_t seed);
 
   [[nodiscard]] worker of(unsigned thread) const noexcept {
-    return tables_.empty() ? worker{} : worker{tables_.data() + thread * worker::turns};
+    return tables_.empty() ? worker{}
+                           : worker{tables_.data() + std::size_t{thread} * worker::turns};
   }
   /// What a step was found to cost; nothing if there is no work.
   [[nodiscard]] std::optional<double> step_ns() const noexcept { return step_ns_; }

@@ -93,7 +93,7 @@ class parking_lot {
     /// In the order in which the threads began to wait, not to sleep: who was roused in vain comes
     /// back to its place.
     void link(node& added) noexcept {
-      static_cast<void>(&at_start);  // makes sure that it exists
+      static_cast<void>(&at_start_);  // makes sure that it exists
       node* before = last_.read();
       while (before != nullptr && added.since_ < before->since_) before = before->before_.read();
       auto& towards = before == nullptr ? first_ : before->behind_;
@@ -180,7 +180,7 @@ class parking_lot {
   struct [[gnu::visibility("default")]] table {
     std::array<bucket, W::table_size> buckets{};
   };
-  static inline const typename W::template at_start<parking_lot> at_start{};
+  static inline const typename W::template at_start<parking_lot> at_start_{};
 
   static constexpr std::size_t index_of(std::uint64_t hash) noexcept {
     static_assert(std::has_single_bit(W::table_size));

@@ -134,7 +134,6 @@ TEST(TimedLock, waits_for_ever_where_the_limit_is_farther_than_its_clock_can_tel
   EXPECT_FALSE(lock.try_lock_until(early_clock::time_point::min()));
 }
 
-
 class TimedCatalogLock : public ::testing::TestWithParam<subject> {
  protected:
   std::unique_ptr<some_lock> made_ = GetParam().make();
