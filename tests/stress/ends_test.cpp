@@ -164,8 +164,8 @@ class LockWithoutLine : public Stress {};
 INSTANTIATE_TEST_SUITE_P(Ends, LockWithoutLine, ::testing::ValuesIn(sound_subjects(has_no_line)),
                          name_of);
 
-/// A sanitizer's own locks may be held by threads that the child has not.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// The locks of a sanitizer or an emulator may be held by threads that the child has not.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LOCKYARD_EMULATED)
 constexpr bool child_may_have_threads = false;
 #else
 constexpr bool child_may_have_threads = true;
