@@ -44,7 +44,7 @@ def test_completes_lock_names_behind_a_comma(lockyard: Callable[..., Outcome]) -
     completed = lockyard(
         extra={
             "_LOCKYARD_COMPLETE": "complete_bash",
-            "COMP_WORDS": "lockyard measure wait --locks tas_spinlock,tick",
+            "COMP_WORDS": "lockyard measure wait --locks tas_spinlock,ticket_s",
             "COMP_CWORD": "4",
         }
     )
