@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-MEASURE = ("measure", "uncontended", "--locks", "ours", "--runs", "4", "--seed", "5")
+LOCKS = "tas_spinlock,ttas_spinlock,yielding_spinlock,ticket_spinlock,futex_mutex"
+MEASURE = ("measure", "uncontended", "--locks", LOCKS, "--runs", "4", "--seed", "5")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
@@ -66,7 +67,7 @@ def test_goes_on_after_a_kill(
     lockyard: Callable[..., Outcome], environment: dict[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "records.jsonl"
-    command = ["measure", "wait", "--locks", "ours", "--threads", "2", "--runs", "3"]
+    command = ["measure", "wait", "--locks", LOCKS, "--threads", "2", "--runs", "3"]
     with subprocess.Popen([COMMAND, *command, "--out", path], env=environment) as process:
         while not path.exists() or len(path.read_text().splitlines()) < 6:
             assert process.poll() is None
