@@ -78,7 +78,7 @@ def test_runs_each_cell_once_a_block_in_an_order_that_the_seed_determines(
 ) -> None:
     def order(seed: str) -> list[tuple[int, str]]:
         measured = lockyard(
-            "measure", "uncontended", "--locks", "all", "--runs", "3", "--seed", seed, "--json"
+            "measure", "uncontended", "--locks", "seeds", "--runs", "3", "--seed", seed, "--json"
         )
         return [(run["block"], run["lock"]) for run in runs_of(measured.stdout)]
 
