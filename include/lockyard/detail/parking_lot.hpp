@@ -31,7 +31,8 @@ namespace lockyard::inline v0::detail {
 /// N3 A thread leaves the frame of its node only after it has seen its fate, or has unlinked the
 ///    node itself under the guard.
 /// So a node outlives every use of it, and `fate` is the one word through which a sleeper learns
-/// anything. ParkingLot.* and every lock's client in the checker would show a use after the end.
+/// anything. The checker's client parking_lot, and those of the locks, would show a use after the
+/// end.
 template <world W>
 class parking_lot {
  public:

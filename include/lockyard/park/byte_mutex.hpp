@@ -149,7 +149,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
-    node self{this, {}};
+    node self{this, W::now()};  // for its place in line
     while (!spin()) {
       if (!get_in_line(home, self)) continue;
       const fate told = sleep(home, self, limit...);

@@ -19,8 +19,8 @@ enum class release_fence : std::uint8_t {
   full,        ///< a fence
 };
 
-/// The mutex to take by default: one byte, as cheap as a spinlock while nobody sleeps, and it
-/// sleeps. docs/locks/mutex.md tells it at length.
+/// The mutex to take by default: one byte, one locked operation and a plain store while nobody
+/// sleeps, and it sleeps. docs/locks/mutex.md tells it at length.
 ///
 /// The byte says free or held and no more, so that a plain store can release it. Everything about
 /// waiters is in the parking lot's bucket (attendance.hpp): an announcement of who sleeps there,

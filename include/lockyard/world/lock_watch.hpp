@@ -213,7 +213,7 @@ class [[gnu::visibility("default")]] lock_watch {
  private:
   static thread_watch& this_thread() noexcept {
     auto& self = native::thread_state<thread_watch>();
-    if (self.number == 0) self.number = lockyard::detail::os::thread_number();
+    if (self.number == 0) self.number = static_cast<int>(lockyard::detail::os::thread_id());
     return self;
   }
   static place here(const thread_watch& self, const void* from) noexcept {

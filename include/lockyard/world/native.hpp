@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -181,7 +182,9 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     at_start() noexcept {
       process_state<detail::calibration>().count_processors();
       asymmetric_fence_register();
-      detail::os::at_fork_in_child(&State::forget_in_child);
+      if (!detail::os::call_in_forked_child(&State::forget_in_child)) {
+        detail::os::fatal("pthread_atfork", ENOMEM);
+      }
     }
   };
 

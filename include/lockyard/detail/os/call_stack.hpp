@@ -43,11 +43,6 @@ struct call_stack {
   return walked.found;
 }
 
-/// The kernel's number of the calling thread, as debuggers show it.
-inline int thread_number() noexcept {
-  return static_cast<int>(call(SYS_gettid));
-}
-
 /// Whether the address belongs to a program's or library's own data, and not to stack or heap.
 inline bool is_static(const void* address) noexcept {
   Dl_info found;

@@ -53,12 +53,6 @@ inline int allowed_processors() noexcept {
   return size > 0 ? std::max(CPU_COUNT(&allowed), 1) : 1;
 }
 
-inline void at_fork_in_child(void (*handler)()) noexcept {
-  if (const int error = pthread_atfork(nullptr, nullptr, handler); error != 0) {
-    fatal("pthread_atfork", error);
-  }
-}
-
 enum class wait_result : std::uint8_t {
   woken,      ///< by a wake, a signal, or for no reason: look again
   changed,    ///< the word did not hold the expected value, so there was no sleep
