@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "support/exclusion.hpp"
 #include "support/queues.hpp"
@@ -50,6 +52,33 @@ TEST(ClhSpinlock, gives_its_nodes_back) {
   const std::uint32_t number = nodes::claim(1);
   EXPECT_EQ(number % nodes::levels, 1) << "the first of the thread's";
   nodes::of(number).store(0);
+}
+
+TEST(ClhSpinlock, gives_back_a_node_that_somebody_waited_behind) {
+  using nodes = lockyard::detail::queue_nodes<counting_world>;
+  basic_clh_spinlock<counting_world> lock;
+  std::atomic<bool> has_left{false};
+  std::uint32_t number = nodes::none;
+  counting_world::awaits = 0;
+  lock.lock();
+  std::thread ahead{[&] {
+    lock.lock();
+    lock.unlock();
+    while (!has_left) std::this_thread::yield();
+    number = nodes::claim(1);
+    nodes::of(number).store(0);
+  }};
+  while (counting_world::awaits < 1) std::this_thread::yield();
+  std::thread behind{[&] {
+    lock.lock();
+    lock.unlock();
+    has_left = true;
+  }};
+  while (counting_world::awaits < 2) std::this_thread::yield();
+  lock.unlock();
+  ahead.join();
+  behind.join();
+  EXPECT_EQ(number % nodes::levels, 1) << "the first of the thread's";
 }
 
 }  // namespace
