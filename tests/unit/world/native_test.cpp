@@ -145,7 +145,7 @@ TEST(BackingOff, waits_a_random_time_below_a_limit_that_doubles_up_to_its_most) 
     policy.step<recording>();
     return recording::pauses;
   };
-  for (const std::uint32_t limit : {1, 2, 4, 6, 6}) {
+  for (const std::uint32_t limit : {1U, 2U, 4U, 6U, 6U}) {
     EXPECT_EQ(pauses_of_a_step(limit - 1), limit);
   }
   EXPECT_EQ(pauses_of_a_step(6), 1) << "the draw wraps at the limit";
