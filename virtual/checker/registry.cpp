@@ -17,7 +17,7 @@ namespace {
 
 /// With more than two acquisitions a lock with so many states has so many executions that only
 /// those with few preemptions can be searched in seconds. Clients in tests/model start such locks
-/// where it matters, and go deeper there.
+/// where it matters.
 template <class Lock>
 constexpr bool is_large = false;
 template <release_fence Fence>
