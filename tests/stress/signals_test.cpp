@@ -77,6 +77,7 @@ TEST_P(EveryLock, loses_no_update_while_the_process_is_stopped_and_continued) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
+    alarm(60);  // one that hangs does not outlive its test
     contention team{lock(), {.rounds = scaled(200), .sleep = microseconds{20}}};
     _exit(team.kept_its_word() ? 0 : 1);
   }
