@@ -153,6 +153,16 @@ unsigned sleepers_of(const node& count) {
   return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_sleepers));
 }
 
+/// Null where the study has no readers.
+std::optional<unsigned> writers_of(const node& count, unsigned threads) {
+  if (count.is_null()) return std::nullopt;
+  return static_cast<unsigned>(count.integer(0, threads - 1));
+}
+
+unsigned burst_of(const node& count) {
+  return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_burst));
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -185,15 +195,19 @@ job parse_job(std::string_view text) {
   }
   const node conditions = root.at("conditions");
   const node lock = root.at("lock");
+  const auto threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads));
+  const node writers = conditions.at("writers");
   job result{.study = root.at("study").text(),
              .lock = lock.is_null() ? "" : lock.text(),
              .conditions = conditions.value(),
-             .threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads)),
+             .threads = threads,
              .pin = pin_of(conditions.at("pinning")),
              .under = schedule_of(conditions),
              .around = surroundings_of(root, conditions),
              .work = work_of(conditions),
              .sleepers = sleepers_of(conditions.at("sleepers")),
+             .writers = writers_of(writers, threads).value_or(0),
+             .burst = burst_of(conditions.at("burst")),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -207,13 +221,29 @@ job parse_job(std::string_view text) {
   if (chosen == nullptr) root.at("study").fail("names no study of this harness");
   if (find_cell(*chosen, result.lock) == nullptr) {
     lock.fail(chosen->of_machine ? "must be null in a study of the machine"
+              : chosen->of_ways  ? "names no way to wait of this harness"
                                  : "names no lock of this harness");
   }
   if (chosen->single_threaded && result.threads != 1) {
     conditions.at("threads").fail("must be 1, the number of threads that this study has");
   }
-  const bool has_team = !chosen->of_machine && !chosen->single_threaded;
-  if (!result.work.is_none() && (!has_team || result.as_published)) {
+  if (chosen->of_readers == writers.is_null()) {
+    writers.fail(chosen->of_readers ? "must be a number of threads in this study"
+                                    : "must be null in this study");
+  }
+  if (chosen->has_pools() != (result.burst != 0)) {
+    conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
+                                                    : "must be null in this study");
+  }
+  if (chosen->of_ways && result.threads < 2) {
+    conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
+  }
+  if (chosen->of_ways) {
+    if (result.work.hold_ns > 0) conditions.at("hold_ns").fail("must be 0 in this study");
+    if (result.work.kind != lengths::constant) {
+      conditions.at("lengths").fail("must be constant in this study, which has its own");
+    }
+  } else if (!result.work.is_none() && (!chosen->has_team() || result.as_published)) {
     conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
   }
   return result;

@@ -21,6 +21,7 @@ namespace lockyard::harness {
 
 inline constexpr int schema_version = 1;
 inline constexpr unsigned max_threads = 4096;
+inline constexpr unsigned max_burst = 4096;
 /// No bucket of a thread's histogram overflows in this time unless an operation with its two clock
 /// reads takes less than 14 ns.
 inline constexpr double max_run_s = 60;
@@ -42,6 +43,8 @@ struct job {
   surroundings_request around;
   work_request work;
   unsigned sleepers;  ///< on other locks, where the study has them
+  unsigned writers;   ///< of the threads, where the others read; else 0
+  unsigned burst;     ///< tasks that are submitted together, where the study has tasks; else 0
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had

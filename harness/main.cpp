@@ -55,9 +55,12 @@ constexpr std::string_view usage =
     "  {\"schema\":1,\"study\":\"wait\",\"lock\":\"futex_mutex\",\"conditions\":{\"threads\":2,\n"
     "   \"pinning\":\"none\",\"policy\":\"other\",\"priority\":0,\"nice\":0,\"slice_ns\":null,\n"
     "   \"deadline\":null,\"load\":0,\"load_nice\":0,\"timer_slack_ns\":null,\n"
-    "   \"hold_ns\":0,\"gap_ns\":0,\"lengths\":\"constant\",\"sleepers\":null,\"loops\":null,\n"
-    "   \"duration_s\":0.2,\"as_published\":false,\"seed\":1},\"rehearse\":false,\"block\":0,\n"
-    "   \"run\":0,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},\"cgroup\":null,\n"
+    "   \"hold_ns\":0,\"gap_ns\":0,\"lengths\":\"constant\",\"sleepers\":null,\n"
+    "   \"writers\":null,\"burst\":null,"
+    "   \"loops\":null,\"duration_s\":0.2,\"as_published\":false,\"seed\":1},\n"
+    "   "
+    "\"rehearse\":false,\"block\":0,\"run\":0,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},"
+    "\"cgroup\":null,\n"
     "   \"environment\":\"\"}      (on one line)\n"
     "The record repeats all conditions, those too that only whoever started the run sees to.\n";
 

@@ -62,6 +62,31 @@ ordered_json size_of() {
   return nullptr;
 }
 
+/// A lock, or a pool of workers, whose size says nothing.
+ordered_json describe(const lock_traits& traits, const ordered_json& size_bytes) {
+  return {{"name", traits.name},
+          {"seed_name", traits.seed_name},
+          {"kind", name_of(traits.kind)},
+          {"family", name_of(traits.family)},
+          {"waiting", name_of(traits.waiting)},
+          {"fairness", name_of(traits.fairness)},
+          {"size_bytes", size_bytes},
+          {"timed", traits.timed},
+          {"shared", traits.shared},
+          {"recursive", traits.recursive},
+          {"recovering", traits.recovering},
+          {"excludes", traits.excludes},
+          {"origin", traits.origin}};
+}
+
+ordered_json describe_pools(const study& of) {
+  auto pools = ordered_json::array();
+  for (const cell& each : of.cells) {
+    if (of.has_pools()) pools.push_back(describe(each.traits, nullptr));
+  }
+  return pools;
+}
+
 ordered_json describe_clock() {
   const bool invariant = detail::arch::cycle_counter_is_invariant();
   clock::calibrate(clock_source::tsc);
@@ -96,20 +121,7 @@ ordered_json unavailable_record(const job& of, const std::string& reason) {
 ordered_json describe_catalog() {
   auto locks = ordered_json::array();
   for_each_entry([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
-    const lock_traits& traits = entry.traits;
-    locks.push_back({{"name", traits.name},
-                     {"seed_name", traits.seed_name},
-                     {"kind", name_of(traits.kind)},
-                     {"family", name_of(traits.family)},
-                     {"waiting", name_of(traits.waiting)},
-                     {"fairness", name_of(traits.fairness)},
-                     {"size_bytes", size_of<Lock>()},
-                     {"timed", traits.timed},
-                     {"shared", traits.shared},
-                     {"recursive", traits.recursive},
-                     {"recovering", traits.recovering},
-                     {"excludes", traits.excludes},
-                     {"origin", traits.origin}});
+    locks.push_back(describe(entry.traits, size_of<Lock>()));
   });
   auto libraries = ordered_json::array();
   for (const peers::library& each : peers::libraries) {
@@ -121,14 +133,23 @@ ordered_json describe_catalog() {
   }
   auto studies = ordered_json::array();
   for (const study& each : all_studies()) {
+    auto ways = ordered_json::array();
+    for (const cell& one : each.cells) {
+      if (each.of_ways) ways.push_back(one.lock);
+    }
     studies.push_back({{"name", each.name},
                        {"summary", each.summary},
                        {"default_run_s", each.default_run_s},
                        {"default_budget_s", each.default_budget_s},
                        {"of_machine", each.of_machine},
+                       {"of_readers", each.of_readers},
                        {"single_threaded", each.single_threaded},
+                       {"ways", std::move(ways)},
                        {"published_loops", each.published_loops},
-                       {"published_runs", each.published_runs}});
+                       {"published_runs", each.published_runs},
+                       {"default_gap_ns", each.default_gap_ns},
+                       {"default_burst", each.default_burst},
+                       {"pools", describe_pools(each)}});
   }
   return {{"schema", schema_version},
           {"version", LOCKYARD_VERSION},

@@ -88,6 +88,12 @@ std::string too_many_threads(unsigned wanted, std::size_t had, const char* cause
 
 }  // namespace
 
+double cpu_ns(clockid_t of) noexcept {
+  timespec used{};
+  clock_gettime(of, &used);
+  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
+}
+
 process_usage process_usage::now() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

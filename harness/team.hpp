@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <time.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,6 +41,9 @@ struct process_usage {
 
   static process_usage now();
 };
+
+/// By CLOCK_THREAD_CPUTIME_ID and CLOCK_PROCESS_CPUTIME_ID.
+double cpu_ns(clockid_t of) noexcept;
 
 /// What happened in a team's run.
 struct team_run {

@@ -41,8 +41,8 @@ void keep_busy(std::uint32_t steps) noexcept;
 class worker {
  public:
   struct turn {
-    std::uint32_t gap_steps;
-    std::uint32_t hold_steps;
+    std::uint32_t gap_steps = 0;
+    std::uint32_t hold_steps = 0;
   };
   /// A power of two: 8 KiB a thread, a part of the smallest first-level cache.
   static constexpr unsigned turns = 1024;
@@ -51,6 +51,13 @@ class worker {
   worker() = default;
   explicit worker(const turn* table) noexcept : table_{table} {}
 
+  /// The next turn, for whoever does the work itself.
+  turn take() noexcept {
+    if (table_ == nullptr) return {};
+    const turn found = table_[turn_];
+    turn_ = (turn_ + 1) % turns;
+    return found;
+  }
   void stay_away() noexcept {
     if (table_ != nullptr) keep_busy(table_[turn_].gap_steps);
   }

@@ -23,7 +23,8 @@ def a_lock(name: str) -> Lock:
 
 
 def a_study(name: str, **changes: Any) -> Study:
-    known: dict[str, Any] = {"of_machine": False, "single_threaded": False}
+    known: dict[str, Any] = {"of_machine": False, "of_readers": False}
+    known |= {"single_threaded": False}
     numbers = {"default_run_s": 0.1, "default_budget_s": 1.0}
     published = {"published_loops": 0, "published_runs": 0}
     return Study(name, "", **{**known, **numbers, **published, **changes})
@@ -47,6 +48,7 @@ def a_record(
 ) -> dict[str, Any]:
     known: dict[str, Any] = {"threads": 2, "pinning": "none", "as_published": False}
     known |= {**Conditions().to_json(), **Work().to_json(), "sleepers": None}
+    known |= {"writers": None, "burst": None}
     return {
         "study": study,
         "lock": lock,

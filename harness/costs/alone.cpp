@@ -4,6 +4,7 @@
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
+#include <lockyard/event/event_count.hpp>
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -59,6 +60,8 @@ std::vector<cost> costs_alone(const job& of, int cpu, double share_ns) {
   time("exchange", 1000, [&] { word.exchange(1, std::memory_order_relaxed); });
   // order[timed]: seq_cst; pairs [timed]; no cycle to forbid: the instruction itself is timed.
   time("fence", 1000, [] { std::atomic_thread_fence(std::memory_order_seq_cst); });
+  event_count nobody_waits;
+  time("notify_nobody", 1000, [&] { nobody_waits.notify_one(); });
   time("yield_alone", 50, [] { sched_yield(); });
   time("futex_wake_nobody", 50, [&] { detail::os::futex_wake(&word, 1); });
   if (has_membarrier) {

@@ -58,7 +58,7 @@ cost time_operation(std::string_view name, unsigned in_a_row, double share_ns,
 std::vector<cost> costs_alone(const job& of, int cpu, double share_ns);
 
 /// How many operations costs_alone() times, for dividing the run's time.
-inline constexpr unsigned alone_count = 13;
+inline constexpr unsigned alone_count = 14;
 
 /// What two threads do to each other on one core.
 std::vector<cost> costs_on_one_core(const job& of, int cpu, double share_ns);

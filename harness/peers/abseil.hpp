@@ -17,6 +17,10 @@ class absl_mutex {
   bool try_lock() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { return mutex_.TryLock(); }
   void unlock() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
 
+  void lock_shared() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.ReaderLock(); }
+  bool try_lock_shared() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { return mutex_.ReaderTryLock(); }
+  void unlock_shared() noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.ReaderUnlock(); }
+
  private:
   absl::Mutex mutex_;
 };

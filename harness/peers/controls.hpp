@@ -15,7 +15,7 @@
 
 namespace lockyard::inline v0::controls {
 
-/// Does nothing. The compiler may not move the critical section out of it.
+/// Does nothing, alone or shared. The compiler may not move the critical section out of it.
 class null_lock {
  public:
   void lock() noexcept {
@@ -31,6 +31,10 @@ class null_lock {
     // order[exit]: seq_cst; pairs [entry]; for the compiler alone, no test: as above.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
+
+  void lock_shared() noexcept { lock(); }
+  bool try_lock_shared() noexcept { return try_lock(); }
+  void unlock_shared() noexcept { unlock(); }
 };
 
 /// Admits everybody, at once and always: a try_lock while the lock is held succeeds, which a check

@@ -5,7 +5,9 @@
 
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
+#include <oneapi/tbb/rw_mutex.h>
 #include <oneapi/tbb/spin_mutex.h>
+#include <oneapi/tbb/spin_rw_mutex.h>
 
 #include <peers/thread_nodes.hpp>
 
@@ -14,6 +16,8 @@ namespace lockyard::inline v0::peers {
 /// As they are.
 class tbb_mutex : public tbb::mutex {};
 class tbb_spin_mutex : public tbb::spin_mutex {};
+class tbb_rw_mutex : public tbb::rw_mutex {};
+class tbb_spin_rw_mutex : public tbb::spin_rw_mutex {};
 
 /// A oneTBB mutex that is taken by a scoped_lock only: each acquisition constructs one, as users
 /// do, but in thread_nodes where a user has it on the stack.

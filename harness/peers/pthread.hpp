@@ -46,6 +46,40 @@ class pthread_mutex_pi : public pthread_mutex<pthread_mutexattr_setprotocol, PTH
 class pthread_mutex_robust
     : public pthread_mutex<pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST> {};
 
+/// A pthread reader-writer lock of one kind, which is set at run time as above.
+template <int Kind>
+class pthread_rwlock {
+ public:
+  pthread_rwlock() {
+    pthread_rwlockattr_t attributes;
+    if (pthread_rwlockattr_init(&attributes) != 0 ||
+        pthread_rwlockattr_setkind_np(&attributes, Kind) != 0 ||
+        pthread_rwlock_init(&lock_, &attributes) != 0) {
+      throw std::bad_alloc{};
+    }
+    pthread_rwlockattr_destroy(&attributes);
+  }
+  pthread_rwlock(const pthread_rwlock&) = delete;
+  pthread_rwlock& operator=(const pthread_rwlock&) = delete;
+  ~pthread_rwlock() { pthread_rwlock_destroy(&lock_); }
+
+  void lock() noexcept { pthread_rwlock_wrlock(&lock_); }
+  bool try_lock() noexcept { return pthread_rwlock_trywrlock(&lock_) == 0; }
+  void unlock() noexcept { pthread_rwlock_unlock(&lock_); }
+
+  void lock_shared() noexcept { pthread_rwlock_rdlock(&lock_); }
+  bool try_lock_shared() noexcept { return pthread_rwlock_tryrdlock(&lock_) == 0; }
+  void unlock_shared() noexcept { pthread_rwlock_unlock(&lock_); }
+
+ private:
+  pthread_rwlock_t lock_;
+};
+
+class pthread_rwlock_readers : public pthread_rwlock<PTHREAD_RWLOCK_PREFER_READER_NP> {};
+/// The kind that is called after writers alone prefers readers, too.
+class pthread_rwlock_writers : public pthread_rwlock<PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP> {
+};
+
 class pthread_spinlock {
  public:
   pthread_spinlock() {

@@ -91,9 +91,6 @@ study costs_study() {
           .default_run_s = 1,
           .default_budget_s = 12,
           .of_machine = true,
-          .single_threaded = false,
-          .published_loops = 0,
-          .published_runs = 0,
           .cells = machine_cell<costs>()};
 }
 

@@ -252,8 +252,6 @@ study idle_study() {
               "definition that does not ask whether anybody does",
           .default_run_s = 0.2,
           .default_budget_s = 2,
-          .of_machine = false,
-          .single_threaded = false,
           .published_loops = 16384,
           .published_runs = 1000,
           .cells = cells_of<idle>()};

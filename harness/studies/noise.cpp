@@ -165,9 +165,6 @@ study noise_study() {
           .default_run_s = 0.5,
           .default_budget_s = 5,
           .of_machine = true,
-          .single_threaded = false,
-          .published_loops = 0,
-          .published_runs = 0,
           .cells = machine_cell<noise>()};
 }
 

@@ -13,6 +13,7 @@
 
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace lockyard::harness {
@@ -25,33 +26,46 @@ struct outcome {
   nlohmann::ordered_json checks = nlohmann::ordered_json::object();
 };
 
-/// A study applied to one lock, or to the machine.
+/// A study applied to one lock, to one way to wait, to a pool of workers, or to the machine.
 struct cell {
-  std::string_view lock;                           ///< empty: the machine
-  outcome (*run)(const job&, const lock_traits&);  ///< null: the lock's library is missing
+  std::string_view lock;                           ///< or way, or pool; empty: the machine
+  outcome (*run)(const job&, const lock_traits&);  ///< null: its library is missing
   lock_traits traits;
 };
 
 struct study {
   std::string_view name;
   std::string_view summary;
-  double default_run_s;           ///< length of one run bounded by time
-  double default_budget_s;        ///< of a cell whose time nobody gave
-  bool of_machine;                ///< of no lock
-  bool single_threaded;           ///< runs on one thread whatever is asked
-  std::uint64_t published_loops;  ///< per thread and run, in the text; 0 if not from a text
-  std::uint64_t published_runs;
+  double default_run_s;               ///< length of one run bounded by time
+  double default_budget_s;            ///< of a cell whose time nobody gave
+  bool of_machine = false;            ///< of no lock
+  bool of_ways = false;               ///< of ways to wait: one publisher, one worker or more
+  bool of_readers = false;            ///< of locks that can be shared: those alone have cells
+  bool single_threaded = false;       ///< runs on one thread whatever is asked
+  std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
+  std::uint64_t published_runs = 0;
+  double default_gap_ns = 0;   ///< between bursts, where nobody gave one
+  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
   std::vector<cell> cells;
+
+  /// Whether the cells are pools of workers, and not the catalogue's locks.
+  [[nodiscard]] bool has_pools() const noexcept { return default_burst != 0; }
+  /// Whether several threads want one lock, or run tasks.
+  [[nodiscard]] bool has_team() const noexcept {
+    return !of_machine && !single_threaded && !of_ways;
+  }
 };
 
-/// The cells of a study over the whole catalogue. Study has a static member template
-/// `run<Lock>(job, traits)`.
-template <class Study>
+/// The cells of a study over the whole catalogue, or over those locks of it that can be shared.
+/// Study has a static member template `run<Lock>(job, traits)`.
+template <class Study, bool OfReaders = false>
 std::vector<cell> cells_of() {
   std::vector<cell> cells;
   for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
-    cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
-    if constexpr (peers::is_built<Lock>) cells.back().run = &Study::template run<Lock>;
+    if constexpr (!OfReaders || std::get<catalog_entry<Lock>>(catalog).traits.shared) {
+      cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
+      if constexpr (peers::is_built<Lock>) cells.back().run = &Study::template run<Lock>;
+    }
   });
   return cells;
 }
@@ -69,7 +83,10 @@ study noise_study();
 study wait_study();
 study idle_study();
 study throughput_study();
+study readers_study();
 study uncontended_study();
+study wakeup_study();
+study workers_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();

@@ -3,6 +3,7 @@
 // How much a lock lets through when several threads want it for given times. No clock is read
 // around the lock. docs/studies/throughput.md gives definition and reading.
 
+#include "../closing_time.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
@@ -11,8 +12,6 @@
 #include <peers/all.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -20,38 +19,11 @@ namespace lockyard::harness {
 
 namespace {
 
-/// A thread looks at the clock once in about this time of its own work, and in so many operations.
-constexpr double look_after_ns = 2000;
-constexpr double most_between_looks = 64;
-
 /// What the lock protects.
 struct ownership {
   std::uint64_t counter = 0;
   std::uint64_t switches = 0;
   unsigned owner = std::numeric_limits<unsigned>::max();
-};
-
-/// Ends the run of all threads at once, as soon as one of them has seen that its time is over. Read
-/// by all and written once, so it costs a load from a thread's own cache.
-class alignas(detail::arch::interference_size) closing_time {
- public:
-  explicit closing_time(const work_request& work)
-      : between_looks_{std::bit_floor(static_cast<std::uint64_t>(std::clamp(
-            look_after_ns / std::max(work.hold_ns + work.gap_ns, 1.0), 1.0, most_between_looks)))} {
-  }
-
-  bool has_come(std::uint64_t operations, ticks end) noexcept {
-    if ((operations & (between_looks_ - 1)) == 0 && clock::now_early() >= end) {
-      // relaxed(hint): who sees it late makes some operations more.
-      over_.store(true, std::memory_order_relaxed);
-    }
-    // relaxed(hint): as above.
-    return over_.load(std::memory_order_relaxed);
-  }
-
- private:
-  std::uint64_t between_looks_;  ///< a power of two
-  std::atomic<bool> over_{false};
 };
 
 using throughput_loop = thread_span(void* place, ownership& state, closing_time& closing,
@@ -125,10 +97,6 @@ study throughput_study() {
               "processor time",
           .default_run_s = 0.2,
           .default_budget_s = 2,
-          .of_machine = false,
-          .single_threaded = false,
-          .published_loops = 0,
-          .published_runs = 0,
           .cells = cells_of<throughput>()};
 }
 

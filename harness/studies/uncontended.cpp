@@ -4,7 +4,7 @@
 // second thread and in one that has, in turn over many locks, and while threads sleep on others.
 // docs/studies/uncontended.md gives definition and reading.
 
-#include "../histogram.hpp"
+#include "../pairs.hpp"
 #include "../sleepers.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -12,7 +12,6 @@
 
 #include <peers/all.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,7 +24,6 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr std::uint64_t pairs_per_batch = 1000;
 constexpr std::uint64_t locks_in_row = 64;
 /// Before and after a second thread, a row of locks, beside sleepers.
 constexpr unsigned part_count = 4;
@@ -33,8 +31,6 @@ constexpr unsigned part_count = 4;
 struct protected_counter {
   std::uint64_t value = 0;
 };
-
-using batch = ticks(void* place, std::uint64_t& counter);
 
 template <class Lock>
 [[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
@@ -61,30 +57,6 @@ template <class Lock>
     lock.unlock();
   }
   return clock::now() - before;
-}
-
-/// The cost of a pair over many batches. The figure is the median, because interrupts only ever
-/// add.
-struct pair_cost {
-  merged_histogram batches;
-  ticks least = UINT64_MAX;
-  std::uint64_t pairs = 0;
-
-  void add(ticks timing) {
-    batches.add(timing);
-    least = std::min(least, timing);
-  }
-};
-
-pair_cost time_pairs(batch time_batch, void* lock, std::uint64_t& counter, loop_limit limit) {
-  pair_cost cost;
-  time_batch(lock, counter);  // warms up caches and predictors
-  cost.pairs = pairs_per_batch;
-  do {
-    cost.add(time_batch(lock, counter));
-    cost.pairs += pairs_per_batch;
-  } while (clock::now() < limit.end && cost.pairs < limit.operations);
-  return cost;
 }
 
 void report(outcome& to, const std::string& when, const pair_cost& cost) {
@@ -181,10 +153,7 @@ study uncontended_study() {
               "a second thread has existed, in turn over 64 locks, and while others sleep",
           .default_run_s = 0.02,
           .default_budget_s = 2,
-          .of_machine = false,
           .single_threaded = true,
-          .published_loops = 0,
-          .published_runs = 0,
           .cells = cells_of<uncontended>()};
 }
 

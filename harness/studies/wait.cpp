@@ -95,8 +95,6 @@ study wait_study() {
           .summary = "how long a thread waits for the lock: call to acquisition, every operation",
           .default_run_s = 0.2,
           .default_budget_s = 2,
-          .of_machine = false,
-          .single_threaded = false,
           .published_loops = 16384,
           .published_runs = 100,
           .cells = cells_of<wait>()};

@@ -4,6 +4,7 @@
 // The only list of locks. Typed tests, harness, checker, the command's tables and its completion
 // derive from it. An entry is an instance: one lock type with one choice of parameters.
 
+#include <lockyard/detail/peer_names.hpp>
 #include <lockyard/lock_traits.hpp>
 #include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/park/byte_mutex.hpp>
@@ -11,6 +12,9 @@
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/park/pi_mutex.hpp>
+#include <lockyard/park/recursive_mutex.hpp>
+#include <lockyard/park/semaphore_mutex.hpp>
+#include <lockyard/park/shared_mutex.hpp>
 #include <lockyard/park/single_spinner_mutex.hpp>
 #include <lockyard/park/ticket_mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
@@ -22,41 +26,11 @@
 #include <lockyard/spin/ticket_spinlock.hpp>
 #include <lockyard/spin/ttas_spinlock.hpp>
 #include <lockyard/spin/yielding_spinlock.hpp>
+#include <lockyard/world/in_world.hpp>
 
 #include <tuple>
 
 namespace lockyard::inline v0 {
-
-// Locks that are measured beside ours are only named here; whoever uses them includes
-// harness/peers/all.hpp, so that the library needs no other one. The origin of a peer is its
-// library, by the name that harness/peers/CMakeLists.txt knows it by if it may be missing.
-namespace peers {
-class std_mutex;
-class pthread_mutex_normal;
-class pthread_mutex_adaptive;
-class pthread_mutex_recursive;
-class pthread_mutex_pi;
-class pthread_mutex_robust;
-class pthread_spinlock;
-class absl_mutex;
-class tbb_mutex;
-class tbb_spin_mutex;
-class tbb_queuing_mutex;
-class tbb_speculative_spin_mutex;
-class ck_fas;
-class ck_ticket;
-class ck_mcs;
-class ck_clh;
-class ck_anderson;
-class nsync_mutex;
-class parking_lot_mutex;
-}  // namespace peers
-namespace controls {
-class null_lock;
-class broken_lock;
-class handwritten_spinlock;
-class handwritten_futex_mutex;
-}  // namespace controls
 
 // clang-format off
 inline constexpr std::tuple catalog{
@@ -171,11 +145,35 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::none,
         .timed = true,
         .origin = "Windows' slim lock; Auslander and others 2002 (K42)"}},
+    catalog_entry<recursive_mutex<>>{{
+        .name = "recursive_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = true,
+        .origin = "mutex, with an owner and a count; POSIX"}},
+    catalog_entry<semaphore_mutex>{{
+        .name = "semaphore_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = false, .recovering = false, .excludes = true,
+        .owned = false,
+        .origin = "E. Dijkstra 1965"}},
+    catalog_entry<shared_mutex>{{
+        .name = "shared_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = true,
+        .origin = "Brandenburg and Anderson 2010; Pizlo 2016; H. Hinnant 2007"}},
 
     catalog_entry<peers::std_mutex>{{
         .name = "std::mutex", .seed_name = "std::mutex",
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
+        .origin = "the C++ standard library"}},
+    catalog_entry<peers::std_shared_mutex>{{
+        .name = "std::shared_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
         .origin = "the C++ standard library"}},
     catalog_entry<peers::pthread_mutex_normal>{{
         .name = "pthread_mutex[normal]", .seed_name = "",
@@ -209,10 +207,20 @@ inline constexpr std::tuple catalog{
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
         .origin = "the C library"}},
+    catalog_entry<peers::pthread_rwlock_readers>{{
+        .name = "pthread_rwlock[readers]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
+        .origin = "the C library"}},
+    catalog_entry<peers::pthread_rwlock_writers>{{
+        .name = "pthread_rwlock[writers]", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
+        .origin = "the C library"}},
     catalog_entry<peers::absl_mutex>{{
         .name = "absl::Mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
-        .waiting = waiting::park, .fairness = fairness::none,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
         .origin = "Abseil"}},
     catalog_entry<peers::tbb_mutex>{{
         .name = "tbb::mutex", .seed_name = "",
@@ -233,6 +241,16 @@ inline constexpr std::tuple catalog{
         .name = "tbb::speculative_spin_mutex", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::tbb_rw_mutex>{{
+        .name = "tbb::rw_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
+        .origin = "oneTBB"}},
+    catalog_entry<peers::tbb_spin_rw_mutex>{{
+        .name = "tbb::spin_rw_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none, .shared = true,
         .origin = "oneTBB"}},
     catalog_entry<peers::ck_fas>{{
         .name = "ck_spinlock_fas", .seed_name = "",
@@ -269,17 +287,22 @@ inline constexpr std::tuple catalog{
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
         .origin = "parking_lot"}},
+    catalog_entry<peers::parking_lot_rw_lock>{{
+        .name = "parking_lot::RwLock", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none, .shared = true,
+        .origin = "parking_lot"}},
 
     catalog_entry<controls::null_lock>{{
         .name = "null_lock", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::none,
         .waiting = waiting::none, .fairness = fairness::none,
-        .excludes = false,
+        .shared = true, .excludes = false,
         .origin = "does nothing: what remains is the harness's own cost"}},
     catalog_entry<controls::broken_lock>{{
         .name = "broken_lock", .seed_name = "",
         .kind = lock_kind::control, .family = lock_family::none,
-        .waiting = waiting::none, .fairness = fairness::none,
+        .waiting = waiting::none, .fairness = fairness::none, .shared = true,
         .origin = "claims to exclude and does not: every check has to catch it"}},
     catalog_entry<controls::handwritten_spinlock>{{
         .name = "handwritten_spinlock", .seed_name = "",
@@ -299,18 +322,5 @@ template <class Visitor>
 constexpr void for_each_entry(Visitor&& visit) {
   std::apply([&](const auto&... entries) { (visit(entries), ...); }, catalog);
 }
-
-namespace detail {
-template <class Lock, class World>
-struct in_world;
-template <template <world, auto...> class Basic, world From, auto... Parameters, world To>
-struct in_world<Basic<From, Parameters...>, To> {
-  using type = Basic<To, Parameters...>;
-};
-}  // namespace detail
-
-/// The lock of a catalogue entry, instantiated for another world.
-template <class Lock, world World>
-using in_world_t = typename detail::in_world<Lock, World>::type;
 
 }  // namespace lockyard::inline v0

@@ -57,6 +57,7 @@ struct options {
   std::optional<unsigned> preemptions = std::nullopt;  ///< at most; nothing: any number
   unsigned spurious_wakes = 1;                         ///< at most, in an execution
   unsigned early_timeouts = 2;  ///< at most, while somebody else could still go on
+  unsigned short_spins = 2;     ///< at most, that end at their limit although somebody could go on
   unsigned depth = 400;         ///< steps of an execution, before it is given up
   bool wakes_any = false;       ///< a wake may pick any sleeper; else the one that came first
   barriers asymmetric = barriers::membarrier;

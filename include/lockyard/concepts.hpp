@@ -29,4 +29,25 @@ concept timed_lockable = lockable<Lock> && requires(Lock& lock, std::chrono::nan
   { lock.try_lock_until(limit) } -> std::convertible_to<bool>;
 };
 
+/// Many threads can also hold the lock together, as long as none holds it alone.
+template <class Lock>
+concept shared_lockable = lockable<Lock> && requires(Lock& lock) {
+  lock.lock_shared();
+  { lock.try_lock_shared() } -> std::convertible_to<bool>;
+  lock.unlock_shared();
+};
+
+/// And wait for either until a time-out.
+template <class Lock>
+concept shared_timed_lockable = shared_lockable<Lock> && timed_lockable<Lock> &&
+                                requires(Lock& lock, std::chrono::nanoseconds duration,
+                                         std::chrono::steady_clock::time_point limit) {
+                                  {
+                                    lock.try_lock_shared_for(duration)
+                                  } -> std::convertible_to<bool>;
+                                  {
+                                    lock.try_lock_shared_until(limit)
+                                  } -> std::convertible_to<bool>;
+                                };
+
 }  // namespace lockyard::inline v0

@@ -29,4 +29,25 @@ class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] guard {
   Mutex& mutex_;
 };
 
+/// The same for a reader: std::shared_lock as a scope, with annotations.
+template <shared_lockable Mutex>
+class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] shared_guard {
+ public:
+  using mutex_type = Mutex;
+
+  /// Precondition: the calling thread does not hold `lock`. Effects: acquires it, shared.
+  explicit shared_guard(Mutex& lock) noexcept(noexcept(lock.lock_shared()))
+      LOCKYARD_ACQUIRE_SHARED(lock)
+      : mutex_{lock} {
+    mutex_.lock_shared();
+  }
+  shared_guard(const shared_guard&) = delete;
+  shared_guard& operator=(const shared_guard&) = delete;
+  /// Precondition: the thread that made the guard destroys it. Effects: releases the lock.
+  ~shared_guard() LOCKYARD_RELEASE() { mutex_.unlock_shared(); }
+
+ private:
+  Mutex& mutex_;
+};
+
 }  // namespace lockyard::inline v0

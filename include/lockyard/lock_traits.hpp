@@ -38,6 +38,7 @@ struct lock_traits {
   bool recursive = false;   ///< the owner may lock again
   bool recovering = false;  ///< a deadlock or a dead owner ends in an error
   bool excludes = true;     ///< provides mutual exclusion
+  bool owned = true;        ///< only the thread that holds it may unlock it
   std::string_view origin;
 };
 

@@ -5,5 +5,11 @@
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
+#include <lockyard/event/auto_reset_event.hpp>
+#include <lockyard/event/event_count.hpp>
+#include <lockyard/event/manual_reset_event.hpp>
 #include <lockyard/guard.hpp>
 #include <lockyard/guarded.hpp>
+#include <lockyard/park/condition_variable.hpp>
+#include <lockyard/park/condition_variable_any.hpp>
+#include <lockyard/park/semaphore.hpp>

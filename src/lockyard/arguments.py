@@ -22,11 +22,18 @@ def complete_locks(incomplete: str) -> list[str]:
     return _completed(incomplete, known)
 
 
+def complete_pools(incomplete: str) -> list[str]:
+    from lockyard import harness
+    from lockyard.catalog import GROUPS
+
+    return _completed(incomplete, [*GROUPS, *(pool.name for pool in harness.catalog().pools)])
+
+
 def complete_references(incomplete: str) -> list[str]:
     from lockyard import harness
     from lockyard.catalog import BEST_SLEEPING_PEER
 
-    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().locks)]
+    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().measured)]
     return [name for name in known if name.startswith(incomplete)]
 
 
@@ -34,6 +41,12 @@ def complete_studies(incomplete: str) -> list[str]:
     from lockyard import harness
 
     return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
+
+
+def complete_ways(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return _completed(incomplete, harness.catalog().ways)
 
 
 def complete_policies(incomplete: str) -> list[str]:
@@ -87,13 +100,25 @@ Locks = Annotated[
     str,
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
-        help="Which locks: groups and names; all is ours and the system's.",
+        help="Which locks: groups and names; all is ours and the system's. Of these, readers "
+        "measures those that can be shared.",
+        show_default="seeds; in readers all",
         autocompletion=complete_locks,
+    ),
+]
+Pools = Annotated[
+    str,
+    typer.Option(
+        metavar="seeds|ours|peers|all|NAME,…",
+        help="Which pools of workers, in workers: groups and names; all is ours and the system's.",
+        autocompletion=complete_pools,
     ),
 ]
 Peers = Annotated[
     bool,
-    typer.Option("--peers", help="Other libraries' locks too; 'lockyard list --peers' shows them."),
+    typer.Option(
+        "--peers", help="Other libraries' locks and pools too; 'lockyard list --peers' shows them."
+    ),
 ]
 ListPeers = Annotated[
     bool,
@@ -143,7 +168,8 @@ Against = Annotated[
     typer.Option(
         metavar="NAME|best-sleeping-peer",
         help="Print ratios to this lock, paired by block, with 95 % intervals; or in each cell to "
-        "the best peer that sleeps, chosen on odd blocks and compared on even ones.",
+        "the best peer that sleeps (of those named, if any), chosen on odd blocks and compared on "
+        "even ones.",
         autocompletion=complete_references,
     ),
 ]
@@ -247,7 +273,8 @@ Hold = Annotated[
     str,
     typer.Option(
         metavar="0|TIME,…",
-        help="How long a thread holds the lock, as in 200ns, one cell each.",
+        help="How long a thread holds the lock, or a task takes, as in 200ns, one cell each.",
+        show_default="0",
         rich_help_panel=WORK,
     ),
 ]
@@ -255,7 +282,9 @@ Gap = Annotated[
     str,
     typer.Option(
         metavar="0|TIME|Nx,…",
-        help="How long it stays away before each call; 10x: ten times as long as --hold.",
+        help="How long it stays away before each call, or bursts are apart; 10x: ten times as "
+        "long as --hold.",
+        show_default="0; in workers 1ms",
         rich_help_panel=WORK,
     ),
 ]
@@ -267,12 +296,40 @@ Lengths = Annotated[
         rich_help_panel=WORK,
     ),
 ]
+Burst = Annotated[
+    str,
+    typer.Option(
+        metavar="N,…",
+        help="Tasks that are submitted together in workers, one cell each.",
+        show_default="8",
+        rich_help_panel=WORK,
+    ),
+]
+Writers = Annotated[
+    str,
+    typer.Option(
+        metavar="N,…",
+        help="How many of the threads write in readers, one cell each; the others read.",
+        show_default="0 and 1",
+        rich_help_panel=WORK,
+    ),
+]
 Sleepers = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         help="Threads that sleep on other locks in the last part of uncontended.",
         show_default="1",
+        rich_help_panel=WORK,
+    ),
+]
+Ways = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,…",
+        help="Which ways to wait, in wakeup; 'lockyard list --json' has them.",
+        show_default="all",
+        autocompletion=complete_ways,
         rich_help_panel=WORK,
     ),
 ]

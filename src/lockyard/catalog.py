@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks and studies as the harness lists them, and how names of the command line find them."""
+"""Locks, pools of workers and studies as the harness lists them, and how names of the command line
+find them."""
 
 from __future__ import annotations
 
@@ -10,18 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
 class Lock:
+    """A pool of workers is described by the same words, as far as they suit."""
+
     name: str
     seed_name: str
     kind: str
     family: str
     waiting: str
     fairness: str
-    size_bytes: int | None  # nothing where its library is missing
+    size_bytes: int | None  # nothing where its library is missing, and for a pool
     timed: bool
     shared: bool
     recursive: bool
@@ -46,17 +49,23 @@ class Study:
     default_run_s: float
     default_budget_s: float
     of_machine: bool
+    of_readers: bool  # of locks that can be shared, and of no others
     single_threaded: bool
     published_loops: int
     published_runs: int
+    ways: tuple[str, ...] = ()  # to wait, which it measures in place of locks
+    pools: tuple[Lock, ...] = ()  # of workers, the same
+    default_gap_ns: float = 0
+    default_burst: int = 0  # tasks that are submitted together; 0 where there are none
 
     @property
     def has_team(self) -> bool:
-        """Whether several threads want one lock."""
-        return not self.of_machine and not self.single_threaded
+        """Whether several threads want one lock, or run tasks."""
+        return not self.of_machine and not self.single_threaded and not self.ways
 
 
 Entry = TypeVar("Entry", Lock, Library, Study)
+Named = TypeVar("Named", Lock, Study, str)
 
 
 @dataclass(frozen=True)
@@ -72,10 +81,19 @@ class Catalog:
             version=document["version"],
             locks=tuple(_entry(Lock, lock) for lock in document["locks"]),
             libraries=tuple(_entry(Library, library) for library in document["libraries"]),
-            studies=tuple(_entry(Study, study) for study in document["studies"]),
+            studies=tuple(_study(study) for study in document["studies"]),
         )
 
-    def group(self, name: str) -> list[Lock] | None:
+    @property
+    def pools(self) -> tuple[Lock, ...]:
+        return tuple(pool for study in self.studies for pool in study.pools)
+
+    @property
+    def measured(self) -> tuple[Lock, ...]:
+        """Whatever can be measured but the machine."""
+        return (*self.locks, *self.pools)
+
+    def group(self, name: str, among: Iterable[Lock] | None = None) -> list[Lock] | None:
         """The locks of a named group; nothing if there is no such group."""
         groups: dict[str, Callable[[Lock], bool]] = {
             "seeds": lambda lock: lock.seed_name != "",
@@ -84,7 +102,8 @@ class Catalog:
             "all": lambda lock: lock.kind != "control" and self.library(lock) is None,
         }
         members = groups.get(name)
-        return None if members is None else [lock for lock in self.locks if members(lock)]
+        locks = self.locks if among is None else among
+        return None if members is None else [lock for lock in locks if members(lock)]
 
     def library(self, lock: Lock) -> Library | None:
         """The one that a lock needs beside those of the compiler."""
@@ -95,16 +114,28 @@ class Catalog:
     def missing_locks(self) -> set[str]:
         """Those that cannot be measured with this harness."""
         missing = {library.name for library in self.libraries if library.missing}
-        return {lock.name for lock in self.locks if lock.kind == "peer" and lock.origin in missing}
+        peers = (lock for lock in self.measured if lock.kind == "peer")
+        return {lock.name for lock in peers if lock.origin in missing}
 
     def select_locks(self, names: Iterable[str]) -> list[Lock]:
         """The locks of the given names, seed names and groups, each once, in the order given."""
-        by_name = {lock.seed_name: lock for lock in self.locks if lock.seed_name}
-        by_name |= {lock.name: lock for lock in self.locks}
+        return self._select("lock", self.locks, names)
+
+    def select_shared(self, names: Iterable[str]) -> list[Lock]:
+        """Those of the given locks that readers can share."""
+        return [lock for lock in self.select_locks(names) if lock.shared]
+
+    def select_pools(self, names: Iterable[str]) -> list[Lock]:
+        """The same of pools of workers."""
+        return self._select("pool", self.pools, names)
+
+    def _select(self, what: str, among: Sequence[Lock], names: Iterable[str]) -> list[Lock]:
+        by_name = {lock.seed_name: lock for lock in among if lock.seed_name}
+        by_name |= {lock.name: lock for lock in among}
         chosen: dict[str, Lock] = {}
         for name in names:
-            group = self.group(name)
-            found = group if group is not None else [_find("lock", by_name, name)]
+            group = self.group(name, among)
+            found = group if group is not None else [_find(what, by_name, name)]
             chosen |= {lock.name: lock for lock in found}
         return list(chosen.values())
 
@@ -112,7 +143,17 @@ class Catalog:
         """Whom others are compared with: one lock, or all of which the best is meant."""
         if name == BEST_SLEEPING_PEER:
             return [lock for lock in self.locks if (lock.kind, lock.waiting) == ("peer", "park")]
-        return self.select_locks([name])[:1]
+        return self._select("lock", self.measured, [name])[:1]
+
+    @property
+    def ways(self) -> list[str]:
+        """All ways to wait, whatever the study."""
+        return [way for study in self.studies for way in study.ways]
+
+    def select_ways(self, names: Iterable[str]) -> list[str]:
+        """Those of the given names, each once, in the order given."""
+        by_name = {way: way for way in self.ways}
+        return list(dict.fromkeys(_find("way to wait", by_name, name) for name in names))
 
     def select_studies(self, names: Iterable[str]) -> list[Study]:
         by_name = {study.name: study for study in self.studies}
@@ -130,7 +171,12 @@ def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
     return kind(**{field.name: values[field.name] for field in fields(kind)})
 
 
-def _find(what: str, by_name: Mapping[str, Entry], name: str) -> Entry:
+def _study(values: Mapping[str, Any]) -> Study:
+    pools = tuple(_entry(Lock, pool) for pool in values["pools"])
+    return _entry(Study, {**values, "pools": pools, "ways": tuple(values["ways"])})
+
+
+def _find(what: str, by_name: Mapping[str, Named], name: str) -> Named:
     if name in by_name:
         return by_name[name]
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)

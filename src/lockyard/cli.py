@@ -62,13 +62,18 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--runs 30 --against std::mutex  ·  lockyard measure uncontended --locks all --peers  ·  "
     "lockyard measure wait idle --as-published --threads 16  ·  "
     "lockyard measure throughput wait --threads 2,16 --hold 0,200ns,2us --gap 1x,10x --against "
-    "best-sleeping-peer  ·  lockyard measure wait --policy other,fifo --threads 4  ·  "
-    "lockyard measure idle --slice 100us,10ms --load 2  ·  lockyard measure --resume records.jsonl",
+    "best-sleeping-peer  ·  lockyard measure wakeup --ways futex,event_count --gap 20us,10ms "
+    "--against futex  ·  lockyard measure wait --policy other,fifo --threads 4  ·  "
+    "lockyard measure idle --slice 100us,10ms --load 2  ·  "
+    "lockyard measure workers --burst 1,32 --peers  ·  lockyard measure readers --threads 9 "
+    "--writers 1 --hold 2us --against std::shared_mutex  ·  "
+    "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
     studies: arguments.Studies = None,
-    locks: arguments.Locks = "seeds",
+    locks: arguments.Locks = "",
+    pools: arguments.Pools = "all",
     peers: arguments.Peers = False,
     threads: arguments.Threads = "",
     for_: arguments.For = "",
@@ -88,10 +93,13 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,
     rest: arguments.Rest = "",
-    hold: arguments.Hold = "0",
-    gap: arguments.Gap = "0",
+    hold: arguments.Hold = "",
+    gap: arguments.Gap = "",
     lengths: arguments.Lengths = "constant",
+    burst: arguments.Burst = "",
+    writers: arguments.Writers = "",
     sleepers: arguments.Sleepers = None,
+    ways: arguments.Ways = "",
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
@@ -102,7 +110,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import measure as command
     from lockyard.conditions import Asked, inherited, variants
     from lockyard.plan import Request
-    from lockyard.work import works
+    from lockyard.work import NO_TIME, works
 
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json",))
@@ -119,16 +127,26 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         threads=options.threads(threads or str(os.cpu_count() or 1)),
         pinning=options.pinning(pin),
         conditions=variants(asked, inherited()),
-        work=works(hold, gap, lengths),
+        work=works(hold or NO_TIME, gap or NO_TIME, lengths),
+        usual_gap=not gap,
         sleepers=options.sleepers(sleepers),
+        bursts=options.bursts(burst) if burst else (),
+        writers=options.writers(writers) if writers else (),
+        ways=options.ways(ways) if ways else (),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),
         as_published=as_published,
     )
-    names = [*options.names(locks), *(["peers"] if peers else [])]
-    chosen = options.studies(studies)
-    status = command.run(chosen, names, request, options.seed(seed), out, as_json, against or None)
+    others = ["peers"] if peers else []
+    chosen = command.Choice(
+        studies=options.studies(studies),
+        locks=[*(options.names("--locks", locks) if locks else ["seeds"]), *others],
+        shared=[*(options.names("--locks", locks) if locks else ["all"]), *others],
+        pools=[*options.names("--pools", pools), *others],
+        against=against or None,
+    )
+    status = command.run(chosen, request, options.seed(seed), out, as_json)
     raise typer.Exit(status)
 
 

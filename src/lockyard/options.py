@@ -19,6 +19,7 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 SHORTEST_S = 0.5e-9  # whatever rounds to a nanosecond
 MAX_THREADS = 4096
 MAX_SLEEPERS = 64
+MAX_BURST = 4096
 MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
 MAX_LOAD_PER_PROCESSOR = 64
@@ -165,17 +166,46 @@ def positive(option: str, value: int | None) -> int | None:
     return value
 
 
+def bursts(text: str) -> list[int]:
+    found = [part.strip() for part in text.split(",")]
+    for part in found:
+        if not part.isdecimal() or not 1 <= int(part) <= MAX_BURST:
+            raise UsageError(
+                f"--burst {text}: each number of tasks is from 1 to {MAX_BURST}; separate several "
+                "by commas, as in 1,32"
+            )
+    return list(dict.fromkeys(int(part) for part in found))
+
+
+def writers(text: str) -> list[int]:
+    found = [part.strip() for part in text.split(",")]
+    for part in found:
+        if not part.isdecimal() or int(part) >= MAX_THREADS:
+            raise UsageError(
+                f"--writers {text}: each number of writers is from 0 to {MAX_THREADS - 1}; "
+                "separate several by commas, as in 0,1"
+            )
+    return list(dict.fromkeys(int(part) for part in found))
+
+
 def sleepers(value: int | None) -> int | None:
     if value is not None and not 1 <= value <= MAX_SLEEPERS:
         raise UsageError(f"--sleepers {value}: must be from 1 to {MAX_SLEEPERS}")
     return value
 
 
-def names(text: str) -> list[str]:
+def names(option: str, text: str, groups: str = "seeds, all, or ") -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
-        raise UsageError("--locks: names no lock; give seeds, all, or names from 'lockyard list'")
+        raise UsageError(
+            f"{option}: names nothing to measure; give {groups}names from 'lockyard list'"
+        )
     return found
+
+
+def ways(text: str) -> list[str]:
+    """There are no groups of them, and the table of 'lockyard list' does not have them."""
+    return names("--ways", text, groups="")
 
 
 def pinning(text: str) -> Pinning:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 SCHEMA = 1
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
+# How long workers are left alone before each wake-up, if nobody says; the text says nothing.
+DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
+PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
+DEFAULT_WRITERS = (0, 1)
 # Starting and ending a run takes about this long, and so much more for each thread.
 RUN_OVERHEAD_S = 0.005
 THREAD_OVERHEAD_S = 0.0005
@@ -38,7 +42,8 @@ BUDGET_SPARE_S = 5.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One lock in one study under one set of conditions, or the machine in a study of it."""
+    """One lock, or one pool of workers, in one study under one set of conditions, or the machine in
+    a study of it."""
 
     study: str
     lock: str | None
@@ -52,6 +57,8 @@ class Cell:
     as_published: bool
     work: Work = NONE
     sleepers: int | None = None  # on other locks; nothing where the study has none
+    writers: int | None = None  # of the threads; nothing where the others do not read
+    burst: int | None = None  # tasks that are submitted together; nothing where there are none
 
     @property
     def label(self) -> str:
@@ -89,6 +96,8 @@ class Cell:
                 "arrival": "closed",
                 **self.work.to_json(),
                 "sleepers": self.sleepers,
+                "writers": self.writers,
+                "burst": self.burst,
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -112,7 +121,13 @@ class Request:
     pinning: Pinning = "none"
     conditions: Sequence[Conditions] = (Conditions(),)
     work: Sequence[Work] = (NONE,)
+    usual_gap: bool = True  # nobody gave one: the study's own, where it has one
     sleepers: int | None = None
+    ways: Sequence[str] = ()  # to wait; all, if none is named
+    pools: Sequence[Lock] = ()  # what is measured in place of locks where the study has pools
+    shared: Sequence[Lock] = ()  # the same where it has readers
+    writers: Sequence[int] = ()  # of the threads, where it has readers
+    bursts: Sequence[int] = ()
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -126,6 +141,14 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         check(conditions, request.pinning)
     if request.sleepers is not None and not any(study.single_threaded for study in studies):
         raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
+    if request.ways and not any(study.ways for study in studies):
+        raise UsageError("--ways: to wait are what wakeup measures; add it, or leave them out")
+    if request.bursts and not any(study.pools for study in studies):
+        raise UsageError(
+            "--burst: tasks come in bursts in workers only; measure it, or leave it out"
+        )
+    if request.writers and not any(study.of_readers for study in studies):
+        raise UsageError("--writers: write among readers; measure readers, or leave them out")
     check_work(request.work, studies, request.as_published)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
@@ -134,8 +157,10 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     if request.as_published and study.published_loops == 0:
         raise UsageError(
             f"study '{study.name}' has no published form: leave --as-published out, or "
-            "measure wait and idle"
+            "measure wait, idle or wakeup"
         )
+    if study.ways:
+        return _cells_of_ways(study, request)
     if study.of_machine:
         _check_study_of_machine(study, request)
         request = _each_processor(request)
@@ -145,12 +170,91 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     names: list[str | None] = [lock.name for lock in locks]
     if study.of_machine:
         names = [None]
+    if study.pools:
+        names = [pool.name for pool in request.pools]
+    if study.of_readers:
+        names = [lock.name for lock in request.shared]
+    if study.of_readers and not names:
+        raise UsageError(
+            f"study '{study.name}' measures locks that readers can share, and none of those given "
+            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
+        )
     return [
-        _cell(study, name, threads, conditions, work, request)
+        replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
         for threads in counts
         for conditions in request.conditions
-        for work in (request.work if study.has_team else [NONE])
+        for work in _works_of_study(study, request)
+        for burst in _bursts_of_study(study, request)
+        for count in _writers_of_study(study, threads, request)
         for name in names
+    ]
+
+
+def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
+    if not study.has_team:
+        return [NONE]
+    if request.usual_gap and study.default_gap_ns:
+        gap_ns = round(study.default_gap_ns)
+        return list(dict.fromkeys(replace(work, gap_ns=gap_ns) for work in request.work))
+    return request.work
+
+
+def _bursts_of_study(study: Study, request: Request) -> Sequence[int | None]:
+    if not study.pools:
+        return [None]
+    return request.bursts or [study.default_burst]
+
+
+def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[int | None]:
+    """Where nobody gave a number, as many as leave a reader."""
+    if not study.of_readers:
+        return [None]
+    if not request.writers:
+        return [count for count in DEFAULT_WRITERS if count < threads]
+    most = max(request.writers)
+    if most >= threads:
+        raise UsageError(
+            f"--writers {most}: of --threads {threads} none would read; give more threads, for "
+            "they are readers and writers together, or fewer writers"
+        )
+    return request.writers
+
+
+def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
+    """Each way at each place with each gap."""
+    if any(each.policy == "deadline" for each in request.conditions):
+        raise UsageError(
+            f"study '{study.name}' confines each thread to a processor, which the kernel refuses "
+            "to deadline threads; choose another policy"
+        )
+    work = request.work
+    if request.usual_gap and all(each == NONE for each in work):
+        gaps_ns = (PUBLISHED_GAP_NS,) if request.as_published else DEFAULT_GAPS_NS
+        work = [Work(gap_ns=gap_ns) for gap_ns in gaps_ns]
+    return [
+        _cell(study, way, threads, conditions, each, replace(request, pinning=pinning))
+        for threads, pinning in _places_of_threads(request)
+        for conditions in request.conditions
+        for each in work
+        for way in (request.ways or study.ways)
+    ]
+
+
+def _places_of_threads(request: Request) -> list[tuple[int, Pinning]]:
+    """Who publishes comes first, and there is one worker at least. Unless the places were given:
+    one worker on the publisher's own processor, one on the next, and, where there are more, one on
+    each."""
+    counts = list(dict.fromkeys(max(threads, 2) for threads in request.threads))
+    if request.pinning != "none":
+        return [(threads, request.pinning) for threads in counts]
+    cpus = sorted(os.sched_getaffinity(0))
+    if request.as_published:
+        threads = max(len(cpus), 2)
+        return [(threads, tuple(cpus))]
+    pairs = [(cpus[0], cpus[0]), *([(cpus[0], cpus[1])] if len(cpus) > 1 else [])]
+    return [
+        *((2, pair) for pair in pairs),
+        *((threads, tuple(cpus)) for threads in counts if threads > 2),
     ]
 
 

@@ -49,15 +49,24 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
     """Refuses work that no thread would do."""
     if all(work == NONE for work in works):
         return
+    if any(study.ways for study in studies):
+        if any(work.hold_ns for work in works):
+            raise UsageError("--hold: there is no lock to hold in wakeup; leave it out, or wakeup")
+        if any(work.lengths != LENGTHS[0] for work in works):
+            raise UsageError(
+                "--lengths: wakeup has lengths of its own around the mean; leave it out, or wakeup"
+            )
+    if all(study.ways for study in studies):
+        return
     if as_published:
         raise UsageError(
             "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
             "two out"
         )
-    if not any(study.has_team for study in studies):
+    if not any(study.has_team or study.ways for study in studies):
         raise UsageError(
             "--hold and --gap: mean nothing to studies without threads that want one lock; "
-            "measure throughput, wait or idle, or leave them out"
+            "measure throughput, readers, wait or idle, or leave them out"
         )
 
 

@@ -6,6 +6,8 @@
 #include <lockyard/guard.hpp>
 #include <lockyard/lockyard.hpp>
 
+#include <mutex>
+
 namespace {
 
 /// What is right for one lock is right for all, so every lock's annotations are looked at.
@@ -58,6 +60,7 @@ void account<Lock>::misuse() {
 #elif MISUSE == 5
   static_cast<void>(lock_.try_lock());
   ++balance_;
+#elif MISUSE == 6 || MISUSE == 7  // of a lock that is shared, or waited with, below
 #else
 #error "no such misuse"
 #endif
@@ -79,8 +82,89 @@ void use(const lockyard::catalog_entry<Lock>& entry) {
   static_cast<void>(entry);
 }
 
+/// Held by readers together.
+class shared_account {
+ public:
+  int balance() {
+    const lockyard::shared_guard held{lock_};
+    return balance_;
+  }
+  int balance_if_free() {
+    if (!lock_.try_lock_shared()) return 0;
+    const int found = balance_;
+    lock_.unlock_shared();
+    return found;
+  }
+  void pay_in_if_positive() {
+    lock_.lock_upgrade();
+    if (balance_ < 0) return lock_.unlock_upgrade();
+    lock_.unlock_upgrade_and_lock();
+    ++balance_;
+    lock_.unlock();
+  }
+  int pay_in() {
+    lock_.lock();
+    ++balance_;
+    lock_.unlock_and_lock_shared();
+    const int found = balance_;
+    lock_.unlock_shared();
+    return found;
+  }
+#if defined(MISUSE) && MISUSE == 6
+  void misuse() {
+    const lockyard::shared_guard held{lock_};
+    ++balance_;
+  }
+#endif
+
+ private:
+  lockyard::shared_mutex lock_;
+  int balance_ LOCKYARD_GUARDED_BY(lock_) = 0;
+};
+
+/// Waited for, with the lock held before and after.
+class awaited_account {
+ public:
+  void pay_in() {
+    const lockyard::guard held{lock_};
+    ++balance_;
+    changed_.notify_one();
+    any_changed_.notify_one();
+  }
+  void pay_out() {
+    const lockyard::guard held{lock_};
+    while (balance_ == 0) changed_.wait(lock_);
+    while (balance_ == 0) any_changed_.wait(lock_);
+    --balance_;
+  }
+#if defined(MISUSE) && MISUSE == 7
+  void misuse() { changed_.wait(lock_); }
+#endif
+
+ private:
+  lockyard::mutex lock_;
+  lockyard::condition_variable changed_;
+  lockyard::condition_variable_any any_changed_;
+  int balance_ LOCKYARD_GUARDED_BY(lock_) = 0;
+};
+
+/// With a lock of which the analysis knows nothing.
+void wait_with_a_unique_lock(lockyard::condition_variable& changed, lockyard::mutex& mine) {
+  std::unique_lock held{mine};
+  changed.wait(held);
+}
+
 }  // namespace
 
 void use_all() {
+  lockyard::mutex free;
+  lockyard::condition_variable changed;
+  wait_with_a_unique_lock(changed, free);
+  awaited_account awaited;
+  awaited.pay_in();
+  awaited.pay_out();
+  shared_account mine;
+  mine.pay_in_if_positive();
+  static_cast<void>(mine.balance() + mine.balance_if_free() + mine.pay_in());
   lockyard::for_each_entry([](const auto& entry) { use(entry); });
 }

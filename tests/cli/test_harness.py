@@ -35,6 +35,8 @@ JOB: dict[str, Any] = {
         "gap_ns": 0,
         "lengths": "constant",
         "sleepers": None,
+        "writers": None,
+        "burst": None,
         "loops": None,
         "duration_s": 0.02,
         "as_published": False,
@@ -67,6 +69,14 @@ def changed(path: str, value: Any) -> str:
     else:
         target[last] = value
     return json.dumps(job)
+
+
+def test_a_wakeup_without_a_worker_is_refused() -> None:
+    job = json.loads(changed("/study", "wakeup")) | {"lock": "spin"}
+    job["conditions"]["threads"] = 1
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert "job at /conditions/threads: must be at least 2" in refused.stderr
 
 
 def test_answers_every_job_with_a_record_in_order() -> None:
@@ -120,6 +130,10 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/lengths", "normal"),
         ("/conditions/sleepers", 0),
         ("/conditions/sleepers", 65),
+        ("/conditions/writers", 1),  # of a study without readers
+        ("/conditions/burst", 0),
+        ("/conditions/burst", 4097),
+        ("/conditions/burst", 8),  # of a study without tasks
         ("/rehearse", 1),
         ("/cgroup", 7),
     ],

@@ -78,12 +78,15 @@ def test_runs_each_cell_once_a_block_in_an_order_that_the_seed_determines(
 ) -> None:
     def order(seed: str) -> list[tuple[int, str]]:
         measured = lockyard(
-            "measure", "uncontended", "--locks", "seeds", "--runs", "3", "--seed", seed, "--json"
+            *("measure", "uncontended", "--locks", "seeds", "--runs", "3", "--for", "200ms"),
+            *("--seed", seed, "--json"),
         )
         return [(run["block"], run["lock"]) for run in runs_of(measured.stdout)]
 
-    first = order("7")
-    assert first == order("7")
+    first, again = order("7"), order("7")
+    both = set(first) & set(again)  # a run that the machine leaves no time may be missing
+    assert len(both) > 5
+    assert [run for run in first if run in both] == [run for run in again if run in both]
     assert first != order("8")
     assert sorted(set(first)) == sorted(first)
     assert [block for block, _ in first] == sorted(block for block, _ in first)
@@ -144,7 +147,7 @@ def test_measures_as_many_loops_as_it_is_told(lockyard: Callable[..., Outcome]) 
         (("measure", "wait", "--seed", "-1"), "--seed -1"),
         (("measure", "wait", "--seed", str(2**63)), "--seed 9223372036854775808"),
         (("measure", "wait", "--for", "10m", "--runs", "1"), "too long to count exactly"),
-        (("measure", "wait", "--locks", ","), "names no lock"),
+        (("measure", "wait", "--locks", ","), "names nothing to measure"),
         (("measure", "wait", "--pin", "tight"), "--pin tight"),
         (("measure", "wait", "--pin", "4095", *SHORT), "--pin 4095"),
         (("measure", "uncontended", "--as-published"), "no published form"),

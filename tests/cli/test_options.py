@@ -56,12 +56,19 @@ def test_reads_deadlines_in_order() -> None:
 def test_reads_lists_of_threads_policies_and_names() -> None:
     assert options.threads("1, 4,16") == [1, 4, 16]
     assert options.policies("fifo, other,fifo") == ["fifo", "other"]
-    assert options.names(" a ,,b") == ["a", "b"]
+    assert options.names("--locks", " a ,,b") == ["a", "b"]
     for text in ("", "0", "1,,2", "4097", "-1", "1.5"):
         with pytest.raises(UsageError, match="--threads"):
             options.threads(text)
-    with pytest.raises(UsageError, match="--locks: names no lock"):
-        options.names(" , ")
+    with pytest.raises(UsageError, match="--pools: names nothing to measure"):
+        options.names("--pools", " , ")
+
+
+def test_reads_sizes_of_bursts() -> None:
+    assert options.bursts("1, 32,1,4096") == [1, 32, 4096]
+    for text in ("0", "4097", "x", "1,,2", "-1"):
+        with pytest.raises(UsageError, match=f"--burst {text}: each number of tasks is from 1"):
+            options.bursts(text)
 
 
 def test_reads_numbers_of_sleepers() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 MISSING = "nsync is missing: it was not found; install libnsync-dev"
-SHORT = ("--runs", "1", "--threads", "2")
+SHORT = ("--runs", "1", "--threads", "2", "--for", "60ms")
 
 
 @pytest.fixture

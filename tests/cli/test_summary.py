@@ -29,6 +29,8 @@ from made_up_records import a_record, summed_up
         {"rest_s": 0.1},
         {"hold_ns": 200},
         {"sleepers": 3},
+        {"writers": 1},
+        {"burst": 3},
         {"gap_ns": 200},
         {"lengths": "exponential"},
     ],

@@ -69,7 +69,17 @@ def test_backoff_spinlock_is_one_locked_instruction_and_one_plain_store(code: st
 
 @pytest.mark.parametrize(
     ("pair", "locked"),
-    [("mutex", 1), ("byte", 2), ("array", 1), ("clh", 1), ("mcs", 2), ("queued", 2), ("futex", 2)],
+    [
+        ("mutex", 1),
+        ("byte", 2),
+        ("array", 1),
+        ("clh", 1),
+        ("mcs", 2),
+        ("queued", 2),
+        ("futex", 2),
+        ("semaphore", 2),
+        ("recursive", 1),
+    ],
 )
 def test_a_pair_has_so_many_locked_instructions_and_no_call(
     code: str, pair: str, locked: int

@@ -5,6 +5,8 @@
 #include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
+#include <lockyard/park/recursive_mutex.hpp>
+#include <lockyard/park/semaphore.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
@@ -43,6 +45,14 @@ void clh_pair(lockyard::clh_spinlock& lock, int& counter) {
 }
 void queued_pair(lockyard::queued_spinlock& lock, int& counter) {
   pair(lock, counter);
+}
+void recursive_pair(lockyard::recursive_mutex<>& lock, int& counter) {
+  pair(lock, counter);
+}
+void semaphore_pair(lockyard::semaphore& permits, int& counter) {
+  permits.acquire();
+  ++counter;
+  permits.release();
 }
 void futex_pair(lockyard::futex_mutex& lock, int& counter) {
   pair(lock, counter);

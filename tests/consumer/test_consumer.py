@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CONSUMER = Path(__file__).parent
+EXAMPLE = ROOT / "examples" / "c"
 CHECKER = {"lockyard/check.hpp"}  # comes with lockyard::check alone
 
 
@@ -38,15 +40,17 @@ def headers_below(folder: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the library has been installed, without its harness and tests."""
+    """Where the library has been installed, without its harness and tests, with its C functions."""
     place = tmp_path_factory.mktemp("installed")
     build = place / "build"
     parts = (
         "-DLOCKYARD_BUILD_HARNESS=OFF",
         "-DLOCKYARD_BUILD_CHECKER=OFF",
         "-DLOCKYARD_BUILD_TESTS=OFF",
+        "-DLOCKYARD_BUILD_C=ON",
     )
     run("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *parts)
+    run("cmake", "--build", build)
     run("cmake", "--install", build, "--prefix", place / "prefix")
     return place / "prefix"
 
@@ -104,12 +108,52 @@ def test_fetch_content_clones_the_library(repository: Path, tmp_path: Path) -> N
     build_consumer(tmp_path / "build", f"-DLOCKYARD_REPOSITORY=file://{repository}")
 
 
+def package_flags(prefix: Path, what: str, package: str) -> list[str]:
+    folders = ":".join(str(path) for path in prefix.rglob("pkgconfig"))
+    return run("pkg-config", what, package, PKG_CONFIG_PATH=folders).split()
+
+
 def test_pkg_config_names_the_installed_headers(prefix: Path, tmp_path: Path) -> None:
-    (folder,) = prefix.rglob("pkgconfig")
-    flags = run("pkg-config", "--cflags", "lockyard", PKG_CONFIG_PATH=str(folder)).split()
+    flags = package_flags(prefix, "--cflags", "lockyard")
     source = CONSUMER / "consumer.cpp"
     run("c++", *flags, source, "-o", tmp_path / "consumer", "-pthread")
     run(tmp_path / "consumer")
+
+
+@pytest.mark.parametrize("standard", ["c99", "c11"])
+def test_c_example_is_built_with_pkg_config_and_prints_what_its_page_says(
+    prefix: Path, tmp_path: Path, standard: str
+) -> None:
+    compiles = package_flags(prefix, "--cflags", "lockyard-c")
+    links = package_flags(prefix, "--libs", "lockyard-c")
+    strict = (f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread")
+    program = tmp_path / "main"
+    run("cc", *strict, *compiles, EXAMPLE / "main.c", *links, "-o", program)
+    folder = next(flag[2:] for flag in links if flag.startswith("-L"))
+    printed = run(program, LD_LIBRARY_PATH=folder)
+    page = (EXAMPLE / "README.md").read_text()
+    assert printed.splitlines() == re.findall(r"(?<=^    )[^./c].*", page, re.MULTILINE)
+
+
+def test_c_header_is_a_header_of_cpp_too(prefix: Path, tmp_path: Path) -> None:
+    source = tmp_path / "main.cpp"
+    source.write_text(
+        "#include <lockyard.h>\n"
+        "static lockyard_semaphore permits = LOCKYARD_SEMAPHORE_INITIALIZER(1);\n"
+        "int main() { return lockyard_semaphore_acquire(&permits, 1); }\n"
+    )
+    flags = package_flags(prefix, "--cflags", "lockyard-c")
+    strict = ("-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+    run("c++", *strict, *flags, source, *package_flags(prefix, "--libs", "lockyard-c"),
+        "-o", tmp_path / "main")  # fmt: skip
+
+
+def test_c_library_exports_what_its_header_declares_and_nothing_else(prefix: Path) -> None:
+    (library,) = (path for path in prefix.rglob("liblockyard.so") if path.is_symlink())
+    lines = run("nm", "--dynamic", "--defined-only", library).splitlines()
+    exported = {line.split()[2].partition("@")[0] for line in lines if " A " not in line}
+    header = next(prefix.rglob("lockyard.h")).read_text()
+    assert exported == set(re.findall(r"\b(lockyard_\w+)\(", header))
 
 
 @pytest.mark.parametrize(

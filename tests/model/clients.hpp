@@ -16,5 +16,8 @@ model::client_maker client_of(const model::exclusion_shape& shape) {
 }
 
 std::vector<subject> clients();
+std::vector<subject> condition_clients();
+std::vector<subject> semaphore_clients();
+std::vector<subject> task_queue_clients();
 
 }  // namespace lockyard::checker

@@ -24,6 +24,10 @@ enum class mutex_fault : std::uint8_t {
   looks_late,          ///< unlock looks at the lock after its release
 };
 
+enum class condition_fault : std::uint8_t;
+template <world W, condition_fault Fault>
+class faulty_condition;
+
 template <world W, mutex_fault Fault>
 class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   using attendance = detail::attendance<W>;
@@ -59,18 +63,23 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
 
  private:
   friend detail::timed_lock<faulty_mutex, W>;
+  template <world, condition_fault>
+  friend class faulty_condition;
 
   void unlock_guarded(attendance waiters) noexcept {
-    typename attendance::sleeper sleeper = nullptr;
     waiters.guard().lock();
+    const auto sleeper = release_guarded(waiters);
+    waiters.guard().unlock();
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  typename attendance::sleeper release_guarded(attendance& waiters) noexcept {
     node* const first = waiters.first();
     const bool hands_over = first != nullptr && W::now() > first->since();
     if (!hands_over || Fault == mutex_fault::frees_before_owner) {
       held_.store(false, std::memory_order_release);
     }
-    sleeper = hands_over ? waiters.release(*first, fate::owner) : waiters.rouse();
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+    return hands_over ? waiters.release(*first, fate::owner) : waiters.rouse();
   }
 
   static void rouse(attendance waiters) noexcept {
@@ -90,12 +99,17 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   bool wait(Deadline... limit) noexcept {
     attendance waiters{this};
     node self{this, W::now()};
-    for (bool attends = false;;) {
-      const bool is_covered = announce(waiters, self, attends);
+    return sleep_until_turn(waiters, self, announce(waiters, self, false), limit...);
+  }
+
+  template <class... Deadline>
+  bool sleep_until_turn(attendance waiters, node& self, bool is_covered,
+                        Deadline... limit) noexcept {
+    for (;;) {
       const bool in_time = sleep(self, is_covered, limit...);
       const fate told = end_sleep(waiters, self);
       if (told == fate::owner) return true;
-      attends = told == fate::designated;
+      const bool attends = told == fate::designated && waiters.answer();
       if (take()) {
         if (attends) waiters.stop_attending();
         return true;
@@ -104,6 +118,7 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
         if (attends && Fault != mutex_fault::keeps_designation) hand_on(waiters);
         return false;
       }
+      is_covered = announce(waiters, self, attends);
     }
   }
 

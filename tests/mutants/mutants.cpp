@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutants.hpp"
 
+#include "faulty_conditions.hpp"
+#include "faulty_events.hpp"
 #include "faulty_locks.hpp"
 #include "faulty_mutex.hpp"
 #include "faulty_parking_locks.hpp"
+#include "faulty_shared_mutex.hpp"
 #include "model/asymmetric_unlock.hpp"
 #include "model/clients.hpp"
+#include "model/condition_clients.hpp"
 #include "model/event.hpp"
+#include "model/event_clients.hpp"
 #include "model/mcs_lock.hpp"
 #include "model/parking_clients.hpp"
 #include "model/seqlock.hpp"
+#include "model/shared_clients.hpp"
 #include "model/small_queued_lock.hpp"
 
 namespace lockyard::checker {
@@ -27,8 +33,6 @@ constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
 constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
 constexpr exclusion_shape three_one_timed{.threads = 3, .timed = true};
 constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
-
-using maker = model::client_maker (*)(const exclusion_shape&);
 
 subject mutant(std::string_view name, verdict expected, const exclusion_shape& shape, maker make,
                std::string_view summary) {
@@ -199,6 +203,176 @@ std::vector<subject> mutex_mutants() {
   };
 }
 
+template <shared_fault Fault, role... Roles>
+subject shared_mutant(std::string_view name, verdict expected, std::string_view summary) {
+  subject each = mutant(
+      name, expected, {.threads = sizeof...(Roles)},
+      &client_of<shared_client<faulty_shared_mutex<model::model, Fault>, Roles...>>, summary);
+  each.how.preemptions = 2;
+  each.how.timeouts = 1;
+  each.how.spurious_wakes = 0;
+  return each;
+}
+
+/// In the clients of shared_mutex; without a fault their copy of it is checked among those.
+std::vector<subject> shared_mutants() {
+  using enum shared_fault;
+  using enum role;
+  return {
+      shared_mutant<leaves_silently, leaves, writes>("shared_leaves_silently", verdict::hang,
+                                                     "the last reader hands the lock to nobody"),
+      shared_mutant<comes_silently, leaves, writes, reads>(
+          "shared_comes_silently", verdict::hang,
+          "the last reader finds another one, which has come in vain and goes"),
+      shared_mutant<looks_first, writes, reads>("shared_looks_first", verdict::hang,
+                                                "a release between the look and the mark"),
+      shared_mutant<gives_up_silently, leaves, writes_a_while, reads>(
+          "shared_gives_up_silently", verdict::hang,
+          "readers sleep for a writer that has given up"),
+      shared_mutant<counts_no_sleepers, writes, reads, writes>(
+          "shared_counts_no_sleepers", verdict::hang,
+          "a roused reader leaves without having been counted"),
+      shared_mutant<rouses_one_reader, writes, reads, reads>(
+          "shared_rouses_one_reader", verdict::hang, "of several readers that slept"),
+      shared_mutant<upgrades_at_once, upgrades, reads>("shared_upgrades_at_once", verdict::race,
+                                                       "the upgrader writes beside readers"),
+      shared_mutant<trusts_the_lock, leaves, destroys>(
+          "shared_trusts_the_lock", verdict::lifetime,
+          "the last reader looks at a lock that a writer has had and ended"),
+      shared_mutant<keeps_flag_of_writer, leaves, writes, reads>(
+          "shared_keeps_flag_of_writer", verdict::hang,
+          "readers sleep for a writer that has come and gone"),
+  };
+}
+
+template <class Count>
+constexpr maker two_conditions = &client_of<two_conditions_client<Count>>;
+template <count_fault Fault>
+constexpr maker event_count = two_conditions<faulty_event_count<model::model, Fault>>;
+template <event_fault Fault>
+constexpr maker manual_event =
+    &client_of<manual_event_client<faulty_manual_event<model::model, Fault>>>;
+template <event_fault Fault>
+constexpr maker auto_event = &model::exclusion_of<faulty_auto_event_lock<model::model, Fault>>;
+
+std::vector<subject> event_mutants() {
+  const auto bounded = [](subject each, model::barriers behaviour = model::barriers::membarrier) {
+    each.how.preemptions = 2;
+    each.how.spurious_wakes = 0;
+    each.how.asymmetric = behaviour;
+    return each;
+  };
+  return {
+      mutant(
+          "event_count_has_no_barrier", verdict::hang, two,
+          two_conditions<basic_event_count<without_barrier>>,
+          "the notifier's look may come before the count, and the waiter's before the condition"),
+      bounded(mutant("event_count_trusts_barrier", verdict::hang, two,
+                     &client_of<two_conditions_client<basic_event_count<trusting_barrier>, true>>,
+                     "a barrier that could not be had is taken for one that was"),
+              model::barriers::may_be_lost),
+      bounded(mutant("event_count_has_no_fence", verdict::hang, three,
+                     two_conditions<basic_event_count<without_fence>>,
+                     "where both fences are ordinary, one of two waiters has none"),
+              model::barriers::fences),
+      bounded(mutant("event_count_trusts_count", verdict::hang, three,
+                     event_count<count_fault::trusts_count>,
+                     "the barrier is left out while another one is still to come")),
+      bounded(mutant("event_count_keeps_armed", verdict::hang, three,
+                     event_count<count_fault::keeps_armed>,
+                     "the barrier is left out though its waiter has gone")),
+      mutant("event_count_forgets_key", verdict::hang, two, event_count<count_fault::forgets_key>,
+             "whoever is notified between its look and its sleep sleeps on"),
+      mutant("manual_event_wakes_one", verdict::hang, three, manual_event<event_fault::wakes_one>,
+             "the others sleep on"),
+      mutant("manual_event_looks_late", verdict::lifetime, two_destroying,
+             manual_event<event_fault::looks_late>, "set reads an event that has ended"),
+      mutant("auto_event_forgets", verdict::hang, three, auto_event<event_fault::forgets>,
+             "the next set does not look for those who still wait"),
+      mutant("auto_event_overwrites", verdict::race, three, auto_event<event_fault::overwrites>,
+             "one set lets a sleeper and a newcomer through"),
+      mutant("auto_event_gives_up", verdict::hang, three_one_timed,
+             auto_event<event_fault::gives_up>, "a set is lost on a thread that has given up"),
+  };
+}
+
+template <condition_fault Fault, turn... Turns>
+subject condition_mutant(std::string_view name, verdict expected, std::string_view summary,
+                         model::settings how = {
+                             .preemptions = 2, .timeouts = 1, .short_spins = 1}) {
+  subject each =
+      mutant(name, expected, {.threads = sizeof...(Turns)},
+             &client_of<condition_client<faulty_condition<model::model, Fault>,
+                                         faulty_mutex<model::model, mutex_fault::none>, Turns...>>,
+             summary);
+  each.how = how;
+  each.how.spurious_wakes = 0;
+  return each;
+}
+template <any_fault Fault, turn... Turns>
+subject any_mutant(std::string_view name, verdict expected, std::string_view summary) {
+  subject each = mutant(name, expected, {.threads = sizeof...(Turns)},
+                        &client_of<condition_client<faulty_condition_any<model::model, Fault>,
+                                                    basic_ttas_spinlock<model::model>, Turns...>>,
+                        summary);
+  each.how.preemptions = 2;
+  each.how.timeouts = 1;
+  each.how.spurious_wakes = 0;
+  return each;
+}
+
+/// In the clients of condition variables; without a fault the copy is checked among those.
+std::vector<subject> condition_mutants() {
+  using enum condition_fault;
+  using enum turn;
+  return {
+      condition_mutant<links_late, takes, gives>("condition_links_late", verdict::hang,
+                                                 "the notifier looks before the waiter is linked"),
+      condition_mutant<moves_silently, takes, gives>(
+          "condition_moves_silently", verdict::hang,
+          "unlock does not look for whom a notification has moved to the mutex"),
+      condition_mutant<expects_silently, takes, gives_after, locks>(
+          "condition_expects_silently", verdict::hang,
+          "an owner without a fence misses whom a notification has moved to the mutex"),
+      condition_mutant<looks_first, takes, gives_after, locks>(
+          "condition_looks_first", verdict::hang,
+          "the mutex is released between the look and the move"),
+      condition_mutant<never_looks, takes, gives_after>(
+          "condition_never_looks", verdict::hang, "a waiter is moved to a mutex that is free"),
+      condition_mutant<forgets_others, takes, takes, gives, gives>(
+          "condition_forgets_others", verdict::hang,
+          "the next notification finds nobody, though one still waits"),
+      condition_mutant<gives_up_moved, waits_a_while, waits, notifies_held>(
+          "condition_gives_up_moved", verdict::hang,
+          "a notification is lost on a thread that gives up", {.preemptions = 1, .timeouts = 1}),
+      condition_mutant<trusts_deadline, waits_a_while, waits, notifies_held>(
+          "condition_trusts_deadline", verdict::hang,
+          "a thread that was notified reports a time-out", {.preemptions = 1, .timeouts = 1}),
+      condition_mutant<touches_late, waits_to_destroy, notifies>(
+          "condition_touches_late", verdict::lifetime,
+          "a notifier comes back to a condition variable that has ended"),
+      condition_mutant<ignores_stop, waits_for_stop, stops>(
+          "condition_ignores_stop", verdict::hang,
+          "a stop between the last look and the wait is missed"),
+      condition_mutant<stops_late, waits_for_stop, stops, notifies_to_destroy>(
+          "condition_stops_late", verdict::lifetime,
+          "a stop comes back to a condition variable that has ended",
+          {.preemptions = 1, .timeouts = 0}),
+      any_mutant<any_fault::links_late, takes, gives>(
+          "condition_any_links_late", verdict::hang,
+          "the notifier looks before the waiter is linked"),
+      any_mutant<any_fault::forgets, takes, takes, gives, gives>(
+          "condition_any_forgets", verdict::hang,
+          "the next notification finds nobody, though one still waits"),
+      any_mutant<any_fault::gives_up, waits_a_while, waits, notifies_held>(
+          "condition_any_gives_up", verdict::hang,
+          "a notification is lost on a thread that gives up"),
+      any_mutant<any_fault::touches_late, waits_to_destroy, notifies>(
+          "condition_any_touches_late", verdict::lifetime,
+          "a notifier comes back to a condition variable that has ended"),
+  };
+}
+
 std::vector<subject> other_mutants() {
   return {
       mutant("narrow_ticket_lock", verdict::race, three,
@@ -219,7 +393,8 @@ std::vector<subject> other_mutants() {
 std::vector<subject> mutants() {
   std::vector<subject> all = queue_mutants();
   for (const auto& more :
-       {queued_mutants(), futex_mutants(), parking_mutants(), mutex_mutants(), other_mutants()}) {
+       {queued_mutants(), futex_mutants(), parking_mutants(), mutex_mutants(), shared_mutants(),
+        event_mutants(), condition_mutants(), other_mutants()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -3,9 +3,9 @@
 // The ends of things while locks are used: of the lock, of threads, and of all threads but one in a
 // forked child.
 
+#include <lockyard/park/mutex.hpp>
 #include <lockyard/world/native.hpp>
 
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "mutants/faulty_mutex.hpp"
 #include "stress/contention.hpp"
 
 namespace lockyard::testing {
@@ -54,25 +55,28 @@ TEST_P(EveryLock, may_be_destroyed_by_the_next_owner) {
   hand_out_and_destroy(GetParam().make, 2000);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-/// Looks at itself after it has been released, as no lock may.
-class looking_back {
- public:
-  void lock() {
-    while (!try_lock()) sched_yield();
-  }
-  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
-  void unlock() {
-    held_.store(false, std::memory_order_release);
-    sched_yield();
-    if (held_.load(std::memory_order_relaxed)) sched_yield();
-  }
-
- private:
-  std::atomic<bool> held_{false};
+/// The real machine, where who has released a lock of one word tarries: time enough for the next
+/// owner to destroy it.
+struct tarrying : native {
+  template <class T>
+  class atomic : public std::atomic<T> {
+   public:
+    using std::atomic<T>::atomic;
+    void store(T value, std::memory_order order) noexcept {
+      std::atomic<T>::store(value, order);
+      for (int i = 0; i < 8; ++i) yield();
+    }
+  };
 };
 
-TEST(DestructionCheckDeathTest, catches_an_unlock_that_comes_back_to_its_lock) {
+TEST(DestructionCheck, lets_a_mutex_pass_that_does_not_look_back) {
+  const auto rounds = static_cast<int>(scaled(300'000));
+  hand_out_and_destroy(subject_of<basic_mutex<tarrying>>({}).make, rounds);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(DestructionCheckDeathTest, catches_a_mutex_whose_unlock_looks_back) {
+  using looking_back = checker::faulty_mutex<tarrying, checker::mutex_fault::looks_late>;
   EXPECT_DEATH(hand_out_and_destroy(subject_of<looking_back>({}).make, 1'000'000),
                "heap-use-after-free");
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A process that the kernel denies membarrier, as a container's filter of system calls may: before
-// it starts (`before`), or after mutexes have relied on it (`after`). Exclusion and wake-ups must
-// not suffer, and the world must know what it has left. A test by its exit status.
+// it starts (`before`), or after mutexes and event counts have relied on it (`after`). Exclusion
+// and wake-ups must not suffer, and the world must know what it has left. A test by its exit
+// status.
 
 #include <lockyard/park/mutex.hpp>
 
@@ -25,6 +26,8 @@
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "support/event_locks.hpp"
 
 namespace {
 
@@ -58,13 +61,14 @@ bool is_denied() {
          !lockyard::detail::os::membarrier_register();
 }
 
-/// Threads count under two mutexes that are held past the end of every spin, so that some sleep all
+/// Threads count under two locks that are held past the end of every spin, so that some sleep all
 /// the time; `meanwhile` comes about when half is done.
-bool counts_exactly(void (*meanwhile)()) {
+template <class Lock>
+bool counts_exactly_under(void (*meanwhile)()) {
   constexpr std::uint64_t rounds = 150;
   constexpr unsigned threads = 6;
   struct counted {
-    lockyard::mutex lock;
+    Lock lock;
     std::uint64_t value = 0;
   };
   std::array<counted, 2> counters;
@@ -85,6 +89,13 @@ bool counts_exactly(void (*meanwhile)()) {
   meanwhile();
   for (auto& thread : team) thread.join();
   return counters[0].value + counters[1].value == threads * rounds;
+}
+
+/// By a mutex, and by a lock whose waiters sleep by an event count.
+bool counts_exactly(void (*meanwhile)()) {
+  return counts_exactly_under<lockyard::mutex>(meanwhile) &&
+         counts_exactly_under<lockyard::testing::event_count_lock<lockyard::default_world>>(
+             meanwhile);
 }
 
 bool expect(bool holds, const char* what) {
@@ -125,6 +136,6 @@ int main(int argc, char** argv) {
   }
   const bool held = when == "denied" ? denied_before() : denied_after();
   std::printf("membarrier denied %s: %s\n", when == "denied" ? "before the start" : "in mid-flight",
-              held ? "mutex counts exactly" : "FAILED");
+              held ? "counts exactly" : "FAILED");
   return held ? EXIT_SUCCESS : EXIT_FAILURE;
 }

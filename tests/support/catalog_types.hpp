@@ -55,7 +55,7 @@ struct as_types<std::tuple<std::type_identity<Locks>...>> {
 template <class Lock>
 struct sound : std::bool_constant<is_sound<Lock>> {};
 template <class Lock>
-struct ours : std::bool_constant<is_ours<Lock>> {};
+struct owned : std::bool_constant<is_ours<Lock> && traits_of<Lock>().owned> {};
 template <class Lock>
 struct timed : std::bool_constant<traits_of<Lock>().timed> {};
 template <template <class> class Select>
@@ -64,7 +64,8 @@ using types = typename as_types<
 }  // namespace detail
 
 using sound_locks = detail::types<detail::sound>;
-using our_locks = detail::types<detail::ours>;
+/// Ours that know, or could know, that one thread holds them.
+using owned_locks = detail::types<detail::owned>;
 using timed_locks = detail::types<detail::timed>;
 
 /// Names a typed test after its catalogue entry.

@@ -60,6 +60,7 @@ template <class Lock>
 constexpr void satisfies_its_entry() {
   static_assert(lockable<Lock>);
   static_assert(timed_lockable<Lock> == traits_of<Lock>().timed);
+  static_assert(shared_lockable<Lock> == traits_of<Lock>().shared);
 }
 template <class Lock>
 void is_as_ours_are() {
@@ -109,6 +110,8 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(futex_mutex) == 4);
   static_assert(sizeof(adaptive_mutex) == 8 && sizeof(single_spinner_mutex) == 4);
   static_assert(sizeof(ticket_mutex) == 8 && sizeof(pi_mutex) == 4);
+  static_assert(sizeof(recursive_mutex<>) == 16 && sizeof(recursive_mutex<futex_mutex>) == 16);
+  static_assert(sizeof(shared_mutex) == 4 && sizeof(semaphore_mutex) == 4);
   static_assert(sizeof(fair_mutex) == 8 && sizeof(byte_mutex) == 1);
 }
 

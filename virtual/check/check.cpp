@@ -24,6 +24,7 @@ model::settings settings_of(const options& how) {
   return {.preemptions = how.preemptions,
           .spurious_wakes = how.spurious_wakes,
           .timeouts = how.early_timeouts,
+          .short_spins = how.short_spins,
           .depth = how.depth,
           .asymmetric = how.asymmetric,
           .wakes_any = how.wakes_any};
@@ -42,6 +43,11 @@ void check_limits(const options& how) {
     throw std::invalid_argument{
         "the engine cannot tell so many time-outs apart: give "
         "options::early_timeouts at most " +
+        std::to_string(most_timeouts)};
+  }
+  if (how.short_spins > most_timeouts) {
+    throw std::invalid_argument{
+        "the engine cannot tell so many spins apart: give options::short_spins at most " +
         std::to_string(most_timeouts)};
   }
   if (!(how.seconds >= 0)) {

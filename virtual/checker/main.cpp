@@ -93,6 +93,7 @@ plan plan_of(const json& job, const subject& of) {
   by.how.spurious_wakes = job.value("spurious_wakes", by.how.spurious_wakes);
   by.how.wakes_any = job.value("wakes_any", by.how.wakes_any);
   by.how.timeouts = job.value("timeouts", by.how.timeouts);
+  by.how.short_spins = job.value("short_spins", by.how.short_spins);
   by.order = search_of(job.value("search", std::string{"exhaustive"}));
   by.uses_cache = job.value("cache", true);
   by.workers = job.value("workers", 2U);

@@ -19,11 +19,15 @@ namespace {
 /// those with few preemptions can be searched in seconds. Clients in tests/model start such locks
 /// where it matters.
 template <class Lock>
-constexpr bool is_large = false;
+constexpr std::optional<unsigned> bound{};
 template <release_fence Fence>
-constexpr bool is_large<basic_mutex<model::model, Fence>> = true;
+constexpr std::optional<unsigned> bound<basic_mutex<model::model, Fence>> = 2;
 template <handoff_policy Policy>
-constexpr bool is_large<basic_fair_mutex<model::model, Policy>> = true;
+constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy>> = 2;
+template <class M, std::uint32_t MaxDepth>
+constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
+template <>
+constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
 
 std::vector<subject> catalogue_locks() {
   std::vector<subject> found;
@@ -36,7 +40,7 @@ std::vector<subject> catalogue_locks() {
                        .make = &model::exclusion_of<checked>,
                        .shape = {},
                        .offers_timed = entry.traits.timed,
-                       .is_large = is_large<checked>});
+                       .bound = bound<checked>});
     }
   });
   return found;
@@ -46,9 +50,13 @@ std::vector<subject> catalogue_locks() {
 
 model::settings subject::settings_in(const model::exclusion_shape& chosen) const {
   model::settings bounded = how;
-  if (is_large && chosen.threads * chosen.acquisitions > 2) {
-    bounded.preemptions = chosen.threads > 2 ? 1 : 2;
-    bounded.timeouts = 1;
+  if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
+  if (bound && chosen.threads * chosen.acquisitions > 2) {
+    bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
+    // The timed shape of three threads has them all.
+    bounded.timeouts = chosen.threads > 2 && !chosen.timed ? 0 : 1;
+    // Three threads sleep in the clients that begin where the lock is held.
+    bounded.short_spins = chosen.threads > 2 ? 0 : 1;
     bounded.spurious_wakes = 0;
   }
   return bounded;
@@ -57,8 +65,9 @@ model::settings subject::settings_in(const model::exclusion_shape& chosen) const
 const std::vector<subject>& all_subjects() {
   static const std::vector<subject> subjects = [] {
     std::vector<subject> all = catalogue_locks();
-    for (const auto& more : {clients(), litmus_of_two_words(), litmus_of_many_threads(),
-                             litmus_of_changes(), mutants()}) {
+    for (const auto& more : {clients(), condition_clients(), semaphore_clients(),
+                             task_queue_clients(), litmus_of_two_words(), litmus_of_many_threads(),
+                             litmus_of_changes(), mutants(), idle_mutants(), semaphore_mutants()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -6,6 +6,7 @@
 
 #include <model/client.hpp>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,16 +19,21 @@ enum class group : std::uint8_t {
   mutant,  ///< a fault that the checker has to find
 };
 
+/// What makes clients of one shape.
+using maker = model::client_maker (*)(const model::exclusion_shape& shape);
+
 struct subject {
   std::string_view name;
   group of;
   std::string_view summary;
-  model::client_maker (*make)(const model::exclusion_shape& shape);
+  maker make;
   model::exclusion_shape shape;  ///< in which it is checked if nobody says otherwise
   model::verdict expected = model::verdict::passed;
   model::settings how{};
   bool offers_timed = false;  ///< has try_lock_for, so that the shapes with time-outs suit it
-  bool is_large = false;      ///< has too many executions to be searched without bounds
+  /// Preemptions of two threads, where there are too many executions to have all of them; of more
+  /// threads one less.
+  std::optional<unsigned> bound{};
 
   /// How it is searched in a shape if nobody says otherwise.
   [[nodiscard]] model::settings settings_in(const model::exclusion_shape& chosen) const;

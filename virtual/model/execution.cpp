@@ -81,8 +81,9 @@ void execution::reset() {
   steps_ = 0;
   spurious_left_ = settings_.spurious_wakes;
   timeouts_left_ = settings_.timeouts;
+  short_spins_left_ = settings_.short_spins;
   barriers_lost_ = false;
-  passed_.clear();
+  deadlines_.clear();
   plains_.clear();
   previous_.reset();
   verdict_ = verdict::passed;
@@ -207,9 +208,10 @@ bool execution::is_possible(const option& next) const {
 void execution::take(const option& next) {
   thread_record& chosen = threads_[next.thread];
   if (next.how == variant::time_out) {
-    if (timeouts_left_ > 0) --timeouts_left_;
     chosen.timed_out = true;
-    passed_[*chosen.deadline] = true;
+    // Where nobody could go on, stores have had time to be seen.
+    if (!may_pass(deadlines_[*chosen.deadline])) forget_old(chosen);
+    pass(deadlines_[*chosen.deadline]);
   }
   const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
   if (sleeps && next.how != variant::run) {
@@ -236,7 +238,7 @@ void execution::list_options() {
     if (runs) options_.push_back({.thread = i, .how = variant::run});
     const bool waits =
         each.now == status::awaiting || each.now == status::sleeping || each.now == status::queued;
-    if (waits && each.deadline && (timeouts_left_ > 0 || passed_[*each.deadline])) {
+    if (waits && each.deadline && may_pass(deadlines_[*each.deadline])) {
       options_.push_back({.thread = i, .how = variant::time_out});
     }
     can_go_on = !options_.empty();
@@ -305,7 +307,7 @@ hash128 execution::prefix() const {
     all.mix(queue);
   }
   all.mix(spurious_left_);
-  all.mix(timeouts_left_ * 2U + (barriers_lost_ ? 1U : 0U));
+  all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
   if (settings_.preemptions) all.mix(preemptions_ * 16U + (last_ ? *last_ + 1U : 0U));
   return all;
 }

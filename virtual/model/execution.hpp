@@ -57,6 +57,7 @@ struct settings {
   std::optional<unsigned> preemptions{};  ///< at most so many; nothing: any number
   unsigned spurious_wakes = 1;            ///< at most so many in an execution
   unsigned timeouts = 2;                  ///< early ones, while others could still go on
+  unsigned short_spins = 2;               ///< at most so many end although others could go on
   unsigned depth = 400;                   ///< steps
   barriers asymmetric = barriers::membarrier;
   bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
@@ -84,6 +85,12 @@ struct change {
 struct seen {
   std::size_t look;
   std::uint64_t value;
+};
+
+/// When a deadline passes.
+enum class passes : std::uint8_t {
+  early,    ///< while others could still go on, as often as `timeouts` allows; else when none can
+  of_spin,  ///< as the wait begins, as often as `short_spins` allows; else when none can go on
 };
 
 enum class sleep_end : std::uint8_t { woken, changed, timed_out };
@@ -150,7 +157,7 @@ class execution {
   /// False if the deadline passed first.
   bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
   void pi_unlock(location_index on, std::source_location where);
-  std::size_t new_deadline();
+  std::size_t new_deadline(passes when);
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
   std::size_t new_plain(std::source_location where, bool of_process);
@@ -177,6 +184,10 @@ class execution {
   struct read_before {
     location_index where;
     message_index which;
+  };
+  struct end_of_wait {
+    passes when;
+    bool has_passed = false;
   };
   struct thread_record {
     boost::context::detail::fcontext_t context = nullptr;
@@ -225,6 +236,10 @@ class execution {
   void end_states(std::size_t owner);
   void step_point();
   void block(status why);
+  [[nodiscard]] bool may_pass(const end_of_wait& which) const;
+  void pass(end_of_wait& which);
+  void forget_old(thread_record& thread);
+  bool gives_up(end_of_wait& which, std::source_location where);
   enum class stepped : std::uint8_t { on, nowhere, cut };
   [[nodiscard]] stepped step(const gate& goes_on);
   [[nodiscard]] bool is_worth_going_on(const gate& goes_on);
@@ -273,11 +288,12 @@ class execution {
   unsigned steps_ = 0;
   unsigned spurious_left_ = 0;
   unsigned timeouts_left_ = 0;
+  unsigned short_spins_left_ = 0;
   bool barriers_lost_ = false;
   std::vector<option> options_;
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
-  std::vector<bool> passed_;
+  std::vector<end_of_wait> deadlines_;
   std::vector<plain> plains_;
   std::vector<state_entry> states_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;

@@ -9,23 +9,41 @@
 
 namespace lockyard::model {
 
-std::size_t execution::new_deadline() {
-  passed_.push_back(false);
-  event(asked_time, 0, passed_.size());
-  return passed_.size() - 1;
+std::size_t execution::new_deadline(passes when) {
+  deadlines_.push_back({.when = when});
+  event(asked_time, 0, deadlines_.size());
+  return deadlines_.size() - 1;
+}
+
+bool execution::may_pass(const end_of_wait& which) const {
+  return which.has_passed || (which.when == passes::early && timeouts_left_ > 0);
+}
+
+void execution::pass(end_of_wait& which) {
+  if (which.has_passed) return;
+  which.has_passed = true;
+  unsigned& left = which.when == passes::early ? timeouts_left_ : short_spins_left_;
+  if (left > 0) --left;
+}
+
+/// A spin that ends later ends as that of a thread that comes later and does not look at all.
+bool execution::gives_up(end_of_wait& which, std::source_location where) {
+  if (which.when != passes::of_spin || is_set_up()) return false;
+  if (which.has_passed) return true;
+  if (short_spins_left_ == 0 || choose(choice_kind::time, 2, where) == 0) return false;
+  pass(which);
+  return true;
 }
 
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
   step_point();
-  if (!passed_[deadline] && timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1) {
-    passed_[deadline] = true;
-    --timeouts_left_;
-  }
-  event(asked_time, 1, passed_[deadline] ? 1 : 0);
+  auto& which = deadlines_[deadline];
+  if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);
+  event(asked_time, 1, which.has_passed ? 1 : 0);
   if (account_ != nullptr) {
-    tell(where, passed_[deadline] ? "the deadline has passed" : "the deadline has not passed");
+    tell(where, which.has_passed ? "the deadline has passed" : "the deadline has not passed");
   }
-  return passed_[deadline];
+  return which.has_passed;
 }
 
 bool execution::time_jumps(std::source_location where) {

@@ -25,9 +25,10 @@ std::optional<seen> execution::await(std::span<const look> looks,
   thread.exchanges = desired.has_value();
   thread.deadline = deadline;
   // Who sets the client up is alone, and need not wait for what is there.
-  if (!is_set_up() || !is_satisfiable(thread)) block(status::awaiting);
+  const bool goes_on_waiting = !deadline || !gives_up(deadlines_[*deadline], where);
+  if (goes_on_waiting && (!is_set_up() || !is_satisfiable(thread))) block(status::awaiting);
   thread.deadline.reset();
-  if (std::exchange(thread.timed_out, false)) {
+  if (!goes_on_waiting || std::exchange(thread.timed_out, false)) {
     event(timed_out, 0, 0);
     if (account_ != nullptr) tell(where, "the deadline of the wait passes");
     return std::nullopt;
@@ -81,18 +82,21 @@ void execution::list_candidates(const thread_record& of) {
 
 void execution::pause(std::source_location where) {
   if (!is_set_up()) block(status::pausing);
-  thread_record& thread = me();
   event(paused, 0, 0);
+  forget_old(me());
+  if (account_ != nullptr) tell(where, "pause");
+}
+
+/// Having waited for something new, the thread does not see the old once more.
+void execution::forget_old(thread_record& thread) {
   for (const read_before& each : thread.reads) {
     const location& at = memory_.at(each.where);
     const std::size_t next = at.position[each.which] + std::size_t{1};
     message_index& oldest = thread.known.current.oldest[each.where];
-    // Having waited for something new, the thread does not see the old once more.
     if (next < at.order.size() && at.position[oldest] < next) oldest = at.order[next];
     thread.history.mix(at.messages[oldest].by.name());
   }
   thread.reads.clear();
-  if (account_ != nullptr) tell(where, "pause");
 }
 
 sleep_end execution::sleep(location_index on, std::uint64_t expected,
@@ -105,18 +109,21 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   event(sleeps ? slept : not_slept, at.name, newest.by.name());
   // The kernel's look is coherent with ours, but orders nothing.
   memory_.note_read(me().known, on, at.order.back(), std::memory_order_relaxed);
-  me().reads.clear();
   if (account_ != nullptr) {
     tell(where, (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
                     std::to_string(newest.value) + by_whom(newest));
   }
-  if (!sleeps) return sleep_end::changed;
   thread_record& thread = me();
+  if (!sleeps) {
+    thread.reads.clear();
+    return sleep_end::changed;
+  }
   thread.sleeps_on = on;
   thread.deadline = deadline;
   thread.woken_by = sleep_end::woken;
   sleepers_[on].push_back(running_);
   block(status::sleeping);
+  thread.reads.clear();
   thread.deadline.reset();
   thread.timed_out = false;
   event(woke_up, static_cast<std::uint64_t>(thread.woken_by), 0);

@@ -195,7 +195,7 @@ struct model {
   static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
   static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
   static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
-    return {detail::now().new_deadline()};
+    return {detail::now().new_deadline(passes::of_spin)};
   }
   static void yield(here where = here::current()) noexcept { detail::now().pause(where); }
 
@@ -295,12 +295,13 @@ struct model {
     return clock;
   }
   static deadline deadline_after(std::chrono::nanoseconds /*duration*/) noexcept {
-    return {detail::now().new_deadline()};
+    return {detail::now().new_deadline(passes::early)};
   }
   static bool passed(deadline limit, here where = here::current()) noexcept {
     return detail::now().has_passed(limit.which, where);
   }
   static constexpr std::uint32_t slot_count = max_threads;
+  static std::uintptr_t thread_key() noexcept { return detail::now().self() + 1; }
   static std::uint32_t thread_slot() noexcept { return detail::now().self(); }
 
   template <class T>
@@ -345,16 +346,18 @@ struct model {
 
   // Observation
 
-  struct trying_t {};
-  static constexpr trying_t trying{};
+  struct attempt {};
+  static constexpr attempt trying{}, sharing{}, trying_to_share{};
 
   struct acquiring {
-    explicit acquiring(const void* /*lock*/) noexcept {}
-    acquiring(const void* /*lock*/, trying_t /*tag*/) noexcept {}
+    explicit acquiring(const void* /*lock*/, attempt /*kind*/ = {}) noexcept {}
     bool result(bool acquired) noexcept { return acquired; }
   };
   struct releasing {
-    explicit releasing(const void* /*lock*/) noexcept {}
+    explicit releasing(const void* /*lock*/, attempt /*kind*/ = {}) noexcept {}
+  };
+  struct notifying {
+    explicit notifying(const void* /*lock*/) noexcept {}
   };
 
  private:

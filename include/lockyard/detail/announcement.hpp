@@ -11,7 +11,8 @@ namespace lockyard::inline v0::detail {
 /// |---|---|
 /// | 0 | open: unlock may leave its fence out, because sleepers execute a barrier on all cores |
 /// | 1 | armed: such a barrier has been executed while bits 32 to 63 were as they are |
-/// | 2 to 31 | how many sleep |
+/// | 2 | fenced: unlock may not leave its fence out, whatever bit 0 says; see attendance::expect |
+/// | 3 to 31 | how many sleep |
 /// | 32 to 63 | the tag of the lock for which all of them sleep; 0 if there may be several |
 ///
 /// It changes only under the bucket's guard. While there are sleepers, the tag changes at most from
@@ -24,7 +25,7 @@ class announcement {
   static constexpr std::uint64_t silent = 1;
 
   [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
-  [[nodiscard]] constexpr bool is_open() const noexcept { return (word_ & open) != 0; }
+  [[nodiscard]] constexpr bool is_open() const noexcept { return (word_ & (open | fence)) == open; }
   [[nodiscard]] constexpr bool is_armed() const noexcept { return (word_ & armed) != 0; }
   [[nodiscard]] constexpr bool has_sleepers() const noexcept { return (word_ & count) != 0; }
 
@@ -39,15 +40,15 @@ class announcement {
   }
 
   [[nodiscard]] constexpr announcement with(std::uint32_t sleeper) const noexcept {
-    if (!has_sleepers()) return announcement{(word_ & open) | one | at_tag(sleeper)};
+    if (!has_sleepers()) return announcement{(word_ & (open | fence)) | one | at_tag(sleeper)};
     const announcement more{word_ + one};
     if (tag() == several || tag() == sleeper) return more;
     // Who looked for another tag up to now has been told to look away: the barrier is void.
-    return announcement{more.word_ & (open | count)};
+    return announcement{more.word_ & (open | fence | count)};
   }
   [[nodiscard]] constexpr announcement without_one() const noexcept {
     const announcement less{word_ - one};
-    return less.has_sleepers() ? less : announcement{word_ & open};
+    return less.has_sleepers() ? less : announcement{word_ & (open | fence)};
   }
   [[nodiscard]] constexpr announcement opened() const noexcept {
     return announcement{word_ | open};
@@ -55,12 +56,18 @@ class announcement {
   [[nodiscard]] constexpr announcement closed() const noexcept {
     return announcement{word_ & ~(open | armed)};
   }
+  [[nodiscard]] constexpr announcement fenced() const noexcept {
+    return announcement{word_ | fence};
+  }
+  [[nodiscard]] constexpr announcement unfenced() const noexcept {
+    return announcement{word_ & ~fence};
+  }
   [[nodiscard]] constexpr announcement with_barrier() const noexcept {
     return announcement{word_ | armed};
   }
 
  private:
-  static constexpr std::uint64_t open = 1, armed = 2, one = 4, count = 0xffff'fffc;
+  static constexpr std::uint64_t open = 1, armed = 2, fence = 4, one = 8, count = 0xffff'fff8;
   static constexpr std::uint32_t several = 0;
 
   [[nodiscard]] constexpr std::uint32_t tag() const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selects what the processor offers: pause() and cycle_counter().
+// Selects what the processor offers: pause(), thread_pointer() and cycle_counter().
 
 #if defined(__x86_64__)
 #include <lockyard/detail/arch/x86_64.hpp>

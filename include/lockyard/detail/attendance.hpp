@@ -6,12 +6,24 @@
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {
 
-/// What basic_mutex says in its bucket: who sleeps for the lock, and whether one of its waiters is
-/// awake and attends it. It knows the lock by its address only, and outlives it where it has to.
+/// What basic_mutex says in its bucket: who sleeps for the lock, and whether one of its waiters
+/// attends it. It knows the lock by its address only, and outlives it where it has to.
+///
+/// The bucket's word `attended`:
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0 | a waiter is awake and attends the lock |
+/// | 1 | a sleeper has been roused, and is to attend it when it arrives |
+/// | 2 to 63 | the lock's address; nothing if bits 0 and 1 are clear |
+///
+/// Either bit will do for those who rely on the lock being attended. There are two because a thread
+/// that was roused may be long in coming: until then somebody else can be the one that is awake.
 template <world W>
 class attendance {
  public:
@@ -40,7 +52,8 @@ class attendance {
   }
   [[nodiscard]] bool is_attended() const noexcept {
     // relaxed(fence): as above.
-    return bucket_.attended.load(std::memory_order_relaxed) == lock_;
+    const std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
+    return is_of_this_lock(word) && (word & (awake | called)) != 0;
   }
   /// When a sleeper was roused last, or when the first one came.
   [[nodiscard]] typename W::time_point relieved() const noexcept {
@@ -48,18 +61,41 @@ class attendance {
     return bucket_.relieved.load(std::memory_order_relaxed);
   }
 
+  /// Whether a sleeper was roused so long ago that it seems to want a processor.
+  [[nodiscard]] bool is_late(typename W::time_point now) const noexcept {
+    // relaxed(hint): who is wrong yields for nothing, or not.
+    const std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
+    return is_of_this_lock(word) && (word & called) != 0 && now - relieved() > lateness;
+  }
+  /// How long newcomers may overtake counts from now on.
+  void restart_patience(typename W::time_point now) noexcept {
+    // relaxed(hint): as in relieved().
+    bucket_.relieved.store(now, std::memory_order_relaxed);
+  }
+
   // Attendance
 
-  /// False if there is somebody already, perhaps of another lock.
+  /// False if there is somebody awake already, or if the word is another lock's.
   bool attend() noexcept {
-    const void* nobody = nullptr;
     // relaxed(fence): who finds the lock attended relies on stop_attending and what follows it.
-    return bucket_.attended.compare_exchange_strong(nobody, lock_, std::memory_order_relaxed,
-                                                    std::memory_order_relaxed);
+    std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
+    while ((word & (awake | called)) == 0 || (is_of_this_lock(word) && (word & awake) == 0)) {
+      if (exchange(word, name() | awake | (word & called))) return true;
+    }
+    return false;
   }
+  /// By the one that was called. False if somebody else is awake, who goes on attending.
+  bool answer() noexcept {
+    // relaxed(fence): as in attend().
+    std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
+    while (!exchange(word, name() | awake)) {
+    }
+    return (word & awake) == 0;
+  }
+  /// By the one that is awake.
   void stop_attending() noexcept {
     // relaxed(fence): the owner's own release comes later; a waiter has a fence behind it.
-    bucket_.attended.store(nullptr, std::memory_order_relaxed);
+    bucket_.attended.fetch_and(~awake, std::memory_order_relaxed);
   }
 
   // Under the guard
@@ -67,8 +103,7 @@ class attendance {
   /// Links the caller's node; returns what is announced from then on.
   announcement link(node& own) noexcept {
     const announcement before = announced();
-    // relaxed(hint): as in relieved().
-    if (!before.has_sleepers()) bucket_.relieved.store(own.since(), std::memory_order_relaxed);
+    if (!before.has_sleepers()) restart_patience(own.since());
     bucket_.link(own);
     return announce(before.with(lot::tag_of(lock_)));
   }
@@ -76,21 +111,58 @@ class attendance {
     bucket_.remove(own);
     announce(announced().without_one());
   }
-  [[nodiscard]] node* first() noexcept { return bucket_.find(lock_); }
+  /// Under the guard the announcement knows; so the queue, which may be long with those who wait
+  /// for a condition variable, is not searched in vain.
+  [[nodiscard]] node* first() noexcept {
+    return is_concerned(announced()) ? first_for(lock_) : nullptr;
+  }
 
   /// Unless the lock is attended, ends the first one's sleep, who attends the lock if the bucket
   /// has room to say so.
   [[nodiscard]] sleeper rouse() noexcept {
     node* const sleeps = first();
     if (sleeps == nullptr || is_attended()) return nullptr;
-    // relaxed(hint): as in relieved().
-    bucket_.relieved.store(W::now(), std::memory_order_relaxed);
+    restart_patience(W::now());
     sleeps->is_roused();
-    return release(*sleeps, attend() ? fate::designated : fate::awake);
+    return release(*sleeps, call() ? fate::designated : fate::awake);
   }
   [[nodiscard]] sleeper release(node& sleeps, fate told) noexcept {
     announce(announced().without_one());
     return &bucket_.release(sleeps, told);
+  }
+
+  // Under the guard, for a condition variable whose waiters wait with this lock: they sleep in the
+  // lock's bucket from the beginning, for the condition variable, and one that is notified is moved
+  // to the lock and sleeps on. For a barrier at that time nobody could wait, so none is needed: who
+  // begins to wait holds the lock, and by `fenced` every owner after it has a fence in unlock.
+
+  [[nodiscard]] node* first_for(const void* condition) noexcept { return bucket_.find(condition); }
+  [[nodiscard]] node* next_for_the_same(const node& one) noexcept {
+    return bucket_.find_behind(one);
+  }
+  /// Links the node of the lock's owner, which waits for something else first.
+  void expect(node& own) noexcept {
+    bucket_.link(own);
+    const std::uint32_t before = bucket_.expected.read();
+    bucket_.expected.write(before + 1);
+    if (before == 0) announce(announced().fenced());
+  }
+  void unlink_expected(node& own) noexcept {
+    bucket_.remove(own);
+    no_more_expected();
+  }
+  void release_expected(node& waits, fate told) noexcept {
+    static_cast<void>(bucket_.release(waits, told));
+    no_more_expected();
+  }
+  /// The node goes on as a sleeper of the lock. It is announced before `fenced` may go, and the
+  /// caller has a fence before it looks whether the lock is free.
+  void move_expected(node& sleeps, typename W::time_point now) noexcept {
+    const announcement before = announced();
+    if (!before.has_sleepers()) restart_patience(now);
+    bucket_.move(sleeps, lock_, now);
+    announce(before.with(lot::tag_of(lock_)));
+    no_more_expected();
   }
 
   /// The barrier has been had that `after` called for, or could not be had.
@@ -108,6 +180,35 @@ class attendance {
   }
 
  private:
+  static constexpr std::uintptr_t awake = 1, called = 2;
+  static constexpr std::chrono::microseconds lateness{50};
+
+  /// The bits shifted out tell no two objects apart.
+  [[nodiscard]] std::uintptr_t name() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(lock_) << 2U;
+  }
+  [[nodiscard]] bool is_of_this_lock(std::uintptr_t word) const noexcept {
+    return (word & ~(awake | called)) == name();
+  }
+  bool exchange(std::uintptr_t& from, std::uintptr_t to) noexcept {
+    // relaxed(fence): as in attend().
+    return bucket_.attended.compare_exchange_strong(from, to, std::memory_order_relaxed,
+                                                    std::memory_order_relaxed);
+  }
+  /// For a sleeper, of a lock that nobody attends. False if the word is another lock's.
+  bool call() noexcept {
+    // relaxed(fence): as in attend().
+    std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
+    while ((word & (awake | called)) == 0 || is_of_this_lock(word)) {
+      if (exchange(word, name() | called | (word & awake))) return true;
+    }
+    return false;
+  }
+  void no_more_expected() noexcept {
+    const std::uint32_t less = bucket_.expected.read() - 1;
+    bucket_.expected.write(less);
+    if (less == 0) announce(announced().unfenced());
+  }
   announcement announce(announcement changed) noexcept {
     // relaxed(fence): a barrier or fence of the sleeper's makes it count.
     bucket_.announced.store(changed.word(), std::memory_order_relaxed);

@@ -46,11 +46,17 @@ class parking_lot {
 
   class node {
    public:
-    node(const void* lock, typename W::time_point since) noexcept : lock_{lock}, since_{since} {}
+    node(const void* lock, typename W::time_point since, std::uint8_t wanted = 0) noexcept
+        : lock_{lock}, since_{since}, wanted_{wanted} {}
     node(const node&) = delete;
     node& operator=(const node&) = delete;
 
-    [[nodiscard]] typename W::time_point since() const noexcept { return since_; }
+    [[nodiscard]] typename W::time_point since() const noexcept { return since_.read(); }
+    /// Under the guard once it has been linked: what it waits for.
+    [[nodiscard]] const void* lock() const noexcept { return lock_.read(); }
+    /// What it waits for, where a lock can be had in several ways: numbers that no other kind of
+    /// lock uses, and not 0.
+    [[nodiscard]] std::uint8_t wanted() const noexcept { return wanted_; }
     /// Under the guard: whether it was roused before, and did not get what it waits for.
     [[nodiscard]] bool was_roused() const noexcept { return was_roused_.read(); }
     void is_roused() noexcept { was_roused_.write(true); }
@@ -60,9 +66,22 @@ class parking_lot {
       // relaxed(unpublished): the guard publishes the node.
       fate_.store(static_cast<std::uint32_t>(fate::asleep), std::memory_order_relaxed);
     }
+    /// Under the guard, after its own thread has unlinked it: others see that it sleeps no more.
+    void gets_up() noexcept {
+      // relaxed(locked): who relies on it holds the guard.
+      fate_.store(static_cast<std::uint32_t>(fate::awake), std::memory_order_relaxed);
+    }
     [[nodiscard]] fate seen() const noexcept {
       // order[seen]: acquire; pairs [told]; the owner-to-be starts after the last owner's section.
       return static_cast<fate>(fate_.load(std::memory_order_acquire));
+    }
+    /// Spins until something has been told, or the deadline has passed.
+    void spin(typename W::deadline limit) const noexcept {
+      const auto is_news = [](std::uint32_t told) noexcept {
+        return told != static_cast<std::uint32_t>(fate::asleep);
+      };
+      // relaxed(revalidated): by seen().
+      W::await(fate_, is_news, std::memory_order_relaxed, wait_policies::pausing{}, limit);
     }
     /// Sleeps while nothing has been told; may return for no reason.
     template <class... Deadline>
@@ -74,8 +93,9 @@ class parking_lot {
     friend class parking_lot;
 
     typename W::template atomic<std::uint32_t> fate_{0};
-    const void* const lock_;
-    const typename W::time_point since_;
+    typename W::template var<const void*> lock_;
+    typename W::template var<typename W::time_point> since_;
+    const std::uint8_t wanted_;
     typename W::template var<bool> was_roused_{false};
     typename W::template var<node*> before_{nullptr};
     typename W::template var<node*> behind_{nullptr};
@@ -96,7 +116,7 @@ class parking_lot {
     void link(node& added) noexcept {
       static_cast<void>(&at_start_);  // makes sure that it exists
       node* before = last_.read();
-      while (before != nullptr && added.since_ < before->since_) before = before->before_.read();
+      while (before != nullptr && added.since() < before->since()) before = before->before_.read();
       auto& towards = before == nullptr ? first_ : before->behind_;
       node* const behind = towards.read();
       added.before_.write(before);
@@ -110,12 +130,19 @@ class parking_lot {
       (before == nullptr ? first_ : before->behind_).write(behind);
       (behind == nullptr ? last_ : behind->before_).write(before);
     }
+    /// Lets a linked node wait for another lock of this bucket, from now on.
+    void move(node& linked, const void* lock, typename W::time_point now) noexcept {
+      remove(linked);
+      linked.lock_.write(lock);
+      linked.since_.write(now);
+      link(linked);
+    }
     [[nodiscard]] node* first() const noexcept { return first_.read(); }
     /// The first that waits for the lock; null if there is none.
     [[nodiscard]] node* find(const void* lock) const noexcept { return find_from(first(), lock); }
     /// The next one behind it that waits for the same lock.
     [[nodiscard]] node* find_behind(const node& one) const noexcept {
-      return find_from(one.behind_.read(), one.lock_);
+      return find_from(one.behind_.read(), one.lock());
     }
 
     /// Whether the caller's node has not been unlinked by another thread.
@@ -146,14 +173,17 @@ class parking_lot {
 
     /// Who sleeps, for those who do not hold the guard: an `announcement`.
     typename W::template atomic<std::uint64_t> announced{0};
-    /// The lock of which one waiter is awake, and will take it or see to it; null if none is.
-    typename W::template atomic<const void*> attended{nullptr};
+    /// The lock of which one waiter is awake, or on its way, and will take it or see to it: see
+    /// `attendance`.
+    typename W::template atomic<std::uintptr_t> attended{0};
     /// When a sleeper was roused last, or when the first one came.
     typename W::template atomic<typename W::time_point> relieved{};
+    /// Under the guard: how many sleep for something else, and may yet be moved to a basic_mutex.
+    typename W::template var<std::uint32_t> expected{};
 
    private:
     static node* find_from(node* one, const void* lock) noexcept {
-      while (one != nullptr && one->lock_ != lock) one = one->behind_.read();
+      while (one != nullptr && one->lock() != lock) one = one->behind_.read();
       return one;
     }
 
@@ -161,6 +191,23 @@ class parking_lot {
     typename W::template var<node*> first_{nullptr};
     typename W::template var<node*> last_{nullptr};
     typename W::template var<typename W::time_point> due_{};
+  };
+
+  /// Whose sleep has ended: the addresses by which they are woken.
+  class roused {
+   public:
+    /// When there are many some are woken now, under the guard.
+    void add(const typename W::template atomic<std::uint32_t>& sleeper) noexcept {
+      if (count_ == sleepers_.size()) wake();
+      sleepers_[count_++] = &sleeper;
+    }
+    void wake() noexcept {
+      while (count_ > 0) W::wake(*sleepers_[--count_], 1);
+    }
+
+   private:
+    std::array<const typename W::template atomic<std::uint32_t>*, 16> sleepers_;
+    std::size_t count_ = 0;
   };
 
   /// After fork the child has none of the threads that slept or held a guard.
@@ -171,6 +218,26 @@ class parking_lot {
 
   static bucket& bucket_of(const void* lock) noexcept {
     return W::template process_state<table>().buckets[index_of(W::hash(lock))];
+  }
+  /// Sleeps until the linked node has been told something, and returns that. At the deadline, if
+  /// there is one: unlinks the node, calls `left` under the guard, and returns `asleep`.
+  template <class Left, class... Deadline>
+  static fate sleep(bucket& home, node& self, Left left, Deadline... limit) noexcept {
+    fate told = self.seen();
+    while (told == fate::asleep) {
+      const bool is_late = self.sleep(limit...) == W::wait_result::timed_out;
+      told = self.seen();
+      if (!is_late || told != fate::asleep) continue;
+      home.guard().lock();
+      told = self.seen();
+      if (told == fate::asleep) {
+        home.remove(self);
+        left();
+      }
+      home.guard().unlock();
+      break;
+    }
+    return told;
   }
   /// Tells locks of one bucket apart, most of the time; never zero.
   static std::uint32_t tag_of(const void* lock) noexcept {

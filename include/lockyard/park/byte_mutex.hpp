@@ -192,23 +192,12 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// What the node was told in the end; nothing (`asleep`) if the deadline passed first.
   template <class... Deadline>
   fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
-    while (self.seen() == fate::asleep) {
-      if (self.sleep(limit...) == W::wait_result::timed_out) return leave(home, self);
-    }
-    return self.seen();
-  }
-
-  fate leave(bucket& home, node& self) noexcept {
-    home.guard().lock();
-    const fate told = self.seen();
-    if (told == fate::asleep) {
-      home.remove(self);
+    const auto forget = [&] {
       // (state)  watched -> 0,  held + watched -> held
       // relaxed(locked): the guard protects the bit.
       if (home.find(this) == nullptr) state_.fetch_and(held, std::memory_order_relaxed);
-    }
-    home.guard().unlock();
-    return told;
+    };
+    return lot::sleep(home, self, forget, limit...);
   }
 
   typename W::template atomic<std::uint8_t> state_{0};

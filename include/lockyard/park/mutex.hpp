@@ -13,6 +13,9 @@
 
 namespace lockyard::inline v0 {
 
+template <world W>
+class basic_condition_variable;
+
 /// What stands between the release of a mutex and the look for its sleepers.
 enum class release_fence : std::uint8_t {
   asymmetric,  ///< nothing; whoever goes to sleep makes up for it (where the kernel has membarrier)
@@ -24,8 +27,8 @@ enum class release_fence : std::uint8_t {
 ///
 /// The byte says free or held and no more, so that a plain store can release it. Everything about
 /// waiters is in the parking lot's bucket (attendance.hpp): an announcement of who sleeps there,
-/// and whether the lock is attended, which means that one of its waiters is awake and others count
-/// on it. While the lock is attended further waiters sleep, and unlock wakes nobody.
+/// and whether the lock is attended, which means that one of its waiters is awake, or on its way,
+/// and others count on it. While the lock is attended unlock wakes nobody.
 /// Use: everywhere, unless waits must be first come first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the announcement and its barrier after the asymmetric Dekker protocols of D. Dice, H.
@@ -47,7 +50,8 @@ enum class release_fence : std::uint8_t {
 ///
 /// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
 /// I2 A thread that attends the lock either acquires it, or ends its attendance under the guard
-///    and then looks at held_ again, with a fence between.
+///    and then looks at held_ again, with a fence between. One that was called answers before it
+///    looks; who counted on it counts from then on on the one that is awake, itself or another.
 /// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (`cover`:
 /// a barrier on all cores, or a fence where unlock has one too), and has still found the lock held.
 /// An unlock that releases later sees the announcement in its second look, takes the guard, and
@@ -60,18 +64,21 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   using attendance = detail::attendance<W>;
   using node = typename attendance::node;
   using fate = typename attendance::fate;
+  /// Short holds are taken over at once, and the owner of a lock that is held for long, or taken
+  /// over and over, is left in peace.
+  using spacing = wait_policies::backing_off<32, 512>;
 
  public:
   /// How long newcomers may overtake sleepers before one of them is roused.
-  static constexpr std::chrono::microseconds patience{500};
+  static constexpr std::chrono::microseconds patience{200};
 
   constexpr basic_mutex() noexcept = default;
   basic_mutex(const basic_mutex&) = delete;
   basic_mutex& operator=(const basic_mutex&) = delete;
 
   /// Precondition: the calling thread does not hold the mutex.
-  /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
-  /// other waiter is awake, and sleeps otherwise.
+  /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost, unless
+  /// sleepers have waited too long, and then sleeps.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and every thread is run by the scheduler, but
   /// for the guard of the bucket, which is held for some dozen instructions.
@@ -114,6 +121,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
  private:
   friend detail::timed_lock<basic_mutex, W>;
+  friend basic_condition_variable<W>;
 
   // The owner's side. After the release the lock may be gone: `waiters` has its address as a name.
 
@@ -127,8 +135,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     held_.store(false, std::memory_order_release);
     const bool is_fenced = Fence == release_fence::full || !before.is_open() || concerned;
     if (is_fenced) {
-      // order[released]: seq_cst; pairs [looks_again, gives_up]; forbids the cycle in which this
-      // thread misses a sleeper, or its end of attendance, and that one the release above.
+      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in which
+      // this thread misses a sleeper, or its end of attendance, and that one the release above.
       W::fence(std::memory_order_seq_cst);
     } else {
       W::asymmetric_fence_light(W::registered);
@@ -146,18 +154,31 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Somebody may sleep for this lock, and nobody attends it.
   void unlock_guarded() noexcept {
     attendance waiters{this};
-    typename attendance::sleeper sleeper = nullptr;
     waiters.guard().lock();
-    node* const first = waiters.first();
-    if (first != nullptr && first->was_roused() && W::now() - first->since() > patience) {
-      sleeper = waiters.release(*first, fate::owner);
-    } else {
-      // order[unlock_guarded]: release; pairs [take]; publishes the critical section.
-      held_.store(false, std::memory_order_release);
-      sleeper = waiters.rouse();
-    }
+    const auto sleeper = release_guarded(waiters);
     waiters.guard().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  /// Under the guard; returns whom to wake behind it.
+  [[nodiscard]] typename attendance::sleeper release_guarded(attendance& waiters) noexcept {
+    node* const first = waiters.first();
+    if (first != nullptr && first->was_roused() && W::now() - first->since() > patience &&
+        !waiters.is_attended()) {
+      return waiters.release(*first, fate::owner);
+    }
+    // order[unlock_guarded]: release; pairs [take]; publishes the critical section.
+    held_.store(false, std::memory_order_release);
+    return waiters.rouse();
+  }
+
+  /// Under the guard, when a condition variable has moved sleepers to this lock. Who owns it
+  /// acquired it after they began to wait, so it has a fence in unlock; see attendance.hpp.
+  [[nodiscard]] typename attendance::sleeper rouse_if_free(attendance& waiters) noexcept {
+    // order[moved]: seq_cst; pairs [released]; forbids the cycle named there.
+    W::fence(std::memory_order_seq_cst);
+    // relaxed(fence): ordered by the fence above.
+    return held_.load(std::memory_order_relaxed) ? nullptr : waiters.rouse();
   }
 
   [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters) noexcept {
@@ -194,17 +215,36 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   bool wait_for_turn(Deadline... limit) noexcept {
     attendance waiters{this};
     node self{this, W::now()};
-    bool attends = may_attend(waiters, self) && waiters.attend();
-    for (;;) {
-      if (attends && spin()) {
-        waiters.stop_attending();
-        return true;
+    bool stays_awake = true;
+    bool attends = false;
+    // While nobody sleeps nobody asks who is awake.
+    if (const detail::announcement now = waiters.announced(); waiters.is_concerned(now)) {
+      if (waiters.is_late(self.since())) {
+        waiters.restart_patience(self.since());
+        W::yield();
+        if (take()) return true;
       }
-      const bool is_covered = announce_self(waiters, self, attends);
+      stays_awake = may_overtake(waiters, self, now);
+      attends = stays_awake && waiters.attend();
+    }
+    if (stays_awake && spin()) {
+      if (attends) waiters.stop_attending();
+      return true;
+    }
+    const bool is_covered = announce_self(waiters, self, attends);
+    return sleep_until_turn(waiters, self, is_covered, limit...);
+  }
+
+  /// From the sleep on, which may have ended. The node is linked and announced, or has been told
+  /// something.
+  template <class... Deadline>
+  bool sleep_until_turn(attendance waiters, node& self, bool is_covered,
+                        Deadline... limit) noexcept {
+    for (;;) {
       const bool in_time = sleep(self, is_covered, limit...);
       const fate told = end_sleep(waiters, self);
       if (told == fate::owner) return true;
-      attends = told == fate::designated;
+      bool attends = told == fate::designated && waiters.answer();
       if (take()) {
         if (attends) waiters.stop_attending();
         return true;
@@ -214,21 +254,26 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
         return false;
       }
       attends = attends || waiters.attend();
+      if (attends && spin()) {
+        waiters.stop_attending();
+        return true;
+      }
+      is_covered = announce_self(waiters, self, attends);
     }
   }
 
   /// Newcomers stay awake in front of sleepers, for it saves wake-ups; but not for ever, and not
   /// where the bucket's clock may be another lock's.
-  static bool may_attend(const attendance& waiters, const node& self) noexcept {
-    const detail::announcement now = waiters.announced();
-    return !waiters.is_concerned(now) ||
-           (now.is_of_one_lock() && self.since() - waiters.relieved() < patience);
+  static bool may_overtake(const attendance& waiters, const node& self,
+                           detail::announcement now) noexcept {
+    return now.is_of_one_lock() && self.since() - waiters.relieved() < patience;
   }
 
   bool spin() noexcept {
     const auto limit = W::spin_limit();
+    spacing between_looks;
     // relaxed(revalidated): take() decides.
-    while (W::await(held_, is_zero, std::memory_order_relaxed, wait_policies::pausing{}, limit)) {
+    while (W::await(held_, is_zero, std::memory_order_relaxed, between_looks, limit)) {
       if (take()) return true;
     }
     return false;

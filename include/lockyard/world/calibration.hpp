@@ -67,9 +67,10 @@ class [[gnu::visibility("default")]] calibration {
   }
 
   [[gnu::noinline, gnu::cold]] std::uint32_t find_budget() noexcept {
-    // One thread alone cannot measure a sleep and a wake-up. On the machines at hand they take 20
-    // to 50 times as long as a wake that finds nobody.
-    constexpr std::uint32_t ratio = 24, least_ns = 2'000, most_ns = 10'000;
+    // One thread alone cannot measure a wake-up. The studies costs and wakeup find it to take 10 to
+    // 200 times as long as a wake that finds nobody: the longer the processor has been idle, the
+    // longer. The upper end is taken, for a sleep costs the one who wakes, too.
+    constexpr std::uint32_t ratio = 200, least_ns = 5'000, most_ns = 30'000;
     std::uint32_t budget = 1;
     // relaxed(hint): as above.
     const int counted = processors_.load(std::memory_order_relaxed);

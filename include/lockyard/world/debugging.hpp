@@ -56,8 +56,7 @@ struct [[gnu::visibility("default")]] debugging : native {
     [[gnu::always_inline]] explicit acquiring(
         const Lock* lock,
         detail::sanitizer::attempt kind = detail::sanitizer::attempt::blocking) noexcept
-        : watched_{watch().before_acquire({lock, debug::detail::type_name<Lock>()},
-                                          kind != trying)},
+        : watched_{watch().before_acquire({lock, debug::detail::type_name<Lock>()}, kind)},
           native_{lock, kind} {}
     acquiring(const acquiring&) = delete;
     acquiring& operator=(const acquiring&) = delete;
@@ -73,12 +72,16 @@ struct [[gnu::visibility("default")]] debugging : native {
   class releasing {
    public:
     template <class Lock>
-    [[gnu::always_inline]] explicit releasing(const Lock* lock) noexcept : native_{watched(lock)} {}
+    [[gnu::always_inline]] explicit releasing(
+        const Lock* lock,
+        detail::sanitizer::attempt kind = detail::sanitizer::attempt::blocking) noexcept
+        : native_{watched(lock, kind), kind} {}
 
    private:
     template <class Lock>
-    [[gnu::always_inline]] static const Lock* watched(const Lock* lock) noexcept {
-      watch().before_release({lock, debug::detail::type_name<Lock>()});
+    [[gnu::always_inline]] static const Lock* watched(const Lock* lock,
+                                                      detail::sanitizer::attempt kind) noexcept {
+      watch().before_release({lock, debug::detail::type_name<Lock>()}, kind);
       return lock;
     }
 

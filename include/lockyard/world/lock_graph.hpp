@@ -42,18 +42,27 @@ class pool {
   index used_ = 0;
 };
 
-/// A lock. It is forgotten when nobody holds it or waits for it and it is part of no order.
+/// A lock, which one thread may hold, or several that share it. It is forgotten when nobody holds
+/// it or waits for it and it is part of no order.
 struct watched_lock {
   index next;  // of the same bucket
   lock_id id;  // without an address: destroyed too early
   int owner;   // the thread's number; 0 is none
+  std::uint32_t sharers;
   std::uint32_t waiters;
-  std::uint64_t acquisition;  // the number of the last one, of all acquisitions
+  std::uint64_t acquisition;  // the number of its owner's, of all acquisitions
   place since;
   index outgoing, incoming;  // orders with this lock first, and second
   std::uint64_t search;      // the last one that came here
   index reached_by;
 };
+
+inline bool is_held(const watched_lock& lock) noexcept {
+  return lock.owner != 0 || lock.sharers != 0;
+}
+inline bool is_in_use(const watched_lock& lock) noexcept {
+  return is_held(lock) || lock.waiters != 0;
+}
 
 /// Two locks that a thread has held together, in this order; where it acquired them.
 struct lock_order {
@@ -96,7 +105,7 @@ class lock_graph {
 
   void forget_if_idle(index lock) noexcept {
     const watched_lock& each = locks_[lock];
-    if (each.owner != 0 || each.waiters != 0 || each.outgoing != 0 || each.incoming != 0) return;
+    if (is_in_use(each) || each.outgoing != 0 || each.incoming != 0) return;
     if (each.id.address != nullptr)
       unlink(bucket(each.id.address), locks_, &watched_lock::next, lock);
     locks_.give_back(lock);

@@ -40,11 +40,14 @@ class watch_lock {
   native::atomic<std::uint32_t> state_{0};  // free, held, held and somebody may sleep
 };
 
+using attempt_kind = lockyard::detail::sanitizer::attempt;
+
 /// What a thread holds. Trivially destructible, so that locks may be used until the thread is gone.
 struct [[gnu::visibility("default")]] thread_watch {
-  /// It holds the lock if the acquisition is still the lock's last.
+  /// It holds the lock if it shares it, or the acquisition is still the lock's last.
   struct held {
     index lock;
+    bool shares;
     std::uint64_t acquisition;
   };
   static constexpr std::size_t most = 64;
@@ -53,6 +56,14 @@ struct [[gnu::visibility("default")]] thread_watch {
   native::atomic<bool> inside{false};
   std::size_t count = 0;
   std::array<held, most> locks{};
+
+  /// Null if the thread does not share the lock.
+  held* share_of(index lock) noexcept {
+    const auto is_share = [lock](const held& each) { return each.shares && each.lock == lock; };
+    held* const end = locks.data() + count;
+    held* const found = std::find_if(locks.data(), end, is_share);
+    return found == end ? nullptr : found;
+  }
 };
 
 /// Marks that the thread is inside the watch. What a signal handler, a report's handler or an
@@ -87,6 +98,7 @@ class watching {
 /// An acquisition under way: what is known of it until it succeeds or fails.
 struct attempt {
   index lock = 0;  // none: it is not watched
+  bool shares = false;
   place at{};
 };
 
@@ -119,12 +131,14 @@ class [[gnu::visibility("default")]] lock_watch {
   static constexpr std::size_t most_locks = 4096;
   static constexpr std::size_t most_orders = 8192;
 
-  /// A thread is about to acquire the lock; if `blocking`, it will wait until it has it.
-  [[gnu::noinline]] attempt before_acquire(lock_id lock, bool blocking) noexcept {
+  /// A thread is about to acquire the lock; unless it tries, it will wait until it has it.
+  [[gnu::noinline]] attempt before_acquire(lock_id lock, attempt_kind kind) noexcept {
+    const bool blocking = !lockyard::detail::sanitizer::is_trying(kind);
     thread_watch& self = this_thread();
     const watching inside{self};
     if (!inside) return {};
     attempt mine;
+    mine.shares = lockyard::detail::sanitizer::is_sharing(kind);
     mine.at = here(self, __builtin_return_address(0));
     findings found;
     {
@@ -133,7 +147,7 @@ class [[gnu::visibility("default")]] lock_watch {
       const watched_lock& known = graph_[mine.lock];
       if (mine.lock == 0) {
         overflow(found, {lock, mine.at, {}, {}});
-      } else if (blocking && known.owner == self.number) {
+      } else if (blocking && (known.owner == self.number || self.share_of(mine.lock) != nullptr)) {
         found.add(problem::recursive_lock, {lock, mine.at, lock, known.since});
       }
       if (mine.lock != 0) ++graph_[mine.lock].waiters;
@@ -152,13 +166,22 @@ class [[gnu::visibility("default")]] lock_watch {
     watched_lock& lock = graph_[mine.lock];
     --lock.waiters;
     if (!acquired) return graph_.forget_if_idle(mine.lock);
-    lock.owner = self.number;
-    lock.acquisition = ++acquisitions_;
     lock.since = mine.at;
-    if (self.count < self.locks.size()) self.locks[self.count++] = {mine.lock, lock.acquisition};
+    ++acquisitions_;
+    if (mine.shares) {
+      ++lock.sharers;
+    } else {
+      lock.owner = self.number;
+      lock.acquisition = acquisitions_;
+    }
+    if (self.count < self.locks.size()) {
+      self.locks[self.count++] = {mine.lock, mine.shares, acquisitions_};
+    } else {
+      overflowed_ = overflowed_ || mine.shares;
+    }
   }
 
-  [[gnu::noinline]] void before_release(lock_id lock) noexcept {
+  [[gnu::noinline]] void before_release(lock_id lock, attempt_kind kind) noexcept {
     thread_watch& self = this_thread();
     const watching inside{self};
     if (!inside) return;
@@ -168,13 +191,14 @@ class [[gnu::visibility("default")]] lock_watch {
       const std::scoped_lock locked{lock_};
       const index known = graph_.find(lock);
       watched_lock& found = graph_[known];
-      if (known != 0 && found.owner != 0) seen.since = found.since;
-      // What was not watched when it was acquired seems to be free.
-      right = seen.since.thread == self.number || (seen.since.thread == 0 && overflowed_);
+      const bool shares = lockyard::detail::sanitizer::is_sharing(kind);
+      if (known != 0 && (shares ? found.sharers != 0 : found.owner != 0)) seen.since = found.since;
+      // What was not watched when it was acquired seems to be free, or shared by others alone.
+      const bool is_mine = shares ? self.share_of(known) != nullptr : found.owner == self.number;
+      const bool may_be_mine = shares || seen.since.thread == 0;
+      right = (seen.since.thread != 0 && is_mine) || (may_be_mine && overflowed_);
       if (known != 0) {
-        found.owner = 0;
-        found.acquisition = 0;
-        drop_released(self);
+        shares ? drop_share(self, known) : drop_ownership(self, known);
         graph_.forget_if_idle(known);
       }
     }
@@ -201,7 +225,7 @@ class [[gnu::visibility("default")]] lock_watch {
         const index known = graph_.find(address);
         if (known == 0) return;
         const watched_lock& lock = graph_[known];
-        const bool held = lock.owner != 0;
+        const bool held = is_held(lock);
         found.add(held ? problem::destroyed_while_held : problem::destroyed_while_waited_for,
                   {lock.id, at, lock.id, held ? lock.since : place{}});
         graph_.bury(known);
@@ -227,8 +251,7 @@ class [[gnu::visibility("default")]] lock_watch {
     {
       const std::scoped_lock locked{lock_};
       const watched_lock& first = graph_[held.lock];
-      if (first.acquisition != held.acquisition || held.lock == mine.lock ||
-          graph_.knows(held.lock, mine.lock)) {
+      if (is_over(held) || held.lock == mine.lock || graph_.knows(held.lock, mine.lock)) {
         return;
       }
       const step last{graph_[mine.lock].id, mine.at, first.id, first.since};
@@ -252,20 +275,30 @@ class [[gnu::visibility("default")]] lock_watch {
     overflowed_ = true;
   }
 
-  void drop_released(thread_watch& self) noexcept {
-    const auto is_over = [this](const thread_watch::held& each) noexcept {
-      return graph_[each.lock].acquisition != each.acquisition;
-    };
+  bool is_over(const thread_watch::held& each) noexcept {
+    return !each.shares && graph_[each.lock].acquisition != each.acquisition;
+  }
+  void drop_ownership(thread_watch& self, index lock) noexcept {
+    graph_[lock].owner = 0;
+    graph_[lock].acquisition = 0;
+    const auto is_gone = [this](const thread_watch::held& each) { return is_over(each); };
     auto* const begin = self.locks.data();
     self.count =
-        static_cast<std::size_t>(std::remove_if(begin, begin + self.count, is_over) - begin);
+        static_cast<std::size_t>(std::remove_if(begin, begin + self.count, is_gone) - begin);
+  }
+  void drop_share(thread_watch& self, index lock) noexcept {
+    if (graph_[lock].sharers != 0) --graph_[lock].sharers;
+    if (thread_watch::held* const mine = self.share_of(lock)) {
+      std::move(mine + 1, self.locks.data() + self.count, mine);
+      --self.count;
+    }
   }
 
   /// Forgets the locks at the address up to the first that is held or waited for.
   bool is_busy(const void* address) noexcept {
     const std::scoped_lock locked{lock_};
     for (index known = graph_.find(address); known != 0; known = graph_.find(address)) {
-      if (graph_[known].owner != 0 || graph_[known].waiters != 0) return true;
+      if (is_in_use(graph_[known])) return true;
       graph_.bury(known);
     }
     return false;

@@ -132,6 +132,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return detail::os::futex_requeue(&from, expected, wake_count, move_count, &to);
   }
 
+  static std::uintptr_t thread_key() noexcept { return detail::arch::thread_pointer(); }
+
   static std::uint32_t thread_id() noexcept {
     const std::uint32_t known = thread_state<detail::thread_id_memory>().id;
     return known != 0 ? known : find_thread_id();
@@ -204,6 +206,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
 
   static constexpr auto trying = detail::sanitizer::attempt::trying;
+  static constexpr auto sharing = detail::sanitizer::attempt::sharing;
+  static constexpr auto trying_to_share = detail::sanitizer::attempt::trying_to_share;
 
   class acquiring {
    public:
@@ -225,12 +229,28 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 
   class releasing {
    public:
-    explicit releasing(const void* lock) noexcept : lock_{lock} {
-      detail::sanitizer::before_release(lock_);
+    explicit releasing(const void* lock, detail::sanitizer::attempt kind =
+                                             detail::sanitizer::attempt::blocking) noexcept
+        : lock_{lock}, kind_{kind} {
+      detail::sanitizer::before_release(lock_, kind_);
     }
     releasing(const releasing&) = delete;
     releasing& operator=(const releasing&) = delete;
-    ~releasing() { detail::sanitizer::after_release(lock_); }
+    ~releasing() { detail::sanitizer::after_release(lock_, kind_); }
+
+   private:
+    const void* lock_;
+    detail::sanitizer::attempt kind_;
+  };
+
+  class notifying {
+   public:
+    explicit notifying(const void* lock) noexcept : lock_{lock} {
+      detail::sanitizer::before_notify(lock_);
+    }
+    notifying(const notifying&) = delete;
+    notifying& operator=(const notifying&) = delete;
+    ~notifying() { detail::sanitizer::after_notify(lock_); }
 
    private:
     const void* lock_;

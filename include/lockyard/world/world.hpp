@@ -7,7 +7,10 @@
 //   1. shared state is `W::atomic<T>` or, where the lock itself protects it, `W::var<T>`;
 //   2. every loop that waits goes through an await or `W::wait`;
 //   3. every clock, random number, thread identity and static object comes from the world;
-//   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope.
+//   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope; those of a
+//   recursive
+//      lock for the outermost time only, and those of a lock that has no owner never. What another
+//      thread does in between to the nodes that are written inside of them is `notifying`.
 
 #include <lockyard/world/await.hpp>
 
@@ -114,6 +117,7 @@ concept provides_surroundings = requires(const void* address, typename W::deadli
   { W::now() } noexcept -> std::same_as<typename W::time_point>;
   { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
   { W::passed(deadline) } noexcept -> std::same_as<bool>;
+  { W::thread_key() } noexcept -> std::same_as<std::uintptr_t>;
   { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
   requires W::slot_count > 0;
   { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
@@ -127,7 +131,11 @@ template <class W>
 concept provides_observation =
     std::constructible_from<typename W::acquiring, const void*> &&
     std::constructible_from<typename W::acquiring, const void*, decltype(W::trying)> &&
+    std::constructible_from<typename W::acquiring, const void*, decltype(W::sharing)> &&
+    std::constructible_from<typename W::acquiring, const void*, decltype(W::trying_to_share)> &&
     std::constructible_from<typename W::releasing, const void*> &&
+    std::constructible_from<typename W::releasing, const void*, decltype(W::sharing)> &&
+    std::constructible_from<typename W::notifying, const void*> &&
     requires(typename W::acquiring& scope, bool acquired) {
       { scope.result(acquired) } noexcept -> std::same_as<bool>;
     };
@@ -180,6 +188,9 @@ concept provides_observation =
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
+/// - `thread_key()`: names this thread among all living ones of the process, until its very end and
+/// in
+///   a forked child too; never 0.
 /// - `thread_slot()`: a number below `slot_count` that no other living thread has, or `no_slot`.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may ask for it afterwards only if T is trivially destructible.
@@ -194,9 +205,11 @@ concept provides_observation =
 ///
 /// Observation
 /// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`
-///   tells the outcome and returns it; `releasing{lock}` spans unlock(). They get `this`,
+///   tells the outcome and returns it; `releasing{lock}` spans unlock(). `sharing` and
+///   `trying_to_share` do so for what many threads may hold together. They get `this`,
 ///   whose type may name the lock, and keep the address alone: the lock may be gone when a
-///   `releasing` ends.
+///   `releasing` ends. `notifying{condition}` spans a notification, by a thread that need not
+///   hold the lock, of those who wait between the two; it keeps the address alone too.
 template <class W>
 concept world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&

@@ -101,7 +101,8 @@ def mutations_of(
     files = {each.site["file"] for each in found.values()}
     for client in clients:
         for word, site in _sites_of(session, client, client.shapes, settings).items():
-            if site["file"] in files:
+            is_ours = site["file"] in files or source_text(site["file"], 1)
+            if is_ours:  # a lock's, or of another header of the library
                 found.setdefault(word, Mutation(site)).subjects.append(client)
     return list(found.values())
 

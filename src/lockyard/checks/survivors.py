@@ -66,14 +66,18 @@ def read_list(path: Path = LIST) -> dict[Key, str]:
 
 
 def stale_entries(listed: Iterable[Key], results: Iterable[MutationResult]) -> list[str]:
-    """What is wrong with entries that no longer excuse anything."""
+    """What is wrong with entries that no longer excuse anything; those of headers that nothing
+    checked uses are not judged."""
     outcomes: dict[Key, set[str]] = {}
+    files: set[str] = set()
     for each in results:
         outcomes.setdefault(each.mutation.key, set()).add(each.outcome)
+        files.add(each.mutation.key.file)
     return [
         f"{key}: is listed as surviving, but "
         + ("is killed" if key in outcomes else "there is no such mutation")
         + f"; take it out of {LIST.name}"
         for key in listed
         if outcomes.get(key, {"killed"}) == {"killed"}
+        and (key.file in files or not _lines(key.file))
     ]

@@ -16,7 +16,9 @@ from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.units import MISSING
 
 if TYPE_CHECKING:
-    from lockyard.catalog import Catalog
+    from collections.abc import Sequence
+
+    from lockyard.catalog import Catalog, Lock
 
 
 def run(peers: bool, as_json: bool) -> None:
@@ -27,32 +29,27 @@ def run(peers: bool, as_json: bool) -> None:
     if as_json:
         document = {
             "locks": [dataclasses.asdict(lock) for lock in found.locks],
-            "studies": [dataclasses.asdict(study) for study in found.studies],
+            "studies": [dataclasses.asdict(study) for study in found.studies],  # pools are there
         }
         print(json.dumps(document))  # noqa: T201
         return
     console = stdout_console()
-    console.print(_locks(found))
+    console.print(_locks("locks", found.locks))
+    console.print(_locks("pools of workers", found.pools))
     console.print(_studies(found))
 
 
 def _run_peers(found: Catalog, as_json: bool) -> None:
     """With the library of each, and what to do about those that are missing."""
-    peers = [(lock, found.library(lock)) for lock in found.select_locks(["peers"])]
+    locks, pools = found.select_locks(["peers"]), found.select_pools(["peers"])
     if as_json:
         document = {
-            "peers": [
-                {
-                    "name": lock.name,
-                    "library": lock.origin,
-                    "version": library.version if library else None,
-                    "missing": library.missing if library else None,
-                }
-                for lock, library in peers
-            ]
+            "peers": [_peer(lock, found) for lock in locks],
+            "pools": [_peer(pool, found) for pool in pools],
         }
         print(json.dumps(document))  # noqa: T201
         return
+    peers = [(each, found.library(each)) for each in (*locks, *pools)]
     table = titled_table("peers")
     for title in ("name", "library", "version"):
         table.add_column(title)
@@ -66,11 +63,21 @@ def _run_peers(found: Catalog, as_json: bool) -> None:
             console.print(f"- {each.missing}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _locks(found: Catalog) -> Table:
-    table = Table(title="locks", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+def _peer(of: Lock, found: Catalog) -> dict[str, str | None]:
+    library = found.library(of)
+    return {
+        "name": of.name,
+        "library": of.origin,
+        "version": library.version if library else None,
+        "missing": library.missing if library else None,
+    }
+
+
+def _locks(title_of_all: str, locks: Sequence[Lock]) -> Table:
+    table = Table(title=title_of_all, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for title in ("name", "seed name", "kind", "waits by", "fairness", "bytes", "origin"):
         table.add_column(title, justify="right" if title == "bytes" else "left")
-    for lock in found.locks:
+    for lock in locks:
         table.add_row(
             lock.name.replace("[", "\\["),
             lock.seed_name,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lockyard import harness, records, session
@@ -10,35 +11,57 @@ from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import UsageError
 from lockyard.noise import with_noise
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from lockyard.catalog import Lock
     from lockyard.errors import ExitStatus
+    from lockyard.plan import Request
 
 
-def run(  # noqa: PLR0913 - one parameter for each option
-    studies: Sequence[str],
-    locks: Sequence[str],
-    request: Request,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
-    against: str | None,
-) -> ExitStatus:
+@dataclass(frozen=True)
+class Choice:
+    """What is measured, by names of the command line."""
+
+    studies: Sequence[str]
+    locks: Sequence[str]
+    shared: Sequence[str]  # those locks of them that can be shared, where a study has readers
+    pools: Sequence[str]
+    against: str | None
+
+
+def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
     catalog = harness.catalog()
-    chosen = catalog.select_locks(locks)
-    references = catalog.references(against) if against else []
-    chosen += [lock for lock in references if lock not in chosen]
-    reference = against if against == BEST_SLEEPING_PEER else None
+    is_way = choice.against in catalog.ways
+    references = catalog.references(choice.against) if choice.against and not is_way else []
+    reference = choice.against if is_way or choice.against == BEST_SLEEPING_PEER else None
     if reference is None and references:
         reference = references[0].name  # a seed name was another's
-    cells = plan_cells(catalog.select_studies(studies), chosen, request)
+    chosen = catalog.select_locks(choice.locks)
+    if choice.against == BEST_SLEEPING_PEER:
+        # The best of those that were named, if any were.
+        references = [each for each in references if each in chosen] or references
+    locks = _with(chosen, references, catalog.locks)
+    pools = _with(catalog.select_pools(choice.pools), references, catalog.pools)
+    sharing = [lock for lock in catalog.locks if lock.shared]
+    request = replace(
+        request,
+        ways=catalog.select_ways(request.ways),
+        pools=pools,
+        shared=_with(catalog.select_shared(choice.shared), references, sharing),
+    )
+    cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
     plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
     path = out if out or as_json else records.default_path("measure")
     return _measured(plan, path, as_json)
+
+
+def _with(chosen: Sequence[Lock], references: Sequence[Lock], known: Sequence[Lock]) -> list[Lock]:
+    """Who is compared with is measured too, where it is of that kind."""
+    return [*chosen, *(each for each in references if each in known and each not in chosen)]
 
 
 def resume(path: Path, as_json: bool) -> ExitStatus:

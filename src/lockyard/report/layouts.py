@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 from lockyard.stats import paired_ratio
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Layout:
     maxima: str | None  # whose per-run maxima are compared, at equal numbers of runs
     compared: Compared  # by which the best of several is chosen, too
     also_compared: Sequence[Compared] = ()
+    of: str = "lock"
 
 
 def by_value(title: str, key: str, more_is_better: bool = False) -> Compared:
@@ -47,17 +49,23 @@ def by_value(title: str, key: str, more_is_better: bool = False) -> Compared:
 
 
 RATE = by_value("rate", "operations_per_s", more_is_better=True)
+READS = by_value("reads", "reads_per_s", more_is_better=True)
 RUN = by_value("run", "run_ns")
 WAIT_P999 = Compared("p99.9", lambda cell: cell.percentile_by_block("wait", 0.999))
 
 
-def _percentiles(histogram: str) -> list[Column]:
-    def column(title: str, share: float, importance: int) -> Column:
-        return Column(
-            title, lambda cell: duration(cell.histogram(histogram).percentile(share)), importance
-        )
+def _percentile(title: str, histogram: str, share: float, importance: int) -> Column:
+    return Column(
+        title, lambda cell: duration(cell.histogram(histogram).percentile(share)), importance
+    )
 
-    return [column("p50", 0.5, 9), column("p99", 0.99, 8), column("p99.9", 0.999, 4)]
+
+def _percentiles(histogram: str) -> list[Column]:
+    return [
+        _percentile("p50", histogram, 0.5, 9),
+        _percentile("p99", histogram, 0.99, 8),
+        _percentile("p99.9", histogram, 0.999, 4),
+    ]
 
 
 def _maximum(key: str, title: str = "max", importance: int = 9) -> Column:
@@ -100,10 +108,41 @@ def _beside_sleepers(cell: CellSummary) -> str:
     return ratio(found) if found else MISSING
 
 
+def _writes(cell: CellSummary) -> str:
+    return rate(cell.median("writes_per_s")) if cell.conditions.get("writers") else MISSING
+
+
 def _switches(cell: CellSummary) -> str:
     switches = sum(cell.values("voluntary_switches")) + sum(cell.values("involuntary_switches"))
     operations = sum(cell.values("operations"))
     return f"{switches / operations:.3f}" if operations else MISSING
+
+
+def _wakeup(title: str, values: str) -> Layout:
+    """By one of the two stamps of who publishes."""
+    return Layout(
+        title=title,
+        columns=[
+            RUNS,
+            _median("median", f"{values}_median_ns"),
+            Column("cycles", lambda cell: cycles(cell, f"{values}_median_ns")),
+            Column("published:\ncycles", published_cycles, 7),
+            Column("mean", lambda cell: duration(cell.mean(f"{values}_mean_ns")), 5),
+            Column(
+                "min", lambda cell: duration(min(cell.values(f"{values}_min_ns"), default=None))
+            ),
+            _maximum(f"{values}_max_ns"),
+            Column("deviation", lambda cell: duration(cell.mean(f"{values}_deviation_ns")), 5),
+            _share("processor\nwhile waiting", "waiting_cpu_share", 8),
+            Column("power", power, 6),
+            Column("left alone", lambda cell: duration(cell.mean("idle_ns")), 3),
+            Column("negative,\nstamp before", lambda cell: negatives(cell, "wakeup"), 2),
+            Column("negative,\nstamp after", lambda cell: negatives(cell, "published"), 4),
+        ],
+        maxima=None,
+        compared=by_value("median", f"{values}_median_ns"),
+        of="way to wait",
+    )
 
 
 LAYOUTS = {
@@ -146,6 +185,36 @@ LAYOUTS = {
         maxima=None,
         compared=RATE,
     ),
+    "readers": Layout(
+        title="readers: reads per second, the writers' wait, and the pair of one reader alone",
+        columns=[
+            RUNS,
+            Column("reads", lambda cell: rate(cell.median("reads_per_s"))),
+            Column("writes", _writes, 7),
+            Column("writer\nmean", lambda cell: duration(cell.mean("write_wait_mean_ns")), 8),
+            _percentile("writer\np50", "write_wait", 0.5, 6),
+            _percentile("writer\np99", "write_wait", 0.99, 8),
+            _percentile("writer\np99.9", "write_wait", 0.999, 4),
+            _maximum("write_wait_max_ns", "writer\nmax", 7),
+            _percentile("reader\np99", "read_wait", 0.99, 5),
+            _median("reader alone:\na pair", "pair_ns", 8),
+            _share("processor\ntime", "cpu_share", 6),
+        ],
+        maxima=None,
+        compared=READS,
+        also_compared=(
+            by_value("writer's mean", "write_wait_mean_ns"),
+            Compared("writer's p99", lambda cell: cell.percentile_by_block("write_wait", 0.99)),
+            by_value("pair", "pair_ns"),
+        ),
+    ),
+    "wakeup": _wakeup(
+        "wakeup: from just before the announcement until the worker goes on", "wakeup"
+    ),
+    "wakeup as published": _wakeup(
+        "wakeup as published: from just after the announcement until the worker goes on",
+        "published",
+    ),
     "wait as published": Layout(
         title="wait as published: from the call to the acquisition",
         columns=_team_columns("wait"),
@@ -158,6 +227,23 @@ LAYOUTS = {
         columns=_team_columns("idle_published"),
         maxima="idle_published_max_ns",
         compared=RUN,
+    ),
+    "workers": Layout(
+        title="workers: from submitting a task to its start, in bursts with pauses",
+        columns=[
+            RUNS,
+            *_percentiles("start"),
+            _maximum("start_max_ns"),
+            _percentile("submit\np50", "submit", 0.5, 6),
+            _percentile("submit\np99", "submit", 0.99, 2),
+            Column("rate in\nbursts", lambda cell: rate(cell.median("tasks_per_s_in_bursts")), 7),
+            _share("processor time\nin pauses", "gap_cpu_share", 9),
+            _median("processor time\nper task", "workers_cpu_per_task_ns", 5),
+        ],
+        maxima="start_max_ns",
+        compared=Compared("p50", lambda cell: cell.percentile_by_block("start", 0.5)),
+        also_compared=(Compared("p99", lambda cell: cell.percentile_by_block("start", 0.99)),),
+        of="pool",
     ),
     "uncontended": Layout(
         title="uncontended: lock and unlock by the only thread",

@@ -31,6 +31,7 @@ COST_NAMES = {
     "pause": "pause",
     "exchange": "uncontended exchange",
     "fence": "fence (sequentially consistent)",
+    "notify_nobody": "event_count's notify with nobody waiting",
     "line_round_trip": "cache line to another core and back",
     "futex_wake_nobody": "futex wake with nobody waiting",
     "yield_alone": "yield, alone on the core",

@@ -50,6 +50,8 @@ class Against:
     def of(cls, name: str | None, catalog: Catalog) -> Against | None:
         if name is None:
             return None
+        if name in catalog.ways:
+            return cls(name, [name])
         names = [lock.name for lock in catalog.references(name)]
         return cls(name, names)
 

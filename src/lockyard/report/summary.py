@@ -112,7 +112,7 @@ def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     for cell in cells.values():
         _count_complete(cell)
     studies = [study.name for study in catalog.studies]
-    locks = [lock.name for lock in catalog.locks]
+    locks = [*(lock.name for lock in catalog.measured), *catalog.ways]
     return sorted(
         cells.values(),
         key=lambda cell: (
@@ -146,6 +146,8 @@ CELL_CONDITIONS = (
     "rest_s",
     *WORK_CONDITIONS,
     "sleepers",
+    "writers",
+    "burst",
 )
 
 

@@ -52,7 +52,7 @@ def tables(
             continue
         for setting, group in settings.items():
             columns = [*layout.columns, *_compared_columns(layout, group, against)]
-            yield _fitting(f"{layout.title} · {setting}", columns, group, console)
+            yield _fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
         if len(settings) > 1:
             yield _conditions_compared(name, layout, settings, console)
     if against is not None:
@@ -87,7 +87,7 @@ def _means(
             ),
         ]
         title = f"{name}: geometric mean over the cells"
-        yield _fitting(title, columns, list(first.values()), console)
+        yield _fitting(title, columns, list(first.values()), console, layout.of)
 
 
 def _cells_with(groups: Groups, of: CellSummary) -> str:
@@ -135,7 +135,7 @@ def _conditions_compared(
                 8,
             )
         )
-    return _fitting(f"{name}: conditions against each other", columns, ordered, console)
+    return _fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
 
 
 def _compared_columns(
@@ -170,13 +170,17 @@ def _ratio(compared: Compared, reference: Reference, cell: CellSummary) -> str:
 
 
 def _fitting(
-    title: str, columns: Sequence[Column], cells: Sequence[CellSummary], console: Console
+    title: str,
+    columns: Sequence[Column],
+    cells: Sequence[CellSummary],
+    console: Console,
+    of: str,
 ) -> Table:
     """Leaves columns out until the table fits; what is left out is named."""
     shown = list(columns)
     unlimited = console.options.update(width=PIPE_WIDTH)
     while True:
-        table = _table(title, shown, cells)
+        table = _table(title, shown, cells, of)
         least = min(shown, key=lambda column: column.importance)
         if least.importance == Column.importance:
             break
@@ -189,9 +193,9 @@ def _fitting(
     return table
 
 
-def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary]) -> Table:
+def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], of: str) -> Table:
     table = titled_table(title)
-    table.add_column("lock", no_wrap=True)
+    table.add_column(of, no_wrap=True)
     for column in columns:
         table.add_column(Text(column.title), justify="right", no_wrap=True)
     for cell in cells:

@@ -57,6 +57,39 @@ std::set<unsigned> outcomes_with(std::optional<unsigned> preemptions) {
   return outcomes;
 }
 
+/// One thread spins twice for what the other one does; how often it gives up is an outcome.
+class spinning_client : public client {
+ public:
+  explicit spinning_client(std::set<unsigned>& outcomes) : outcomes_{outcomes} {}
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    if (index == 0) return word_.store(1, std::memory_order_relaxed);
+    const auto is_set = [](unsigned value) noexcept { return value != 0; };
+    for (int i = 0; i < 2; ++i) {
+      const auto seen = model::await(word_, is_set, std::memory_order_relaxed,
+                                     wait_policies::busy{}, model::spin_limit());
+      if (!seen) ++given_up_;
+    }
+  }
+  void finish() override { outcomes_.insert(given_up_); }
+
+ private:
+  word<unsigned> word_{0};
+  unsigned given_up_ = 0;
+  std::set<unsigned>& outcomes_;
+};
+
+TEST(Search, lets_as_many_spins_end_early_as_are_allowed) {
+  for (const unsigned allowed : {0U, 1U, 2U}) {
+    std::set<unsigned> outcomes;
+    const found result =
+        explore([&outcomes] { return std::make_unique<spinning_client>(outcomes); },
+                {.how = {.timeouts = 0, .short_spins = allowed}, .workers = 1});
+    EXPECT_EQ(result.result, verdict::passed) << result.what;
+    EXPECT_EQ(outcomes.size(), allowed + 1);
+  }
+}
+
 TEST(Search, sees_more_with_every_preemption_that_is_allowed) {
   const std::set<unsigned> all = outcomes_with(std::nullopt);
   std::set<unsigned> fewer = outcomes_with(0);

@@ -29,7 +29,7 @@ class Subject : public ::testing::TestWithParam<subject> {
 
   /// Small enough to be searched without the cache, too.
   static bool is_small() {
-    if (of().is_large) return false;
+    if (of().bound) return false;
     return of().shape.threads == 2 || (of().of == group::litmus && of().shape.threads == 3);
   }
 };

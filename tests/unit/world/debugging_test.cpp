@@ -11,12 +11,14 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -72,7 +74,7 @@ class Watched : public ::testing::Test {
            std::string{debug::text_of(kind)};
   }
 };
-TYPED_TEST_SUITE(Watched, our_locks, catalog_name);
+TYPED_TEST_SUITE(Watched, owned_locks, catalog_name);
 
 TYPED_TEST(Watched, has_the_layout_that_it_has_unwatched) {
   using unwatched = in_world_t<TypeParam, native>;
@@ -109,6 +111,86 @@ TYPED_TEST(Watched, excludes_and_reports_nothing_when_it_is_used_well) {
   EXPECT_TRUE(counts_exactly(lock, 2, 500));
   EXPECT_TRUE(records.empty());
   debug::set_handler(before);
+}
+
+// Several threads can hold a lock together.
+
+constexpr const char* shared_recursion =
+    "lockyard: shared_mutex .*is locked again by the thread that holds it";
+
+TEST(WatchedConditionVariable, ends_the_process_when_the_mutex_is_not_held) {
+  mutex mine;
+  condition_variable changed;
+  condition_variable_any any;
+  const std::string message = "mutex.* " + std::string{debug::text_of(problem::unlock_not_held)};
+  EXPECT_DEATH(changed.wait(mine), message);
+  EXPECT_DEATH(any.wait(mine), message);
+}
+
+#ifndef NDEBUG  // an assertion
+TEST(WatchedConditionVariable, ends_the_process_when_threads_wait_with_different_mutexes) {
+  const auto waits_with_two = [] {
+    mutex first, second;
+    condition_variable changed;
+    std::thread other{[&] {
+      const std::scoped_lock held{first};
+      changed.wait(first);
+    }};
+    const std::scoped_lock held{second};
+    for (;;) static_cast<void>(changed.wait_for(second, std::chrono::milliseconds{1}));
+  };
+  EXPECT_DEATH(waits_with_two(), "threads wait with different mutexes");
+}
+#endif
+
+TEST(WatchedConditionVariable, reports_nothing_when_it_is_used_well) {
+  records.clear();
+  const debug::handler before = debug::set_handler(&keep);
+  mutex mine;
+  condition_variable changed;
+  bool is_set = false;
+  std::thread other{[&] {
+    const std::scoped_lock held{mine};
+    is_set = true;
+    changed.notify_all();
+  }};
+  {
+    const std::scoped_lock held{mine};
+    changed.wait(mine, [&] { return is_set; });
+  }
+  other.join();
+  debug::set_handler(before);
+  EXPECT_TRUE(records.empty());
+}
+
+TEST(WatchedSharedMutex, ends_the_process_before_a_reader_waits_for_itself) {
+  shared_mutex lock;
+  lock.lock_shared();
+  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
+  EXPECT_DEATH(lock.lock(), shared_recursion);
+  EXPECT_DEATH(lock.lock_upgrade(), shared_recursion);
+  lock.unlock_shared();
+  lock.lock();
+  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
+  lock.unlock_and_lock_upgrade();
+  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
+  lock.unlock_upgrade();
+}
+
+TEST(WatchedSharedMutex, ends_the_process_when_it_is_released_in_another_way_than_it_is_held) {
+  shared_mutex lock;
+  EXPECT_DEATH(lock.unlock_shared(), "is unlocked, and nobody holds it");
+  lock.lock_shared();
+  EXPECT_DEATH(lock.unlock(), "is unlocked, and nobody holds it");
+  std::thread{[&] {
+    EXPECT_DEATH(lock.unlock_shared(), "is unlocked by a thread that does not hold it");
+  }}.join();
+  lock.unlock_shared();
+  const auto destroys = [] {
+    shared_mutex held;
+    held.lock_shared();
+  };
+  EXPECT_DEATH(destroys(), "is destroyed while it is held");
 }
 
 class Debugging : public ::testing::Test {
@@ -254,6 +336,69 @@ TEST_F(Debugging, reports_a_lock_that_is_destroyed_while_it_is_waited_for) {
   wait.result(false);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].kind, problem::destroyed_while_waited_for);
+}
+
+TEST_F(Debugging, reports_two_orders_in_one_of_which_a_lock_is_shared) {
+  shared_mutex first;
+  futex_mutex second;
+  first.lock_shared();
+  second.lock();
+  second.unlock();
+  first.unlock_shared();
+  const std::scoped_lock outer{second};
+  const std::shared_lock inner{first};
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].kind, problem::lock_order);
+}
+
+TEST_F(Debugging, accepts_readers_upgraders_and_writers_that_come_and_go) {
+  shared_mutex lock;
+  const auto uses = [&lock] {
+    for (int i = 0; i < 200; ++i) {
+      {
+        const std::shared_lock reads{lock};
+      }
+      lock.lock_upgrade();
+      lock.unlock_upgrade_and_lock();
+      lock.unlock_and_lock_shared();
+      lock.unlock_shared();
+    }
+  };
+  std::thread other{uses};
+  uses();
+  other.join();
+  EXPECT_TRUE(records.empty());
+}
+
+TEST_F(Debugging, accepts_what_a_recursive_lock_and_one_without_owner_allow) {
+  recursive_mutex<> recursive;
+  futex_mutex other;
+  recursive.lock();
+  other.lock();
+  recursive.lock();
+  EXPECT_TRUE(recursive.try_lock());
+  EXPECT_TRUE(recursive.try_lock_for(std::chrono::milliseconds{1}));
+  for (int unlocks = 0; unlocks < 3; ++unlocks) recursive.unlock();
+  other.unlock();
+  recursive.unlock();
+  semaphore_mutex ownerless;
+  ownerless.lock();
+  std::thread{[&] { ownerless.unlock(); }}.join();
+  EXPECT_TRUE(records.empty());
+}
+
+TEST_F(Debugging, reports_two_orders_of_a_recursive_lock_and_another_one) {
+  recursive_mutex<> first;
+  futex_mutex second;
+  {
+    const std::scoped_lock outer{first};
+    const std::scoped_lock inner{second};
+  }
+  const std::scoped_lock outer{second};
+  const std::scoped_lock inner{first};
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].kind, problem::lock_order);
+  EXPECT_EQ(records[0].steps[0].lock.address, &first);
 }
 
 TEST_F(Debugging, lets_a_handler_use_locks) {

@@ -15,6 +15,13 @@ inline void pause() noexcept {
 /// Bytes that two threads must keep apart to stay out of each other's way.
 inline constexpr std::size_t interference_size = 128;
 
+/// Where the thread's own data begin.
+inline std::uintptr_t thread_pointer() noexcept {
+  std::uintptr_t begin = 0;
+  asm("mrs %0, tpidr_el0" : "=r"(begin));
+  return begin;
+}
+
 /// The virtual counter, not before every earlier branch is decided, nor then the load that it
 /// depends on: so not before an acquisition, which ends with such a branch. Earlier loads that
 /// nothing was decided by, and stores, may still be under way.

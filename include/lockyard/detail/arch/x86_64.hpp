@@ -18,6 +18,13 @@ inline void pause() noexcept {
 /// the spatial prefetcher fetches them in pairs.
 inline constexpr std::size_t interference_size = 128;
 
+/// Where the thread's own data begin, which the ABI keeps at their beginning.
+inline std::uintptr_t thread_pointer() noexcept {
+  std::uintptr_t begin = 0;
+  asm("movq %%fs:0, %0" : "=r"(begin));
+  return begin;
+}
+
 /// The time-stamp counter, not before every earlier instruction has been executed.
 inline std::uint64_t cycle_counter() noexcept {
   std::uint32_t low = 0;

@@ -27,6 +27,13 @@ namespace lockyard::inline v0::detail::os {
   std::abort();
 }
 
+/// Ends the process because the caller asked for what cannot be; the message says what, and what to
+/// do.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse(const char* message) noexcept {
+  std::fprintf(stderr, "lockyard: %s\n", message);
+  std::abort();
+}
+
 /// A system call that leaves errno as it found it, for a lock may be taken between a call that sets
 /// errno and the line that reads it; returns the result or the negated error.
 template <class... Arguments>

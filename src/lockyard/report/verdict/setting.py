@@ -39,7 +39,7 @@ class Setting:
 
     @classmethod
     def of(cls, cells: Sequence[CellSummary], catalog: Catalog, processors: int | None) -> Setting:
-        return cls({lock.name: lock for lock in catalog.locks}, processors, Naming.of(cells))
+        return cls({lock.name: lock for lock in catalog.measured}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
         """Whether there are figures that mean something: a broken lock's and a control's do not."""

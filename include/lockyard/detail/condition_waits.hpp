@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/deadlines.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace lockyard::inline v0::detail {
+
+template <class T>
+inline constexpr bool is_unique_lock = false;
+template <class Lock>
+inline constexpr bool is_unique_lock<std::unique_lock<Lock>> = true;
+
+/// What a wait releases and acquires with its own members.
+template <class T>
+concept held_itself = !is_unique_lock<T>;
+
+/// The waits of a condition variable, as the standard has them ([thread.condition]), and a lock
+/// where the standard wants a std::unique_lock. A condition variable derives from
+/// `condition_waits<itself, W>`, makes it a friend, and has one protected member:
+/// - `bool wait_once(lock, watch[, typename W::deadline])` waits, and returns false if the deadline
+///   ended that. Once notifiers can find the thread, and the lock is released, it calls
+///   `watch(end)`, and keeps what that returns until it has the lock again. `end()` ends this wait
+///   and no other, or nothing if it has ended: then the condition variable may be gone.
+/// So a stop finds the thread waiting, or comes before the watch, which then calls `end` itself.
+/// Empty: it adds no byte.
+///
+/// Precondition of each: the calling thread holds `lock`. When it returns the thread holds it
+/// again. Effects: releases it and waits, as one step to whoever notifies. A wait without a
+/// predicate may end for no reason; with one it ends when `holds()`, asked under the lock, is true.
+/// Synchronisation: that of the lock's unlock and lock. Errors: what `holds` throws; the lock is
+/// held then.
+template <class Condition, world W>
+class condition_waits {
+ public:
+  template <held_itself Lock>
+  void wait(Lock& lock) noexcept LOCKYARD_REQUIRES(lock) {
+    self().wait_once(lock, unwatched);
+  }
+  template <held_itself Lock, class Predicate>
+  void wait(Lock& lock, Predicate holds) LOCKYARD_REQUIRES(lock) {
+    while (!holds()) wait(lock);
+  }
+  /// Also ends when a stop is requested; returns whether `holds()`.
+  template <held_itself Lock, class Predicate>
+  bool wait(Lock& lock, std::stop_token stop, Predicate holds) LOCKYARD_REQUIRES(lock) {
+    return wait_or_stop(stop, holds, [&] {
+      self().wait_once(lock, watching(stop));
+      return true;
+    });
+  }
+
+  /// Waits for no longer than `duration`, by the steady clock, if that is positive; else releases
+  /// the lock and acquires it again.
+  template <held_itself Lock, class Rep, class Period>
+  std::cv_status wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration) noexcept
+      LOCKYARD_REQUIRES(lock) {
+    return status(self().wait_once(lock, unwatched, in(duration)));
+  }
+  /// Returns whether `holds()`.
+  template <held_itself Lock, class Rep, class Period, class Predicate>
+  bool wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration, Predicate holds)
+      LOCKYARD_REQUIRES(lock) {
+    const typename W::deadline limit = in(duration);
+    while (!holds()) {
+      if (!self().wait_once(lock, unwatched, limit)) return holds();
+    }
+    return true;
+  }
+  template <held_itself Lock, class Rep, class Period, class Predicate>
+  bool wait_for(Lock& lock, std::stop_token stop,
+                const std::chrono::duration<Rep, Period>& duration, Predicate holds)
+      LOCKYARD_REQUIRES(lock) {
+    const typename W::deadline limit = in(duration);
+    return wait_or_stop(stop, holds, [&] { return self().wait_once(lock, watching(stop), limit); });
+  }
+
+  /// Waits until `Clock` has reached `limit`. The clock is asked again when the time that it
+  /// promised has passed: if it runs slow or was set back, the wait has ended for no reason.
+  template <held_itself Lock, class Clock, class Duration>
+  std::cv_status wait_until(Lock& lock,
+                            const std::chrono::time_point<Clock, Duration>& limit) noexcept
+      LOCKYARD_REQUIRES(lock) {
+    return status(wait_by(lock, unwatched, limit));
+  }
+  /// Returns whether `holds()`.
+  template <held_itself Lock, class Clock, class Duration, class Predicate>
+  bool wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& limit,
+                  Predicate holds) LOCKYARD_REQUIRES(lock) {
+    while (!holds()) {
+      if (!wait_by(lock, unwatched, limit)) return holds();
+    }
+    return true;
+  }
+  template <held_itself Lock, class Clock, class Duration, class Predicate>
+  bool wait_until(Lock& lock, std::stop_token stop,
+                  const std::chrono::time_point<Clock, Duration>& limit, Predicate holds)
+      LOCKYARD_REQUIRES(lock) {
+    return wait_or_stop(stop, holds, [&] { return wait_by(lock, watching(stop), limit); });
+  }
+
+  // A std::unique_lock stands for the lock that it holds. Clang's analysis knows nothing of it.
+
+  template <class Lock, class... Rest>
+  auto wait(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait(*held.mutex(), std::forward<Rest>(rest)...);
+  }
+  template <class Lock, class... Rest>
+  auto wait_for(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait_for(*held.mutex(), std::forward<Rest>(rest)...);
+  }
+  template <class Lock, class... Rest>
+  auto wait_until(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait_until(*held.mutex(), std::forward<Rest>(rest)...);
+  }
+
+ private:
+  Condition& self() noexcept { return static_cast<Condition&>(*this); }
+
+  static constexpr auto unwatched = [](const auto& /*end*/) noexcept { return false; };
+  static auto watching(const std::stop_token& stop) noexcept {
+    return [&stop](auto end) noexcept { return std::stop_callback{stop, end}; };
+  }
+
+  static std::cv_status status(bool in_time) noexcept {
+    return in_time ? std::cv_status::no_timeout : std::cv_status::timeout;
+  }
+  template <class Rep, class Period>
+  static auto in(const std::chrono::duration<Rep, Period>& duration) noexcept {
+    return W::deadline_after(to_nanoseconds(duration));
+  }
+  template <class Lock, class Watch, class Clock, class Duration>
+  bool wait_by(Lock& lock, Watch watch,
+               const std::chrono::time_point<Clock, Duration>& limit) noexcept {
+    const auto left = [&limit] { return time_between(Clock::now(), limit); };
+    return self().wait_once(lock, watch, W::deadline_after(left())) || left().count() != 0;
+  }
+
+  template <class Predicate, class Wait>
+  static bool wait_or_stop(const std::stop_token& stop, Predicate& holds, Wait wait_once) {
+    while (!holds()) {
+      if (stop.stop_requested()) return false;
+      if (!wait_once()) return holds();
+    }
+    return true;
+  }
+};
+
+}  // namespace lockyard::inline v0::detail

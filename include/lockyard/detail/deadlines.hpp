@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// From the standard's durations and time points, on any clock, to a world's deadlines.
+
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace lockyard::inline v0::detail {
+
+/// A duration in nanoseconds: rounded up, because a time-out may be late and never early; zero if
+/// it is negative or no number; at most what nanoseconds can hold.
+template <class Rep, class Period>
+constexpr std::chrono::nanoseconds to_nanoseconds(
+    const std::chrono::duration<Rep, Period>& duration) noexcept {
+  using std::chrono::nanoseconds;
+  // Not exact at 2^63, and it need not be: that is 292 years.
+  using wide = std::chrono::duration<long double, std::nano>;
+  if (!(duration > duration.zero())) return nanoseconds::zero();
+  if (wide{duration} >= wide{nanoseconds::max()}) return nanoseconds::max();
+  return std::chrono::ceil<nanoseconds>(duration);
+}
+
+/// The time between two points of a clock as such a duration. Neither their difference nor a common
+/// unit of theirs need fit into their types, so it is reckoned in numbers that hold every count of
+/// nanoseconds in 64 bits, and the range of all others.
+template <class Clock, class Earlier, class Later>
+constexpr std::chrono::nanoseconds time_between(
+    const std::chrono::time_point<Clock, Earlier>& earlier,
+    const std::chrono::time_point<Clock, Later>& later) noexcept {
+  using wide = std::chrono::duration<long double, std::nano>;
+  return to_nanoseconds(wide{later.time_since_epoch()} - wide{earlier.time_since_epoch()});
+}
+
+/// What `wait` returns of a deadline so far away; false without a positive duration.
+template <world W, class Rep, class Period, class Wait>
+bool wait_within(const std::chrono::duration<Rep, Period>& duration, Wait wait) noexcept {
+  const std::chrono::nanoseconds length = to_nanoseconds(duration);
+  return length.count() > 0 && wait(W::deadline_after(length));
+}
+
+/// Calls `wait` with deadlines until it returns true, or `Clock` has reached `limit`. The clock is
+/// asked again when the time that it promised has passed, so a clock that runs slow or was set back
+/// ends the wait late, never early; one that was set forward is believed only then.
+template <world W, class Clock, class Duration, class Wait>
+bool wait_up_to(const std::chrono::time_point<Clock, Duration>& limit, Wait wait) noexcept {
+  for (;;) {
+    const std::chrono::nanoseconds left = time_between(Clock::now(), limit);
+    if (left.count() == 0) return false;
+    if (wait(W::deadline_after(left))) return true;
+  }
+}
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0::detail {
+
+/// Whether it pays to spin before a sleep, learnt from the lengths of recent waits. A spin is as
+/// long as a sleep and a wake-up take, so it pays if more than every other wait is shorter than
+/// that.
+template <world W>
+class learnt_spin {
+ public:
+  /// A wait this long, with the sleep and the wake-up, would have ended within a spin, more or
+  /// less.
+  static constexpr std::chrono::microseconds brief{20};
+
+  [[nodiscard]] bool is_worthwhile() const noexcept {
+    // relaxed(hint): how to wait.
+    return long_share_.load(std::memory_order_relaxed) < all / 2;
+  }
+
+  // What became of a wait: a spin was enough; or this thread goes to sleep, and has slept.
+
+  void sufficed() noexcept { learn(false); }
+  void was_in_vain() noexcept { learn(true); }
+  /// Where nobody spun: how long the wait was, without the wake-up.
+  void would_have_had_to_last(std::chrono::nanoseconds length) noexcept { learn(length > brief); }
+  [[nodiscard]] static typename W::deadline brief_from_now() noexcept {
+    return W::deadline_after(brief);
+  }
+  void has_slept(typename W::deadline brief_until, bool after_spin) noexcept {
+    learn(after_spin || W::passed(brief_until));
+  }
+
+ private:
+  void learn(bool was_long) noexcept {
+    // relaxed(hint): a lost lesson is repeated.
+    const std::int32_t known = long_share_.load(std::memory_order_relaxed);
+    const std::int32_t learnt = known + ((was_long ? all : 0) - known) / weight;
+    // relaxed(hint): as above; left alone where it would not change, for others read it.
+    if (learnt != known) long_share_.store(learnt, std::memory_order_relaxed);
+  }
+
+  static constexpr std::int32_t all = 256, weight = 8;
+
+  typename W::template atomic<std::int32_t> long_share_{0};
+};
+
+/// For those who do not spin.
+struct no_spin {
+  struct nothing {};
+
+  static constexpr bool is_worthwhile() noexcept { return false; }
+  static constexpr void sufficed() noexcept {}
+  static constexpr nothing brief_from_now() noexcept { return {}; }
+  static constexpr void has_slept(nothing /*brief_until*/, bool /*after_spin*/) noexcept {}
+};
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Locks that are measured beside ours are only named here, for the catalogue; whoever uses them
+// includes harness/peers/all.hpp, so that the library needs no other one. The origin of a peer is
+// its library, by the name that harness/peers/CMakeLists.txt knows it by if it may be missing.
+
+namespace lockyard::inline v0 {
+
+namespace peers {
+class std_mutex;
+class std_shared_mutex;
+class pthread_mutex_normal;
+class pthread_mutex_adaptive;
+class pthread_mutex_recursive;
+class pthread_mutex_pi;
+class pthread_mutex_robust;
+class pthread_spinlock;
+class pthread_rwlock_readers;
+class pthread_rwlock_writers;
+class absl_mutex;
+class tbb_mutex;
+class tbb_spin_mutex;
+class tbb_rw_mutex;
+class tbb_spin_rw_mutex;
+class tbb_queuing_mutex;
+class tbb_speculative_spin_mutex;
+class ck_fas;
+class ck_ticket;
+class ck_mcs;
+class ck_clh;
+class ck_anderson;
+class nsync_mutex;
+class parking_lot_mutex;
+class parking_lot_rw_lock;
+}  // namespace peers
+namespace controls {
+class null_lock;
+class broken_lock;
+class handwritten_spinlock;
+class handwritten_futex_mutex;
+}  // namespace controls
+
+}  // namespace lockyard::inline v0

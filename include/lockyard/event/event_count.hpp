@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/learnt_spin.hpp>
+#include <lockyard/detail/parking_lot.hpp>
+#include <lockyard/world/await.hpp>
+#include <lockyard/world/default.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lockyard::inline v0 {
+
+/// What await() of an event_count does before it sleeps.
+enum class idle_policy : std::uint8_t {
+  sleep,  ///< nothing
+  spin,   ///< spins for as long as a sleep would cost, if recent waits were that short
+};
+
+/// Lets threads sleep until a condition holds that is the program's own: a queue is not empty, a
+/// counter has got somewhere. Who makes it true notifies, which costs a load and a comparison while
+/// nobody waits. docs/events/event_count.md tells it at length.
+///
+/// Use: for the idle threads of a pool, and to add sleeping to a lock-free structure. Where the
+///   condition is under a mutex, a condition variable; where it is a mere flag, an event.
+/// Source: D. Reed and R. Kanodia (1979) for the name; D. Vyukov's eventcount for the protocol of
+///   prepare, cancel and commit; the barrier on the waiter's side as in basic_mutex.
+/// Guarantees: no lost wake-up (below). notify_one() ends the wait of the thread that has slept
+///   longest, and those of threads between prepare and commit. A wait may end for no reason. After
+///   fork nobody waits in the child. A signal handler must not use it. Must outlive every call of
+///   its members. Within one process.
+/// Size: 8 bytes, 12 with idle_policy::spin. All zero bytes are the state in which nobody waits.
+///
+/// | word | meaning |
+/// |---|---|
+/// | epoch_ | how many notifications there were that found waiters, modulo 2^32 |
+/// | waiters_, bit 0 | armed: a barrier has completed since the count was last 0 |
+/// | waiters_, bits 1 to 31 | how many threads are between prepare and the end of their wait |
+///
+/// I1 A thread is counted before it looks at the condition for the last time, and between the two
+///    there is a barrier on all cores, or, if armed, an acquire fence.
+/// I2 `armed` falls with the last waiter. So while it stands, whoever reads the count after the
+///    barrier finds waiters; and who had read it before has its own store visible behind the
+///    barrier, which happens before the look of everybody who finds `armed`.
+/// No lost wake-up: by I1 and I2 either the waiter sees the condition, or the notifier, which makes
+/// it true before it reads the count, sees that it is not 0. Then it changes epoch_ and takes the
+/// bucket's guard. The waiter compares epoch_ with its key under the guard: it goes on, or has
+/// linked its node before, and the notifier finds that. Only if 2^32 notifications fall between a
+/// prepare and its commit does a key look new. Where the barrier cannot be had the waiter looks
+/// again every millisecond. Lifetime of nodes: N1 to N3 of parking_lot.hpp. Clients event_count*;
+/// the mutants event_count_* hang without the barrier, the fence, I2, or the key.
+template <world W = default_world, idle_policy Policy = idle_policy::sleep>
+class basic_event_count {
+  using lot = detail::parking_lot<typename W::unwatched>;
+  using bucket = typename lot::bucket;
+  using node = typename lot::node;
+  using fate = typename lot::fate;
+
+ public:
+  /// What a prepared wait has seen.
+  class key {
+    friend basic_event_count;
+    key(std::uint32_t epoch, bool is_covered) noexcept : epoch_{epoch}, is_covered_{is_covered} {}
+    std::uint32_t epoch_;
+    bool is_covered_;  ///< no notifier can miss this waiter
+  };
+
+  constexpr basic_event_count() noexcept = default;
+  basic_event_count(const basic_event_count&) = delete;
+  basic_event_count& operator=(const basic_event_count&) = delete;
+
+  // Those who make the condition true
+
+  /// Precondition: the condition has been made true, by an atomic object.
+  /// Effects: ends the wait of at least one thread if one waits.
+  /// Synchronisation: what was done before happens before the return of the waits that it ends.
+  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and makes one
+  /// system call.
+  void notify_one() noexcept {
+    if (is_awaited()) [[unlikely]]
+      wake_one();
+  }
+
+  /// As notify_one(), for all that wait; a system call for each that sleeps, with the guard held.
+  void notify_all() noexcept {
+    if (is_awaited()) [[unlikely]]
+      wake_all();
+  }
+
+  // Those who wait for it
+
+  /// Effects: announces that this thread may wait. Must be followed by a look at the condition, and
+  /// that by cancel_wait() if it holds, and by commit_wait*() if not; nothing else of this object
+  /// in between. Progress: wait-free but for the system call.
+  [[nodiscard]] key prepare_wait() noexcept {
+    const std::uint32_t before = count_in();
+    return cover(before);
+  }
+
+  /// Precondition: this thread has prepared to wait. Effects: it does not.
+  void cancel_wait() noexcept { count_out(1); }
+
+  /// Precondition: this thread has prepared to wait, with this key, and has not seen the condition
+  /// hold since.
+  /// Effects: sleeps until a notification that came after the preparation. May return for no
+  /// reason. Synchronisation: what was done before that notification happens before the return.
+  void commit_wait(key prepared) noexcept { static_cast<void>(sleep(prepared)); }
+
+  /// The same, for at most `duration` or until `limit`; false if that ended it.
+  template <class Rep, class Period>
+  bool commit_wait_for(key prepared, const std::chrono::duration<Rep, Period>& duration) noexcept {
+    return sleep(prepared, W::deadline_after(detail::to_nanoseconds(duration)));
+  }
+  template <class Clock, class Duration>
+  bool commit_wait_until(key prepared,
+                         const std::chrono::time_point<Clock, Duration>& limit) noexcept {
+    // A clock that runs slow, or was set back, makes a time-out a return for no reason.
+    return commit_wait_for(prepared, detail::time_between(Clock::now(), limit)) ||
+           Clock::now() < limit;
+  }
+
+  /// Effects: returns when `holds()` has returned true, which is called any number of times, by
+  /// this thread; sleeps meanwhile. Preconditions: it throws nothing; whoever makes it true does so
+  /// by an atomic object, and then notifies.
+  template <std::predicate Condition>
+  void await(Condition holds) noexcept {
+    static_cast<void>(await_or_leave(holds));
+  }
+
+  /// The same, for at most `duration` or until `limit`; returns whether it held.
+  template <class Rep, class Period, std::predicate Condition>
+  [[nodiscard]] bool await_for(const std::chrono::duration<Rep, Period>& duration,
+                               Condition holds) noexcept {
+    return holds() || detail::wait_within<W>(duration, await_by(holds));
+  }
+  template <class Clock, class Duration, std::predicate Condition>
+  [[nodiscard]] bool await_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                 Condition holds) noexcept {
+    return holds() || detail::wait_up_to<W>(limit, await_by(holds));
+  }
+
+ private:
+  static constexpr std::uint32_t armed = 1, one = 2;
+
+  // The notifier's side
+
+  bool is_awaited() const noexcept {
+    W::asymmetric_fence_light();
+    // relaxed(fence): the light fence, and the waiter's heavy one.
+    return waiters_.load(std::memory_order_relaxed) != 0;
+  }
+
+  void change_epoch() noexcept {
+    // order[changed]: release; pairs [prepared, committed, watched]; publishes the condition.
+    epoch_.fetch_add(1, std::memory_order_release);
+  }
+
+  [[gnu::noinline, gnu::cold]] void wake_one() noexcept {
+    change_epoch();
+    bucket& home = lot::bucket_of(this);
+    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
+    home.guard().lock();
+    if (node* const first = home.find(this); first != nullptr) {
+      count_out(1);
+      sleeper = &home.release(*first, fate::awake);
+    }
+    home.guard().unlock();
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  [[gnu::noinline, gnu::cold]] void wake_all() noexcept {
+    change_epoch();
+    bucket& home = lot::bucket_of(this);
+    home.guard().lock();
+    for (node* each = home.find(this); each != nullptr;) {
+      node* const next = home.find_behind(*each);
+      count_out(1);
+      // Their addresses cannot be kept until the guard is free, for there may be any number.
+      W::wake(home.release(*each, fate::awake), 1);
+      each = next;
+    }
+    home.guard().unlock();
+  }
+
+  // The waiter's side
+
+  /// Returns what there was.
+  std::uint32_t count_in() noexcept {
+    // relaxed(fence): the barrier that follows makes it count.
+    return waiters_.fetch_add(one, std::memory_order_relaxed);
+  }
+
+  void count_out(std::uint32_t count) noexcept {
+    // relaxed(revalidated): the compare-exchange checks it.
+    std::uint32_t found = waiters_.load(std::memory_order_relaxed);
+    std::uint32_t less = 0;
+    do {
+      assert(found >= count * one && "lockyard::event_count: a wait ends that was not prepared");
+      less = found - count * one;
+      if (less < one) less = 0;
+      // relaxed(fence): by I2 whoever finds 0 needs no order, and whoever counts has a fence.
+    } while (!waiters_.compare_exchange_weak(found, less, std::memory_order_relaxed,
+                                             std::memory_order_relaxed));
+  }
+
+  /// Makes sure that every notifier from now on sees that this thread is counted, or makes its
+  /// condition seen.
+  key cover(std::uint32_t before) noexcept {
+    bool is_covered = true;
+    if ((before & armed) != 0) {
+      // order[covered]: acquire; pairs [kernel]; what notifiers did before the barrier of who armed
+      // the count is seen; those that come after it find that the count is not 0 (I2).
+      W::fence(std::memory_order_acquire);
+    } else {
+      is_covered = W::asymmetric_fence_heavy();
+      // relaxed(fence): who finds it set has a fence of its own behind the look.
+      if (is_covered) waiters_.fetch_or(armed, std::memory_order_relaxed);
+    }
+    // order[prepared]: acquire; pairs [changed]; who sees a notification sees its condition.
+    return {epoch_.load(std::memory_order_acquire), is_covered};
+  }
+
+  /// False if the deadline ended it.
+  template <class... Deadline>
+  [[gnu::noinline, gnu::cold]] bool sleep(key prepared, Deadline... limit) noexcept {
+    bucket& home = lot::bucket_of(this);
+    node self{this, {}};  // all came at the same time: in the order in which they are linked
+    self.falls_asleep();
+    home.guard().lock();
+    // order[committed]: acquire; pairs [changed]; what came before the notification is seen.
+    const bool is_news = epoch_.load(std::memory_order_acquire) != prepared.epoch_;
+    if (!is_news) home.link(self);
+    home.guard().unlock();
+    const auto left = [this] { count_out(1); };
+    if (is_news) {
+      left();
+    } else if (prepared.is_covered_) {
+      return lot::sleep(home, self, left, limit...) != fate::asleep;
+    } else {
+      // A notifier under way may have missed this thread.
+      lot::sleep(home, self, left, W::deadline_after(std::chrono::milliseconds{1}));
+      return !(W::passed(limit) || ...);
+    }
+    return true;
+  }
+
+  template <class Condition>
+  auto await_by(Condition& holds) noexcept {
+    return [this, &holds](typename W::deadline limit) { return await_or_leave(holds, limit); };
+  }
+
+  template <class Condition, class... Deadline>
+  bool await_or_leave(Condition& holds, Deadline... limit) noexcept {
+    for (bool in_time = true; !holds();) {
+      if (!in_time) return false;
+      const std::uint32_t before = count_in();
+      const bool spins = spin_.is_worthwhile();
+      if (spins && spin()) {
+        spin_.sufficed();
+        cancel_wait();
+        continue;
+      }
+      const auto brief_until = spin_.brief_from_now();
+      const key prepared = cover(before);
+      if (holds()) {
+        cancel_wait();
+        return true;
+      }
+      in_time = sleep(prepared, limit...);
+      spin_.has_slept(brief_until, spins);
+    }
+    return true;
+  }
+
+  /// Whether a notification came. Without a barrier one may miss this thread: then the spin is too
+  /// long, and no more.
+  bool spin() noexcept {
+    // relaxed(hint): a change before this look is found behind the barrier.
+    const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+    const auto is_news = [seen](std::uint32_t epoch) noexcept { return epoch != seen; };
+    // order[watched]: acquire; pairs [changed]; as [committed].
+    return W::await(epoch_, is_news, std::memory_order_acquire, wait_policies::pausing{},
+                    W::spin_limit())
+        .has_value();
+  }
+
+  typename W::template atomic<std::uint32_t> epoch_{0};
+  typename W::template atomic<std::uint32_t> waiters_{0};
+  using spinning =
+      std::conditional_t<Policy == idle_policy::spin, detail::learnt_spin<W>, detail::no_spin>;
+  [[no_unique_address]] spinning spin_;
+};
+
+using event_count = basic_event_count<>;
+using spinning_event_count = basic_event_count<default_world, idle_policy::spin>;
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/attendance.hpp>
+#include <lockyard/detail/condition_waits.hpp>
+#include <lockyard/detail/learnt_spin.hpp>
+#include <lockyard/park/mutex.hpp>
+#include <lockyard/world/default.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <type_traits>
+
+namespace lockyard::inline v0 {
+
+/// The condition variable for `mutex`. docs/locks/condition_variable.md tells it at length.
+///
+/// Its waiters sleep in the bucket of their mutex. A notification wakes nobody who would find the
+/// mutex held: it moves sleepers of the condition variable to those of the mutex, where each is
+/// roused by an unlock, one after the other. A wait begins with a spin if waits were short lately.
+/// Use: with `mutex`. For other locks there is condition_variable_any, which cannot move anybody.
+/// Source: waiters moved to the mutex after Linux's FUTEX_REQUEUE (J. Jelinek, U. Drepper) and the
+///   condition variable of F. Pizlo's parking lot (2016); with an unlock that has no fence it is
+///   this library's.
+/// Guarantees: no lost wake-up (below). Notifications go to waiters in the order of their waits. A
+///   signal handler must not use it. After fork nobody waits for the child's copy, which goes on
+///   with the same mutex. May be destroyed when all waiters have been notified, though some may
+///   not have returned. Within one process.
+/// Size: 16 bytes.
+///
+/// | mutex_ | meaning |
+/// |---|---|
+/// | null | nobody waits |
+/// | a mutex | with which all wait who do |
+///
+/// I1 mutex_ goes from null to a mutex, and back, only under the guard of that mutex's bucket. When
+///    the guard is free it is not null while a node of this condition variable is linked.
+/// I2 A node is linked before its thread releases the mutex, under the guard.
+/// No lost wake-up: what a notification is about was changed under the mutex. If a waiter has
+/// released the mutex before that change, then by I2 the notifier sees mutex_ set, takes the guard,
+/// and finds the node or one that waited for longer. It is told that it is awake, if it spins; or
+/// it goes on as a sleeper of the mutex, under the guard, so that it cannot give up in between:
+/// the owner's unlock finds it there, or the notifier finds the mutex free and rouses its first
+/// sleeper (attendance.hpp says why a fence will do). Whose deadline passes looks under the guard:
+/// who is still linked here was not notified, everybody else was.
+/// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
+/// time before it tells or moves the last waiter, and a waiter that was notified touches it no
+/// more. A stop looks at its own waiter's node to know whether it was. The mutex is looked at only
+/// while nodes that were moved to it cannot leave. Clients condition_*; the mutants condition_*
+/// hang, or use what has ended.
+template <world W = default_world>
+class basic_condition_variable : public detail::condition_waits<basic_condition_variable<W>, W> {
+  using mutex_type = basic_mutex<W>;
+  using attendance = detail::attendance<W>;
+  using node = typename attendance::node;
+  using fate = typename attendance::fate;
+  using time_point = typename W::time_point;
+
+ public:
+  constexpr basic_condition_variable() noexcept = default;
+  basic_condition_variable(const basic_condition_variable&) = delete;
+  basic_condition_variable& operator=(const basic_condition_variable&) = delete;
+
+  // wait, wait_for, wait_until: see condition_waits. A lock is a basic_mutex<W>, or a
+  // std::unique_lock of one that holds it. Precondition: all who wait at a time do so with the same
+  // mutex.
+
+  /// Effects: ends the wait of the thread that has waited for longest; it returns when it has the
+  /// mutex. The caller may hold the mutex, and need not.
+  /// Synchronisation: none; that is the mutex's affair.
+  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and wakes at
+  /// most one thread, none while the mutex is held.
+  void notify_one() noexcept { notify(which::first); }
+
+  /// Effects: the same for all who wait. Progress: the same, and a step for each.
+  void notify_all() noexcept { notify(which::all); }
+
+ protected:
+  friend detail::condition_waits<basic_condition_variable, W>;
+
+  template <class Lock, class Watch, class... Deadline>
+  bool wait_once(Lock& held, Watch watch, Deadline... limit) noexcept {
+    static_assert(std::is_same_v<Lock, mutex_type>,
+                  "condition_variable waits with a lockyard::mutex or a std::unique_lock of one; "
+                  "condition_variable_any waits with any lock");
+    attendance waiters{&held};
+    waiter self{this, W::now()};
+    {
+      const typename W::releasing scope{&held};
+      begin(held, waiters, self);
+    }
+    // Between the scopes: a stop is no part of the mutex.
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { interrupt(held, self); });
+    const typename W::acquiring scope{&held};
+    return wait_until_notified(held, waiters, self, limit...);
+  }
+
+ private:
+  enum class which : bool { first, all };
+
+  struct waiter : node {
+    using node::node;
+    /// Under the guard: looks at its fate, and need not be woken.
+    typename W::unwatched::template var<bool> spins{false};
+  };
+
+  // The notifier's side
+
+  void notify(which ends) noexcept {
+    const typename W::notifying scope{this};
+    // Stale or not, who must be seen released the mutex before the caller acquired it.
+    // order[notify]: acquire; pairs [left]; whoever ends the condition variable after this, with
+    // nobody left to notify, comes after a stop's last touch.
+    if (mutex_type* const with = mutex_.load(std::memory_order_acquire)) [[unlikely]]
+      notify_those_with(with, ends);
+  }
+
+  [[gnu::noinline, gnu::cold]] void notify_those_with(mutex_type* with, which ends) noexcept {
+    while (with != nullptr) {
+      attendance waiters{with};
+      waiters.guard().lock();
+      // relaxed(locked): by I1 it stands if it is `with`.
+      mutex_type* const found = mutex_.load(std::memory_order_relaxed);
+      const auto sleeper = found == with ? end_waits(*with, waiters, ends) : nullptr;
+      waiters.guard().unlock();
+      if (sleeper != nullptr) W::wake(*sleeper, 1);
+      with = found == with ? nullptr : found;
+    }
+  }
+
+  /// Under the guard; returns whom to wake behind it.
+  [[nodiscard]] typename attendance::sleeper end_waits(mutex_type& with, attendance& waiters,
+                                                       which ends) noexcept {
+    waiter* each = first(waiters);
+    const bool leaves_some =
+        ends == which::first && each != nullptr && waiters.next_for_the_same(*each) != nullptr;
+    // relaxed(locked): the guard protects it.
+    if (!leaves_some) mutex_.store(nullptr, std::memory_order_relaxed);
+    // None if the child of a fork inherited mutex_.
+    if (each == nullptr) return nullptr;
+    const time_point now = W::now();
+    learn_from(*each, now);
+    bool moves = false;
+    while (each != nullptr) {
+      waiter* const next = ends == which::all ? next_behind(waiters, *each) : nullptr;
+      if (tell_or_move(waiters, *each, now)) moves = true;
+      each = next;
+    }
+    return moves ? with.rouse_if_free(waiters) : nullptr;
+  }
+
+  /// By a stop, which ends that wait alone.
+  void interrupt(mutex_type& with, waiter& one) noexcept {
+    const typename W::notifying scope{this};
+    attendance waiters{&with};
+    typename attendance::sleeper sleeper = nullptr;
+    waiters.guard().lock();
+    if (waits(one)) {
+      if (tell_or_move(waiters, one, W::now())) sleeper = with.rouse_if_free(waiters);
+      note_who_is_left(waiters);
+    }
+    waiters.guard().unlock();
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  /// Under the guard; whether it is a sleeper of the mutex from now on.
+  static bool tell_or_move(attendance& waiters, waiter& one, time_point now) noexcept {
+    if (one.spins.read()) {
+      waiters.release_expected(one, fate::awake);
+      return false;
+    }
+    waiters.move_expected(one, now);
+    return true;
+  }
+
+  // Under the guard, by who may come after the last notification: whether the node is linked here;
+  // and, if it was until now, for the last touch.
+
+  bool waits(const waiter& one) const noexcept {
+    return one.seen() == fate::asleep && one.lock() == this;
+  }
+  void note_who_is_left(attendance& waiters) noexcept {
+    // order[left]: release; pairs [notify]; the last touch, for who has not taken the guard.
+    if (first(waiters) == nullptr) mutex_.store(nullptr, std::memory_order_release);
+  }
+
+  void learn_from(const waiter& notified, time_point now) noexcept {
+    if (notified.spins.read()) {
+      spin_.sufficed();
+    } else if (!spin_.is_worthwhile()) {
+      spin_.would_have_had_to_last(now - notified.since());
+    }
+  }
+
+  waiter* first(attendance& waiters) const noexcept {
+    return static_cast<waiter*>(waiters.first_for(this));
+  }
+  static waiter* next_behind(attendance& waiters, const waiter& one) noexcept {
+    return static_cast<waiter*>(waiters.next_for_the_same(one));
+  }
+
+  // The waiter's side
+
+  /// Links the node and releases the mutex.
+  void begin(mutex_type& held, attendance& waiters, waiter& self) noexcept {
+    self.falls_asleep();
+    self.spins.write(spin_.is_worthwhile());
+    waiters.guard().lock();
+    // relaxed(locked): the guard protects it.
+    [[maybe_unused]] const mutex_type* const other = mutex_.load(std::memory_order_relaxed);
+    assert((other == nullptr || other == &held) &&
+           "lockyard::condition_variable: threads wait with different mutexes");
+    // relaxed(locked): as above.
+    mutex_.store(&held, std::memory_order_relaxed);
+    waiters.expect(self);
+    const auto sleeper = held.release_guarded(waiters);
+    waiters.guard().unlock();
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  /// And until this thread has the mutex. False if there is a deadline and it passed first.
+  template <class... Deadline>
+  bool wait_until_notified(mutex_type& held, attendance& waiters, waiter& self,
+                           Deadline... limit) noexcept {
+    if (self.spins.read()) spin(waiters, self);
+    const bool in_time = sleep(waiters, self, limit...);
+    // A sleeper was moved: it keeps its place, though it may have been roused already.
+    if (in_time && !self.spins.read()) {
+      held.sleep_until_turn(waiters, self, true);
+    } else if (!held.take()) {
+      held.lock_contended();
+    }
+    return in_time;
+  }
+
+  /// Does not look at the wait's deadline: that one may pass by a spin's length unnoticed.
+  void spin(attendance& waiters, waiter& self) noexcept {
+    self.spin(W::spin_limit());
+    if (self.seen() != fate::asleep) return;
+    waiters.guard().lock();
+    if (self.seen() == fate::asleep) {
+      self.spins.write(false);
+      spin_.was_in_vain();
+    }
+    waiters.guard().unlock();
+  }
+
+  /// Until the node has been told something. At the deadline the node may have been moved: then the
+  /// mutex is waited for without one.
+  template <class... Deadline>
+  bool sleep(attendance& waiters, waiter& self, Deadline... limit) noexcept {
+    while (self.seen() == fate::asleep) {
+      if (self.sleep(limit...) == W::wait_result::timed_out) return !give_up(waiters, self);
+    }
+    return true;
+  }
+
+  /// False if this thread was notified.
+  bool give_up(attendance& waiters, waiter& self) noexcept {
+    waiters.guard().lock();
+    const bool gives_up = waits(self);
+    if (gives_up) {
+      waiters.unlink_expected(self);
+      self.gets_up();
+      spin_.was_in_vain();
+      note_who_is_left(waiters);
+    }
+    waiters.guard().unlock();
+    return gives_up;
+  }
+
+  typename W::template atomic<mutex_type*> mutex_{nullptr};
+  [[no_unique_address]] detail::learnt_spin<W> spin_;
+};
+
+using condition_variable = basic_condition_variable<>;
+
+}  // namespace lockyard::inline v0

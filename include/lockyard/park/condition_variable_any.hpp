@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/concepts.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/condition_waits.hpp>
+#include <lockyard/detail/parking_lot.hpp>
+#include <lockyard/world/default.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// A condition variable for any lock. docs/locks/condition_variable_any.md tells it at length.
+///
+/// Use: with locks that are no `mutex`, or several of them at a time. All who are notified wake and
+///   contend for their lock; with `mutex` condition_variable has them come one by one.
+/// Source: a queue in the parking lot; the interface is the standard's.
+/// Guarantees: no lost wake-up (below). Notifications go to waiters in the order of their waits. A
+///   signal handler must not use it. After fork nobody waits for the child's copy. May be destroyed
+///   when all waiters have been notified, though some may not have returned. Within one process.
+/// Size: 1 byte. All zero bytes are one for which nobody waits.
+///
+/// | is_awaited_ | meaning |
+/// |---|---|
+/// | false | nobody waits |
+/// | true | somebody may wait |
+///
+/// I1 is_awaited_ changes only under the bucket's guard. When the guard is free it is true while a
+///    node of this condition variable is linked.
+/// No lost wake-up: a thread is linked before it releases the lock. If it has released the lock
+/// before the notifier acquired it to change what the notification is about, then by I1 the
+/// notifier sees is_awaited_, takes the guard, and finds the node or one that waited for longer.
+/// Who gives up does so under the guard, and was notified if its node is not linked any more.
+/// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
+/// time before it tells the last waiter, and a waiter that was notified touches its lock only. A
+/// stop asks its own waiter's node whether that one waits, never the address who waits there.
+/// Clients condition_any*; the mutants condition_any_* hang, or use what has ended.
+template <world W = default_world>
+class basic_condition_variable_any
+    : public detail::condition_waits<basic_condition_variable_any<W>, W> {
+  using lot = detail::parking_lot<typename W::unwatched>;
+  using bucket = typename lot::bucket;
+  using node = typename lot::node;
+  using fate = typename lot::fate;
+
+ public:
+  constexpr basic_condition_variable_any() noexcept = default;
+  basic_condition_variable_any(const basic_condition_variable_any&) = delete;
+  basic_condition_variable_any& operator=(const basic_condition_variable_any&) = delete;
+
+  // wait, wait_for, wait_until: see condition_waits. A lock is whatever has lock() and unlock(),
+  // and whoever waits may do so with its own. If they throw, std::terminate is called.
+
+  /// Effects: ends the wait of the thread that has waited for longest; it returns when it has its
+  /// lock. The caller may hold the lock, and need not.
+  /// Synchronisation: none; that is the lock's affair.
+  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and makes one
+  /// system call.
+  void notify_one() noexcept {
+    if (is_awaited()) [[unlikely]]
+      wake_one();
+  }
+
+  /// Effects: the same for all who wait. Progress: the same, and a system call for each.
+  void notify_all() noexcept {
+    if (is_awaited()) [[unlikely]]
+      wake_all();
+  }
+
+ protected:
+  friend detail::condition_waits<basic_condition_variable_any, W>;
+
+  template <basic_lockable Lock, class Watch, class... Deadline>
+  bool wait_once(Lock& lock, Watch watch, Deadline... limit) noexcept LOCKYARD_UNCHECKED {
+    bucket& home = lot::bucket_of(this);
+    node self{this, {}};  // all came at the same time: in the order in which they are linked
+    self.falls_asleep();
+    home.guard().lock();
+    set_awaited(true);
+    home.link(self);
+    home.guard().unlock();
+    lock.unlock();
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { end(home, self); });
+    const auto left = [&] {
+      self.gets_up();
+      note_who_is_left(home);
+    };
+    const fate told = lot::sleep(home, self, left, limit...);
+    lock.lock();
+    return told != fate::asleep;
+  }
+
+ private:
+  [[nodiscard]] bool is_awaited() const noexcept {
+    // Stale or not, who must be seen released the lock before the caller acquired it.
+    // order[awaited]: acquire; pairs [left]; whoever ends the condition variable after this, with
+    // nobody left to notify, comes after a stop's last touch.
+    return is_awaited_.load(std::memory_order_acquire);
+  }
+  /// Under the guard.
+  void set_awaited(bool is_awaited) noexcept {
+    // relaxed(locked): the guard protects it.
+    is_awaited_.store(is_awaited, std::memory_order_relaxed);
+  }
+
+  /// Under the guard.
+  void note_who_is_left(const bucket& home) noexcept {
+    // order[left]: release; pairs [awaited]; the last touch, for who has not taken the guard.
+    if (home.find(this) == nullptr) is_awaited_.store(false, std::memory_order_release);
+  }
+
+  /// By a stop.
+  void end(bucket& home, node& waits) noexcept {
+    home.guard().lock();
+    if (!home.is_linked(waits)) return home.guard().unlock();
+    const auto& sleeper = home.release(waits, fate::awake);
+    note_who_is_left(home);
+    home.guard().unlock();
+    W::wake(sleeper, 1);
+  }
+
+  [[gnu::noinline, gnu::cold]] void wake_one() noexcept {
+    bucket& home = lot::bucket_of(this);
+    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
+    home.guard().lock();
+    node* const first = home.find(this);
+    if (first == nullptr || home.find_behind(*first) == nullptr) set_awaited(false);
+    if (first != nullptr) sleeper = &home.release(*first, fate::awake);
+    home.guard().unlock();
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  }
+
+  [[gnu::noinline, gnu::cold]] void wake_all() noexcept {
+    bucket& home = lot::bucket_of(this);
+    home.guard().lock();
+    node* each = home.find(this);
+    if (each != nullptr) set_awaited(false);
+    while (each != nullptr) {
+      node* const next = home.find_behind(*each);
+      // Their addresses cannot be kept until the guard is free, for there may be any number.
+      W::wake(home.release(*each, fate::awake), 1);
+      each = next;
+    }
+    home.guard().unlock();
+  }
+
+  typename W::template atomic<bool> is_awaited_{false};
+};
+
+using condition_variable_any = basic_condition_variable_any<>;
+
+}  // namespace lockyard::inline v0

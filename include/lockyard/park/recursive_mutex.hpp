@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/concepts.hpp>
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/os.hpp>
+#include <lockyard/park/mutex.hpp>
+#include <lockyard/world/in_world.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// Makes a lock of this library recursive: its owner may lock it again, and it is free when each of
+/// these has been unlocked. docs/locks/recursive_mutex.md tells it at length.
+///
+/// Use: where code that holds a lock calls code that takes it, and neither can be changed.
+///   Otherwise it hides in which state the data are: a function that locks again may find them
+///   half changed.
+/// Source: the owner and the count beside a lock are Java's monitors' and POSIX's recursive
+///   mutexes'.
+/// Guarantees: those of M, whose locks among threads are all that matters here: exclusion, order of
+///   service, time-outs, destruction. Recursive. Not safe between a thread and its own signal
+///   handler, which would find itself the owner between any two instructions. After fork, held by
+///   the forking thread alone, in the child too, as far as M is.
+/// Size: 12 bytes and M, rounded up to 8. If all zero bytes are M's free state, they are its own.
+///
+/// | owner_ | depth_ | M | meaning |
+/// |---|---|---|---|
+/// | 0 | 0 | free | free |
+/// | 0 | 0 | held | held by a thread that is about to say so, or is about to release it |
+/// | a thread | n | held | held by that thread, n + 1 times |
+///
+/// I1 Only who holds M writes owner_ and depth_. Who holds M writes its own key into owner_ first,
+///    and 0 last.
+/// The owner knows itself without any ordering: a thread that reads its own key reads what it wrote
+/// itself and has not overwritten since, for by I1 nobody else writes that value, and a thread sees
+/// its own writes in their order. So it holds M, and depth_ is its own. Any other value says no
+/// more than that it is not the owner. A key comes back only with a new thread, whose memory was
+/// the old one's: that handing-over orders the old thread's last 0 before it.
+template <lockable M = mutex, std::uint32_t MaxDepth = UINT32_MAX>
+class LOCKYARD_CAPABILITY recursive_mutex {
+  using W = world_of_t<M>;
+
+ public:
+  /// How often a thread can hold it at once.
+  static constexpr std::uint32_t max_depth = MaxDepth;
+  static_assert(max_depth > 0);
+
+  constexpr recursive_mutex() noexcept = default;
+  recursive_mutex(const recursive_mutex&) = delete;
+  recursive_mutex& operator=(const recursive_mutex&) = delete;
+
+  /// Effects: acquires the mutex as M's lock() does; if the calling thread holds it already, holds
+  /// it once more, at once.
+  /// Synchronisation: what earlier owners did before they released it happens before the return.
+  /// Progress: as M; wait-free for its owner.
+  /// Errors: a thread that holds it `max_depth` times already ends the process with a message.
+  void lock() noexcept LOCKYARD_ACQUIRE() {
+    if (is_mine()) return lock_again();
+    const typename W::acquiring scope{this};
+    mutex_.lock();
+    own();
+  }
+
+  /// Effects: acquires the mutex if it is free, or the calling thread's and not held `max_depth`
+  /// times; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: as M.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    return acquire([this] { return mutex_.try_lock(); });
+  }
+
+  /// As M's: waits for at least `duration` if it has to. Otherwise as try_lock().
+  template <class Rep, class Period>
+    requires timed_lockable<M>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& duration) noexcept
+      LOCKYARD_TRY_ACQUIRE(true) {
+    return acquire([&] { return mutex_.try_lock_for(duration); });
+  }
+  /// The same, until `Clock` has reached `limit`.
+  template <class Clock, class Duration>
+    requires timed_lockable<M>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) noexcept
+      LOCKYARD_TRY_ACQUIRE(true) {
+    return acquire([&] { return mutex_.try_lock_until(limit); });
+  }
+
+  /// Precondition: the calling thread holds the mutex.
+  /// Effects: holds it once less; releases it if that was the last time.
+  /// Synchronisation: everything done before the last one happens before the next acquisition's
+  /// return. Progress: as M.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const std::uint32_t depth = is_mine() ? depth_.read() : 0;
+    if (depth != 0) return depth_.write(depth - 1);
+    const typename W::releasing scope{this};
+    assert(is_mine() && "recursive_mutex: a thread unlocks what it does not hold");
+    // relaxed(owner): a thread reads nothing but its own key out of it.
+    owner_.store(nobody, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+
+ private:
+  static constexpr std::uintptr_t nobody = 0;
+
+  [[nodiscard]] bool is_mine() const noexcept {
+    // relaxed(owner): this thread's key is there only if this thread put it there.
+    return owner_.load(std::memory_order_relaxed) == W::thread_key();
+  }
+  void own() noexcept {
+    // relaxed(owner): as in is_mine().
+    owner_.store(W::thread_key(), std::memory_order_relaxed);
+  }
+
+  /// False if it is held as often as can be.
+  bool deepen() noexcept {
+    if (depth_.read() == max_depth - 1) return false;
+    depth_.write(depth_.read() + 1);
+    return true;
+  }
+  void lock_again() noexcept {
+    if (!deepen()) [[unlikely]] {
+      detail::os::refuse(
+          "a recursive_mutex is locked once more by a thread that holds it max_depth times, as "
+          "often as it counts: a lock of it is missing its unlock, or recurses without an end");
+    }
+  }
+
+  template <class Acquire>
+  bool acquire(Acquire from_others) noexcept {
+    if (is_mine()) return deepen();
+    typename W::acquiring scope{this, W::trying};
+    const bool acquired = from_others();
+    if (acquired) own();
+    return scope.result(acquired);
+  }
+
+  // The first member, for a watch knows a lock by its address.
+  typename W::template atomic<std::uintptr_t> owner_{nobody};
+  typename W::template var<std::uint32_t> depth_{0};
+  in_world_t<M, typename W::unwatched> mutex_;
+};
+
+namespace detail {
+template <class M, std::uint32_t MaxDepth>
+struct world_of<recursive_mutex<M, MaxDepth>> : world_of<M> {};
+template <class M, std::uint32_t MaxDepth, world To>
+struct in_world<recursive_mutex<M, MaxDepth>, To> {
+  using type = recursive_mutex<in_world_t<M, To>, MaxDepth>;
+};
+}  // namespace detail
+
+}  // namespace lockyard::inline v0

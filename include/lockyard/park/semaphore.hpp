@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/os.hpp>
+#include <lockyard/detail/parking_lot.hpp>
+#include <lockyard/world/await.hpp>
+#include <lockyard/world/default.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::inline v0 {
+
+/// Counts permits: threads acquire some, sleep while there are too few, and release them, or new
+/// ones. docs/locks/semaphore.md tells it at length.
+///
+/// Use: to bound how many do something at once, or to count what has been made and not yet taken.
+/// It
+///   has no owner: whoever likes may release. Where one thread at a time changes data, a mutex.
+/// Source: E. Dijkstra's P and V (1965); several at once after H. Vantilborgh and A. van Lamsweerde
+///   (1972), served in turn as by Java's fair Semaphore; the bit and the table of queues as in
+///   byte_mutex.
+/// Guarantees: never more permits are held than there are; no lost wake-up (below); timed. Who
+///   sleeps is served in the order in which sleeps began, and while anybody sleeps nobody
+///   overtakes: permits are kept for the first one until they are enough, so a big request waits
+///   for as many releases as it needs and no longer. A signal handler must not use it: it may wait
+///   for a guard that its own thread holds. After fork the child's copy is as it was, and nobody
+///   waits. May be destroyed by whom a release let go on, if nobody else waits, though that release
+///   may not have returned (below). Within one process only.
+/// Size: 4 bytes. All zero bytes are a semaphore without permits.
+///
+/// | word_, bits | meaning |
+/// |---|---|
+/// | 0 | awaited: somebody sleeps |
+/// | 1 to 31 | permits to be had |
+///
+/// I1 `awaited` comes and goes only under the bucket's guard. When the guard is free, it stands if
+///    and only if a node of this semaphore is linked.
+/// I2 While `awaited` stands only holders of the guard change the word. When the guard is free, the
+///    first one in line wants more permits than there are.
+/// No lost wake-up: a node is linked in one step with the look that finds too few permits, by the
+/// compare-exchange that sets `awaited`, or behind others. By I1 every release until it is unlinked
+/// finds `awaited`, comes by the guard, and gives the first in line what they can get, as many as
+/// the permits last for; who gives up does the same for those behind it. Lifetime: N1 to N3 of
+/// parking_lot.hpp. A release that finds `awaited` has released nothing yet, so the semaphore is
+/// needed; under the guard it writes the word first and then the fates of those who go on, and
+/// after the last one it uses the bucket and the addresses of fates only. Otherwise its
+/// compare-exchange is its last step. Clients semaphore*; the mutants semaphore_* hang, or use what
+/// is gone.
+template <world W = default_world, std::ptrdiff_t Most = INT32_MAX>
+class basic_semaphore {
+  using lot = detail::parking_lot<typename W::unwatched>;
+  using bucket = typename lot::bucket;
+  using fate = typename lot::fate;
+  using roused = typename lot::roused;
+
+ public:
+  /// The most permits that there can be.
+  static constexpr std::ptrdiff_t max() noexcept { return Most; }
+  static_assert(Most >= 0 && Most <= INT32_MAX);
+
+  /// With so many permits to begin with.
+  /// Errors: a number below 0 or above max() does not compile where the compiler knows it, and ends
+  /// the process with a message otherwise.
+  constexpr explicit basic_semaphore(std::ptrdiff_t permits = 0) noexcept
+      : word_{checked(permits) * one} {}
+  basic_semaphore(const basic_semaphore&) = delete;
+  basic_semaphore& operator=(const basic_semaphore&) = delete;
+
+  /// Effects: takes that many permits, at once or none; while there are fewer, or others sleep,
+  /// spins for as long as a sleep would cost if nobody sleeps yet, and sleeps otherwise. Nothing
+  /// if asked for 0.
+  /// Synchronisation: what was done before the releases of these permits happens before the return.
+  /// Progress: first come, first served among those who sleep; each waits for the permits of those
+  /// in front of it and its own. One locked operation if nobody sleeps.
+  /// Errors: a number below 0 or above max(), which can never be had, ends the process with a
+  /// message; so in all functions below.
+  void acquire(std::ptrdiff_t permits = 1) noexcept {
+    const std::uint32_t wanted = checked(permits);
+    if (!take(wanted)) [[unlikely]]
+      wait_for(wanted);
+  }
+
+  /// Effects: takes that many permits if there are, and nobody sleeps; returns whether it did.
+  /// Synchronisation: as acquire() if it returns true. Progress: lock-free.
+  [[nodiscard]] bool try_acquire(std::ptrdiff_t permits = 1) noexcept {
+    return take(checked(permits));
+  }
+
+  /// Effects: as acquire(), waiting for at least `duration` if it has to; returns whether it did.
+  /// Without a positive duration: as try_acquire(). Measured by the steady clock.
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& duration) noexcept {
+    return try_acquire_for(1, duration);
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_acquire_for(std::ptrdiff_t permits,
+                                     const std::chrono::duration<Rep, Period>& duration) noexcept {
+    const std::uint32_t wanted = checked(permits);
+    return take(wanted) || detail::wait_within<W>(duration, waiting_for(wanted));
+  }
+
+  /// The same, until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_acquire_until(
+      const std::chrono::time_point<Clock, Duration>& limit) noexcept {
+    return try_acquire_until(1, limit);
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_acquire_until(
+      std::ptrdiff_t permits, const std::chrono::time_point<Clock, Duration>& limit) noexcept {
+    const std::uint32_t wanted = checked(permits);
+    return take(wanted) || detail::wait_up_to<W>(limit, waiting_for(wanted));
+  }
+
+  /// Effects: adds that many permits, and lets all go on in their order for whom there are enough.
+  /// Synchronisation: what was done before happens before the return of whoever acquires them.
+  /// Progress: lock-free while nobody sleeps, one locked operation; else it may wait for the
+  /// bucket's guard, and makes a system call for each that it wakes.
+  /// Errors: more than max() in all end the process with a message.
+  void release(std::ptrdiff_t permits = 1) noexcept {
+    if (!try_release(permits)) [[unlikely]] {
+      detail::os::refuse(
+          "more permits are released to a semaphore than it can hold, max(): a release has no "
+          "acquire, or what is counted grows without an end, which try_release() can tell");
+    }
+  }
+
+  /// The same, but it returns false, and has done nothing, where there would be more than max().
+  [[nodiscard]] bool try_release(std::ptrdiff_t permits = 1) noexcept {
+    const std::uint32_t added = checked(permits);
+    const std::uint32_t found = add(added);
+    if ((found & awaited) != 0) [[unlikely]]
+      return hand_out(added);
+    return has_room(found, added);
+  }
+
+ private:
+  static constexpr std::uint32_t awaited = 1, one = 2;
+
+  struct node : lot::node {
+    node(const void* semaphore, std::uint32_t number) noexcept
+        : lot::node{semaphore, {}},  // all came at the same time: in the order of their linking
+          permits{number} {}
+    const std::uint32_t permits;
+  };
+  /// What is linked for this semaphore is its own kind of node.
+  static node* own(typename lot::node* linked) noexcept { return static_cast<node*>(linked); }
+
+  static constexpr std::uint32_t checked(std::ptrdiff_t permits) noexcept {
+    if (permits < 0 || permits > max()) [[unlikely]] {
+      detail::os::refuse(
+          "a semaphore is asked for a number of permits that is negative or above its max(): such "
+          "a number is no count, or one that it can never have");
+    }
+    return static_cast<std::uint32_t>(permits);
+  }
+  static constexpr bool has_room(std::uint32_t word, std::uint32_t added) noexcept {
+    return static_cast<std::uint32_t>(Most) - word / one >= added;
+  }
+
+  /// False if there are too few, or somebody sleeps.
+  bool take(std::uint32_t wanted) noexcept {
+    if (wanted == 0) return true;
+    // relaxed(revalidated): by the compare-exchange.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    while ((found & awaited) == 0 && found / one >= wanted) {
+      // (permits,awaited)  n,0 -> n-wanted,0
+      // order[take]: acquire; pairs [add, distribute]; goes on after the releases of its permits.
+      // relaxed(revalidated): the next turn compares what was found.
+      if (word_.compare_exchange_strong(found, found - wanted * one, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Returns the word as it was; nothing is added if that was awaited, or has no room.
+  std::uint32_t add(std::uint32_t added) noexcept {
+    // relaxed(revalidated): by the compare-exchange.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    // (permits,awaited)  n,0 -> n+added,0
+    // order[add]: release; pairs [take, get_in_line]; publishes what was done with the permits.
+    // relaxed(revalidated): the next turn compares what was found.
+    while ((found & awaited) == 0 && has_room(found, added) &&
+           !word_.compare_exchange_strong(found, found + added * one, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+    }
+    return found;
+  }
+
+  /// Somebody slept a moment ago. False if there is no room.
+  [[gnu::noinline, gnu::cold]] bool hand_out(std::uint32_t added) noexcept {
+    bucket& home = lot::bucket_of(this);
+    roused awake;
+    home.guard().lock();
+    const std::uint32_t found = add(added);
+    const bool fits = has_room(found, added);
+    if ((found & awaited) != 0 && fits) distribute(home, found / one + added, awake);
+    home.guard().unlock();
+    awake.wake();
+    return fits;
+  }
+
+  /// Under the guard, while `awaited` stands: there are so many permits now. Those in line get what
+  /// they can, one after the other.
+  void distribute(bucket& home, std::uint32_t permits, roused& awake) noexcept {
+    auto* const first = home.find(this);
+    std::size_t served = 0;
+    auto* next = first;
+    for (; next != nullptr && own(next)->permits <= permits; next = home.find_behind(*next)) {
+      permits -= own(next)->permits;
+      ++served;
+    }
+    // (permits,awaited)  any,1 -> what is left, whether somebody is
+    // order[distribute]: release; pairs [take, get_in_line]; publishes what was done with the
+    // permits that are left, by this thread and by those who held the guard before it.
+    word_.store(permits * one | (next != nullptr ? awaited : 0), std::memory_order_release);
+    for (next = first; served > 0; --served) {
+      auto& one_of_them = *next;
+      next = home.find_behind(one_of_them);  // before the node may be gone
+      awake.add(home.release(one_of_them, fate::owner));
+    }
+  }
+
+  auto waiting_for(std::uint32_t wanted) noexcept {
+    return [this, wanted](typename W::deadline limit) { return wait_for(wanted, limit); };
+  }
+
+  /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
+  /// may be late by the length of a spin.
+  template <class... Deadline>
+  [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted, Deadline... limit) noexcept {
+    if (spin(wanted)) return true;
+    bucket& home = lot::bucket_of(this);
+    node self{this, wanted};
+    if (get_in_line(home, self)) return true;
+    roused awake;
+    const auto left = [&] {
+      // relaxed(locked): as I2 has it. Those behind may want less.
+      distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
+    };
+    const fate told = lot::sleep(home, self, left, limit...);
+    awake.wake();
+    return told == fate::owner;
+  }
+
+  /// Who finds that others sleep does not spin.
+  bool spin(std::uint32_t wanted) noexcept {
+    const auto limit = W::spin_limit();
+    const auto is_news = [wanted](std::uint32_t word) noexcept {
+      return (word & awaited) != 0 || word / one >= wanted;
+    };
+    // relaxed(revalidated): take() and the guard decide.
+    while (const auto seen = W::await(word_, is_news, std::memory_order_relaxed,
+                                      wait_policies::pausing{}, limit)) {
+      if (take(wanted)) return true;
+      if ((*seen & awaited) != 0) return false;
+    }
+    return false;
+  }
+
+  /// Links the node, unless its permits can be had after all: true.
+  bool get_in_line(bucket& home, node& self) noexcept {
+    self.falls_asleep();
+    home.guard().lock();
+    // As `awaited` says, but for a forked child, where it may be left over from the parent.
+    const bool others_sleep = home.find(this) != nullptr;
+    // relaxed(revalidated): by the compare-exchange.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    bool taken = false;
+    std::uint32_t next = 0;
+    do {
+      taken = !others_sleep && found / one >= self.permits;
+      next = taken ? (found & ~awaited) - self.permits * one : found | awaited;
+      // (permits,awaited)  n,any -> n-wanted,0;  n,any -> n,1
+      // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and who distributes
+      // later does so after all that was released before, by the guard.
+      // relaxed(revalidated): the next turn compares what was found.
+    } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,
+                                            std::memory_order_relaxed));
+    if (!taken) home.link(self);
+    home.guard().unlock();
+    return taken;
+  }
+
+  typename W::template atomic<std::uint32_t> word_;
+};
+
+using semaphore = basic_semaphore<>;
+
+}  // namespace lockyard::inline v0

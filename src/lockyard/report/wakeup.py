@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables of wakeup have in cycles, and the published figures beside ours."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from lockyard.report.units import MISSING, percent
+
+if TYPE_CHECKING:
+    from lockyard.report.summary import CellSummary
+
+# What the text calls them.
+PUBLISHED_NAMES = {
+    "spin": "spin",
+    "pause": "pause",
+    "yield": "yield",
+    "manual_reset_event": "event",
+    "auto_reset_event": "event",
+    "sleep_1ms[fine]": "sleep-1ms-fine-timer",
+    "sleep_1ms": "sleep-1ms",
+}
+
+
+@cache
+def published_table() -> dict[str, int]:
+    """Median cycles by the text's names."""
+    text = (files("lockyard") / "data" / "wakeup_i7-8750h_windows.csv").read_text(encoding="utf-8")
+    return {
+        row["mechanism"]: int(row["median_cycles"]) for row in csv.DictReader(text.splitlines())
+    }
+
+
+def published_cycles(cell: CellSummary) -> str:
+    name = PUBLISHED_NAMES.get(cell.lock)
+    return MISSING if name is None else f"{published_table()[name]:,}"
+
+
+def cycles(cell: CellSummary, key: str) -> str:
+    """Of the time-stamp counter, where that is the clock; the median over the runs."""
+    found = [
+        run["values"][key] / run["clock"]["ns_per_tick"]
+        for run in cell.runs
+        if run["clock"]["source"] == "tsc" and run["values"].get(key) is not None
+    ]
+    return f"{statistics.median(found):,.0f}" if found else MISSING
+
+
+def negatives(cell: CellSummary, values: str) -> str:
+    """Which part of all latencies is negative."""
+    workers = cell.threads - 1
+    wakeups = workers * sum(run["values"]["operations_per_thread"][0] for run in cell.runs)
+    if wakeups == 0:
+        return MISSING
+    return percent(sum(cell.values(f"{values}_negatives")) / wakeups)
+
+
+def power(cell: CellSummary) -> str:
+    """Of the processors' packages, where the machine tells it."""
+    found = cell.median("power_w")
+    return MISSING if found is None else f"{found:.1f} W"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lockyard/detail/attendance.hpp>
+#include <lockyard/world/native.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+namespace lockyard::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using attendance = lockyard::detail::attendance<native>;
+using fate = attendance::fate;
+
+/// A lock whose first sleeper has been called, and has not arrived.
+class Attendance : public ::testing::Test {
+ protected:
+  void call_the_sleeper() {
+    sleeper_.falls_asleep();
+    waiters_.guard().lock();
+    waiters_.link(sleeper_);
+    EXPECT_NE(waiters_.rouse(), nullptr);
+    waiters_.guard().unlock();
+  }
+  static bool is_late_after(const attendance& waiters, std::chrono::microseconds time) {
+    return waiters.is_late(waiters.relieved() + time);
+  }
+
+  const char lock_ = 0;
+  attendance waiters_{&lock_};
+  attendance::node sleeper_{&lock_, native::now()};
+};
+
+TEST_F(Attendance, begins_with_the_call_and_ends_with_the_one_that_answered) {
+  EXPECT_FALSE(waiters_.is_attended());
+  call_the_sleeper();
+  EXPECT_EQ(sleeper_.seen(), fate::designated);
+  EXPECT_TRUE(waiters_.is_attended());
+  EXPECT_TRUE(waiters_.answer());
+  EXPECT_TRUE(waiters_.is_attended());
+  waiters_.stop_attending();
+  EXPECT_FALSE(waiters_.is_attended());
+}
+
+TEST_F(Attendance, is_one_newcomers_until_the_one_that_was_called_is_there) {
+  call_the_sleeper();
+  EXPECT_TRUE(waiters_.attend());
+  EXPECT_FALSE(waiters_.attend());
+  EXPECT_FALSE(waiters_.answer());
+  waiters_.stop_attending();
+  EXPECT_FALSE(waiters_.is_attended());
+}
+
+TEST_F(Attendance, goes_on_when_a_newcomer_leaves_before_the_answer) {
+  call_the_sleeper();
+  EXPECT_TRUE(waiters_.attend());
+  waiters_.stop_attending();
+  EXPECT_TRUE(waiters_.is_attended());
+  EXPECT_TRUE(waiters_.answer());
+  waiters_.stop_attending();
+}
+
+/// Those who wait for a condition variable are in the queue too, and may be many.
+TEST_F(Attendance, searches_for_no_sleeper_if_none_is_announced) {
+  auto& home = attendance::lot::bucket_of(&lock_);
+  sleeper_.falls_asleep();
+  waiters_.guard().lock();
+  home.link(sleeper_);
+  EXPECT_EQ(waiters_.first(), nullptr);
+  home.remove(sleeper_);
+  waiters_.link(sleeper_);
+  EXPECT_EQ(waiters_.first(), &sleeper_);
+  waiters_.unlink(sleeper_);
+  waiters_.guard().unlock();
+}
+
+TEST_F(Attendance, of_one_lock_is_not_that_of_another_in_its_bucket) {
+  char locks[4096];
+  const auto shares_bucket = [&](const char& one) {
+    return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&lock_);
+  };
+  const char* const other = std::find_if(std::begin(locks), std::end(locks), shares_bucket);
+  ASSERT_NE(other, std::end(locks));
+  EXPECT_TRUE(waiters_.attend());
+  attendance others{other};
+  EXPECT_FALSE(others.is_attended());
+  EXPECT_FALSE(others.attend());
+  waiters_.stop_attending();
+  EXPECT_TRUE(others.attend());
+  others.stop_attending();
+}
+
+TEST_F(Attendance, is_late_when_nobody_has_answered_for_a_while) {
+  EXPECT_FALSE(is_late_after(waiters_, 1s));
+  call_the_sleeper();
+  EXPECT_FALSE(is_late_after(waiters_, 10us));
+  EXPECT_TRUE(is_late_after(waiters_, 1s));
+  waiters_.answer();
+  EXPECT_FALSE(is_late_after(waiters_, 1s));
+  waiters_.stop_attending();
+}
+
+}  // namespace
+}  // namespace lockyard::testing
