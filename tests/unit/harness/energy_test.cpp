@@ -2,6 +2,7 @@
 #include <energy.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +14,6 @@ namespace {
 /// A folder as powercap has it.
 class EnergyMeter : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& zone, const char* file, const char* text) {
@@ -25,8 +25,9 @@ class EnergyMeter : public ::testing::Test {
     write(zone, "energy_uj", used_uj);
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::path{::testing::TempDir()} / "lockyard-energy-test";
+  /// Of this process: the tests run beside one another.
+  std::filesystem::path folder_ = std::filesystem::path{::testing::TempDir()} /
+                                  ("lockyard-energy-test-" + std::to_string(::getpid()));
 };
 
 TEST_F(EnergyMeter, adds_up_packages_and_not_their_parts) {

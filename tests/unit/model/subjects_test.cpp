@@ -46,6 +46,8 @@ TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   EXPECT_EQ(with_one.result, of().expected) << with_one.what;
   const found without_cache = check({.how = of().how, .uses_cache = false, .workers = 2});
   EXPECT_EQ(without_cache.result, of().expected) << without_cache.what;
+  // A search that fails ends there, and which of two workers is there first is not said.
+  if (of().expected != verdict::passed) return;
   EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
 }
 
