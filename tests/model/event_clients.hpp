@@ -23,7 +23,9 @@ namespace lockyard::checker {
 template <class Count, bool ByExchange = false>
 class two_conditions_client : public model::client {
  public:
-  explicit two_conditions_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit two_conditions_client(const model::exclusion_shape& shape) : threads_{shape.threads} {
+    changed_.notify_all();  // the first one, which tells nobody, has a fence in any case
+  }
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

@@ -31,6 +31,10 @@ struct without_fence : model::model {
   static void fence(std::memory_order /*order*/) noexcept {}
 };
 
+struct without_registration : model::model {
+  static bool asymmetric_fence_register() noexcept { return true; }
+};
+
 enum class count_fault : std::uint8_t {
   trusts_count,  ///< the barrier is left out whenever somebody else is counted
   keeps_armed,   ///< a barrier is taken to last when its waiter has gone

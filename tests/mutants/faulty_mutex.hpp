@@ -18,7 +18,8 @@ enum class mutex_fault : std::uint8_t {
   looks_once,          ///< unlock does not look again after its release
   has_no_barrier,      ///< a sleeper announces itself, and is not sure to be seen
   arms_without,        ///< a barrier that could not be had counts
-  ends_without_fence,  ///< I2: a waiter's end of attendance may come after its last look
+  ends_by_fence,       ///< I2: an unlock without a fence may miss a waiter's end of attendance
+  hands_on_without_barrier,  ///< the same of a waiter that gives up
   keeps_designation,   ///< a waiter that gives up hands nothing on
   frees_before_owner,  ///< unlock frees the lock, and then hands it over
   looks_late,          ///< unlock looks at the lock after its release
@@ -48,7 +49,7 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     const bool concerned = waiters.is_concerned(before);
     if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
     held_.store(false, std::memory_order_release);
-    if (!before.is_open() || concerned) W::fence(seq_cst);
+    if (!before.is_open()) W::fence(seq_cst);
     if (Fault == mutex_fault::looks_once) return;
     const detail::announcement now = waiters.announced();
     if (Fault == mutex_fault::looks_late && held_.load(relaxed)) return;
@@ -128,8 +129,8 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     const detail::announcement after = waiters.link(self);
     if (attends) waiters.stop_attending();
     waiters.guard().unlock();
-    if (after.is_armed()) {
-      if (Fault != mutex_fault::ends_without_fence) W::fence(seq_cst);
+    if (after.is_armed() && (!attends || Fault == mutex_fault::ends_by_fence)) {
+      W::fence(seq_cst);
       return true;
     }
     if (Fault == mutex_fault::has_no_barrier) return true;
@@ -163,8 +164,9 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
 
   void hand_on(attendance waiters) noexcept {
     waiters.stop_attending();
-    if (Fault != mutex_fault::ends_without_fence) W::fence(seq_cst);
-    if (!held_.load(relaxed)) rouse(waiters);
+    const bool is_sure =
+        Fault == mutex_fault::hands_on_without_barrier || W::asymmetric_fence_heavy();
+    if (!is_sure || !held_.load(relaxed)) rouse(waiters);
   }
 
   typename W::template atomic<bool> held_{false};

@@ -31,6 +31,7 @@ class attendance {
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
+  using roused = typename lot::roused;
   /// Whom to wake when the guard has been given back; only the address still means something then.
   using sleeper = const typename W::unwatched::template atomic<std::uint32_t>*;
 
@@ -41,7 +42,8 @@ class attendance {
   // Looks, with or without the guard
 
   [[nodiscard]] announcement announced() const noexcept {
-    // relaxed(fence): each look that counts has a fence or the guard before it; others are hints.
+    // relaxed(fence): each look that counts has a fence, the other side's barrier, or the guard
+    // before it; others are hints.
     return announcement{bucket_.announced.load(std::memory_order_relaxed)};
   }
   [[nodiscard]] bool is_silent() const noexcept {
@@ -94,7 +96,7 @@ class attendance {
   }
   /// By the one that is awake.
   void stop_attending() noexcept {
-    // relaxed(fence): the owner's own release comes later; a waiter has a fence behind it.
+    // relaxed(fence): the owner's own release comes later; a waiter has a barrier behind it.
     bucket_.attended.fetch_and(~awake, std::memory_order_relaxed);
   }
 
@@ -151,9 +153,10 @@ class attendance {
     bucket_.remove(own);
     no_more_expected();
   }
-  void release_expected(node& waits, fate told) noexcept {
-    static_cast<void>(bucket_.release(waits, told));
+  [[nodiscard]] const auto& release_expected(node& waits, fate told) noexcept {
+    const auto& name = bucket_.release(waits, told);
     no_more_expected();
+    return name;
   }
   /// The node goes on as a sleeper of the lock. It is announced before `fenced` may go, and the
   /// caller has a fence before it looks whether the lock is free.

@@ -198,15 +198,19 @@ class parking_lot {
    public:
     /// When there are many some are woken now, under the guard.
     void add(const typename W::template atomic<std::uint32_t>& sleeper) noexcept {
-      if (count_ == sleepers_.size()) wake();
+      if (count_ == most) wake();
       sleepers_[count_++] = &sleeper;
     }
+    /// Of whom none is woken under the guard.
+    [[nodiscard]] static constexpr std::size_t capacity() noexcept { return most; }
     void wake() noexcept {
       while (count_ > 0) W::wake(*sleepers_[--count_], 1);
     }
 
    private:
-    std::array<const typename W::template atomic<std::uint32_t>*, 16> sleepers_;
+    static constexpr std::size_t most = 16;
+
+    std::array<const typename W::template atomic<std::uint32_t>*, most> sleepers_;
     std::size_t count_ = 0;
   };
 

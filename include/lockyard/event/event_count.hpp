@@ -40,8 +40,9 @@ enum class idle_policy : std::uint8_t {
 /// | word | meaning |
 /// |---|---|
 /// | epoch_ | how many notifications there were that found waiters, modulo 2^32 |
-/// | waiters_, bit 0 | armed: a barrier has completed since the count was last 0 |
-/// | waiters_, bits 1 to 31 | how many threads are between prepare and the end of their wait |
+/// | waiters_, bit 0 | open: notify may leave its fence out, for a waiter can have a barrier |
+/// | waiters_, bit 1 | armed: such a barrier has completed since the count was last 0 |
+/// | waiters_, bits 2 to 31 | how many threads are between prepare and the end of their wait |
 ///
 /// I1 A thread is counted before it looks at the condition for the last time, and between the two
 ///    there is a barrier on all cores, or, if armed, an acquire fence.
@@ -54,7 +55,8 @@ enum class idle_policy : std::uint8_t {
 /// linked its node before, and the notifier finds that. Only if 2^32 notifications fall between a
 /// prepare and its commit does a key look new. Where the barrier cannot be had the waiter looks
 /// again every millisecond. Lifetime of nodes: N1 to N3 of parking_lot.hpp. Clients event_count*;
-/// the mutants event_count_* hang without the barrier, the fence, I2, or the key.
+/// the mutants event_count_* hang without the barrier, the fence, I2, the key, or when it is opened
+/// in vain.
 template <world W = default_world, idle_policy Policy = idle_policy::sleep>
 class basic_event_count {
   using lot = detail::parking_lot<typename W::unwatched>;
@@ -146,14 +148,25 @@ class basic_event_count {
   }
 
  private:
-  static constexpr std::uint32_t armed = 1, one = 2;
+  static constexpr std::uint32_t open = 1, armed = 2, one = 4;
 
   // The notifier's side
 
-  bool is_awaited() const noexcept {
+  bool is_awaited() noexcept {
+    W::asymmetric_fence_light(W::registered);
+    // relaxed(fence): the light fence, and the waiter's heavy one.
+    return waiters_.load(std::memory_order_relaxed) != open && is_awaited_or_closed();
+  }
+  /// Opens it if it can be.
+  [[gnu::noinline, gnu::cold]] bool is_awaited_or_closed() noexcept {
     W::asymmetric_fence_light();
     // relaxed(fence): the light fence, and the waiter's heavy one.
-    return waiters_.load(std::memory_order_relaxed) != 0;
+    const std::uint32_t found = waiters_.load(std::memory_order_relaxed);
+    if (found == 0 && W::asymmetric_fence_register()) {
+      // relaxed(hint): who misses it has a fence that it does not need.
+      waiters_.fetch_or(open, std::memory_order_relaxed);
+    }
+    return found >= one;
   }
 
   void change_epoch() noexcept {
@@ -203,7 +216,7 @@ class basic_event_count {
     do {
       assert(found >= count * one && "lockyard::event_count: a wait ends that was not prepared");
       less = found - count * one;
-      if (less < one) less = 0;
+      if (less < one) less &= open;
       // relaxed(fence): by I2 whoever finds 0 needs no order, and whoever counts has a fence.
     } while (!waiters_.compare_exchange_weak(found, less, std::memory_order_relaxed,
                                              std::memory_order_relaxed));

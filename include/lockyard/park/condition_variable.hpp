@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cassert>
+#include <cstddef>
 #include <type_traits>
 
 namespace lockyard::inline v0 {
@@ -18,7 +19,9 @@ namespace lockyard::inline v0 {
 ///
 /// Its waiters sleep in the bucket of their mutex. A notification wakes nobody who would find the
 /// mutex held: it moves sleepers of the condition variable to those of the mutex, where each is
-/// roused by an unlock, one after the other. A wait begins with a spin if waits were short lately.
+/// roused by an unlock, one after the other. One for all that finds the mutex free wakes as many as
+/// one batch has at once, for a wake-up takes longer than most sections, and moves the others. A
+/// wait begins with a spin if waits were short lately.
 /// Use: with `mutex`. For other locks there is condition_variable_any, which cannot move anybody.
 /// Source: waiters moved to the mutex after Linux's FUTEX_REQUEUE (J. Jelinek, U. Drepper) and the
 ///   condition variable of F. Pizlo's parking lot (2016); with an unlock that has no fence it is
@@ -39,16 +42,16 @@ namespace lockyard::inline v0 {
 /// I2 A node is linked before its thread releases the mutex, under the guard.
 /// No lost wake-up: what a notification is about was changed under the mutex. If a waiter has
 /// released the mutex before that change, then by I2 the notifier sees mutex_ set, takes the guard,
-/// and finds the node or one that waited for longer. It is told that it is awake, if it spins; or
-/// it goes on as a sleeper of the mutex, under the guard, so that it cannot give up in between:
-/// the owner's unlock finds it there, or the notifier finds the mutex free and rouses its first
-/// sleeper (attendance.hpp says why a fence will do). Whose deadline passes looks under the guard:
-/// who is still linked here was not notified, everybody else was.
+/// and finds the node or one that waited for longer. It is told that it is awake; or it goes on as
+/// a sleeper of the mutex, under the guard, so that it cannot give up in between: the owner's
+/// unlock finds it there, or the notifier finds the mutex free and rouses its first sleeper
+/// (attendance.hpp says why a fence will do). Whose deadline passes looks under the guard: who is
+/// still linked here was not notified, everybody else was.
 /// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
 /// time before it tells or moves the last waiter, and a waiter that was notified touches it no
 /// more. A stop looks at its own waiter's node to know whether it was. The mutex is looked at only
-/// while nodes that were moved to it cannot leave. Clients condition_*; the mutants condition_*
-/// hang, or use what has ended.
+/// while nodes that need it cannot leave. Clients condition_*; the mutants condition_* hang, or use
+/// what has ended.
 template <world W = default_world>
 class basic_condition_variable : public detail::condition_waits<basic_condition_variable<W>, W> {
   using mutex_type = basic_mutex<W>;
@@ -73,7 +76,8 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   /// most one thread, none while the mutex is held.
   void notify_one() noexcept { notify(which::first); }
 
-  /// Effects: the same for all who wait. Progress: the same, and a step for each.
+  /// Effects: the same for all who wait. Progress: the same, a step for each, and it wakes at most
+  /// 16 threads.
   void notify_all() noexcept { notify(which::all); }
 
  protected:
@@ -122,32 +126,40 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       waiters.guard().lock();
       // relaxed(locked): by I1 it stands if it is `with`.
       mutex_type* const found = mutex_.load(std::memory_order_relaxed);
-      const auto sleeper = found == with ? end_waits(*with, waiters, ends) : nullptr;
+      typename attendance::roused sleepers;
+      if (found == with) end_waits(*with, waiters, ends, sleepers);
       waiters.guard().unlock();
-      if (sleeper != nullptr) W::wake(*sleeper, 1);
+      sleepers.wake();
       with = found == with ? nullptr : found;
     }
   }
 
-  /// Under the guard; returns whom to wake behind it.
-  [[nodiscard]] typename attendance::sleeper end_waits(mutex_type& with, attendance& waiters,
-                                                       which ends) noexcept {
+  /// Under the guard; adds whom to wake behind it.
+  void end_waits(mutex_type& with, attendance& waiters, which ends,
+                 typename attendance::roused& sleepers) noexcept {
     waiter* each = first(waiters);
     const bool leaves_some =
         ends == which::first && each != nullptr && waiters.next_for_the_same(*each) != nullptr;
     // relaxed(locked): the guard protects it.
     if (!leaves_some) mutex_.store(nullptr, std::memory_order_relaxed);
     // None if the child of a fork inherited mutex_.
-    if (each == nullptr) return nullptr;
+    if (each == nullptr) return;
     const time_point now = W::now();
     learn_from(*each, now);
+    std::size_t at_once = ends == which::all && with.seems_free() ? sleepers.capacity() : 0;
     bool moves = false;
     while (each != nullptr) {
       waiter* const next = ends == which::all ? next_behind(waiters, *each) : nullptr;
-      if (tell_or_move(waiters, *each, now)) moves = true;
+      if (!each->spins.read() && at_once > 0) {
+        --at_once;
+        sleepers.add(waiters.release_expected(*each, fate::awake));
+      } else if (tell_or_move(waiters, *each, now)) {
+        moves = true;
+      }
       each = next;
     }
-    return moves ? with.rouse_if_free(waiters) : nullptr;
+    if (!moves) return;
+    if (const auto sleeper = with.rouse_if_free(waiters)) sleepers.add(*sleeper);
   }
 
   /// By a stop, which ends that wait alone.
@@ -167,7 +179,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   /// Under the guard; whether it is a sleeper of the mutex from now on.
   static bool tell_or_move(attendance& waiters, waiter& one, time_point now) noexcept {
     if (one.spins.read()) {
-      waiters.release_expected(one, fate::awake);
+      static_cast<void>(waiters.release_expected(one, fate::awake));
       return false;
     }
     waiters.move_expected(one, now);
@@ -225,8 +237,8 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
                            Deadline... limit) noexcept {
     if (self.spins.read()) spin(waiters, self);
     const bool in_time = sleep(waiters, self, limit...);
-    // A sleeper was moved: it keeps its place, though it may have been roused already.
-    if (in_time && !self.spins.read()) {
+    // Who was moved keeps its place, though it may have been roused already.
+    if (in_time && self.lock() == &held) {
       held.sleep_until_turn(waiters, self, true);
     } else if (!held.take()) {
       held.lock_contended();

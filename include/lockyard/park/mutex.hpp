@@ -50,15 +50,16 @@ enum class release_fence : std::uint8_t {
 ///
 /// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
 /// I2 A thread that attends the lock either acquires it, or ends its attendance under the guard
-///    and then looks at held_ again, with a fence between. One that was called answers before it
-///    looks; who counted on it counts from then on on the one that is awake, itself or another.
-/// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (`cover`:
-/// a barrier on all cores, or a fence where unlock has one too), and has still found the lock held.
-/// An unlock that releases later sees the announcement in its second look, takes the guard, and
-/// ends the sleep of the first one; or it finds the lock attended, with the guard or a fence of
-/// its own, and by I2 that thread's last look comes after the release. An unlock that holds the
+///    and then looks at held_ again, with a barrier between that every unlock sees, or a fence where
+///    unlock has one too. One that was called answers before it looks; who counted on it counts
+///    from then on on the one that is awake, itself or another.
+/// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (by such a
+/// barrier or fence), and has still found the lock held; where no barrier can be had any more, it
+/// sleeps for a millisecond at most. An unlock that releases later sees the announcement in its
+/// second look, takes the guard, and ends the sleep of the first one; or it finds the lock
+/// attended, and by I2 that thread's last look comes after the release. An unlock that holds the
 /// guard while it releases is seen by every thread that links its node later. Lifetime: N1 to N3 of
-/// parking_lot.hpp. The mutants mutex_* hang if the barrier, the second look or I2's fence goes.
+/// parking_lot.hpp. The mutants mutex_* hang if a barrier, the second look or I2's fence goes.
 template <world W = default_world, release_fence Fence = release_fence::asymmetric>
 class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
   using attendance = detail::attendance<W>;
@@ -104,7 +105,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     const typename W::releasing scope{this};
     attendance waiters{this};
     if (Fence == release_fence::full || !waiters.is_silent()) [[unlikely]] {
-      unlock_watched();
+      unlock_watched(waiters);
       return;
     }
     // order[unlock]: release; pairs [take]; publishes the critical section.
@@ -125,35 +126,31 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
   // The owner's side. After the release the lock may be gone: `waiters` has its address as a name.
 
-  /// Somebody sleeps in the bucket, or it is not open.
-  [[gnu::noinline, gnu::cold]] void unlock_watched() noexcept {
-    attendance waiters{this};
+  /// Somebody sleeps in the bucket, or it is not open. Not cold: many locks share a bucket, and
+  /// many an owner comes back while others sleep.
+  [[gnu::noinline]] void unlock_watched(attendance waiters) noexcept {
     const detail::announcement before = waiters.announced();
     const bool concerned = waiters.is_concerned(before);
-    if (concerned && !waiters.is_attended()) return unlock_guarded();
+    if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
     // order[unlock_watched]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
-    const bool is_fenced = Fence == release_fence::full || !before.is_open() || concerned;
-    if (is_fenced) {
-      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in which
-      // this thread misses a sleeper, or its end of attendance, and that one the release above.
+    if (Fence == release_fence::full || !before.is_open()) {
+      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in
+      // which this thread misses a sleeper, or an end of attendance, and that one the release above.
       W::fence(std::memory_order_seq_cst);
     } else {
       W::asymmetric_fence_light(W::registered);
     }
     const detail::announcement now = waiters.announced();
     if (waiters.is_concerned(now)) {
-      // The sleepers' barrier makes announcements good without a fence here; attendance it does
-      // not, for others may have come and gone since. The guard tells.
-      if (!is_fenced || !waiters.is_attended()) rouse_one(waiters);
+      if (!waiters.is_attended()) rouse_one(waiters);
     } else if (Fence == release_fence::asymmetric && now.word() == 0) {
       open(waiters);
     }
   }
 
   /// Somebody may sleep for this lock, and nobody attends it.
-  void unlock_guarded() noexcept {
-    attendance waiters{this};
+  [[gnu::noinline, gnu::cold]] void unlock_guarded(attendance waiters) noexcept {
     waiters.guard().lock();
     const auto sleeper = release_guarded(waiters);
     waiters.guard().unlock();
@@ -172,6 +169,11 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return waiters.rouse();
   }
 
+  /// A hint for a condition variable.
+  [[nodiscard]] bool seems_free() const noexcept {
+    // relaxed(hint): who is told that it may go on looks itself.
+    return !held_.load(std::memory_order_relaxed);
+  }
   /// Under the guard, when a condition variable has moved sleepers to this lock. Who owns it
   /// acquired it after they began to wait, so it has a fence in unlock; see attendance.hpp.
   [[nodiscard]] typename attendance::sleeper rouse_if_free(attendance& waiters) noexcept {
@@ -189,7 +191,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   }
 
   /// From the first unlock on that finds it possible, unlock leaves its fence out.
-  static void open(attendance waiters) noexcept {
+  [[gnu::noinline, gnu::cold]] static void open(attendance waiters) noexcept {
     if (!W::asymmetric_fence_register()) return;
     waiters.guard().lock();
     waiters.open();
@@ -287,7 +289,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     const detail::announcement after = waiters.link(self);
     if (attends) waiters.stop_attending();
     waiters.guard().unlock();
-    if (Fence == release_fence::full || after.is_armed()) {
+    // Another one's barrier has made the announcement good; an end of attendance needs its own.
+    if (Fence == release_fence::full || (after.is_armed() && !attends)) {
       // order[looks_again]: seq_cst; pairs [released]; forbids the cycle named there.
       W::fence(std::memory_order_seq_cst);
       return true;
@@ -327,16 +330,21 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return told;
   }
 
-  /// By a waiter that gives up while others count on it: those who hold the guard, and those who
-  /// have a fence.
+  /// By a waiter that gives up while others count on it. Without the barrier an unlock may have
+  /// counted on it that it cannot see: then somebody else looks, and that one's sleep is short.
   void hand_on(attendance waiters) noexcept {
     waiters.guard().lock();
     waiters.stop_attending();
     waiters.guard().unlock();
-    // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
-    W::fence(std::memory_order_seq_cst);
-    // relaxed(fence): ordered by the fence above.
-    if (!held_.load(std::memory_order_relaxed)) rouse_one(waiters);
+    bool is_sure = true;
+    if constexpr (Fence == release_fence::full) {
+      // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
+      W::fence(std::memory_order_seq_cst);
+    } else {
+      is_sure = W::asymmetric_fence_heavy();
+    }
+    // relaxed(fence): ordered by the fence or the barrier above.
+    if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters);
   }
 
   typename W::template atomic<bool> held_{false};

@@ -181,13 +181,17 @@ TEST(Futex, wakes_as_many_as_it_is_told_where_it_is_told) {
   };
   std::thread first{sleep};
   std::thread second{sleep};
-  // Who has been moved was asleep.
-  for (std::uint32_t moved = 0; moved < 2;) moved += native::requeue(from, 0, 0, 2, to).value();
+  // A sleeper may return for no reason, and then sleeps where it began.
+  for (std::uint32_t woken = 0; woken < 2;) {
+    EXPECT_LE(native::requeue(from, 0, 0, 2, to).value(), 2U);
+    EXPECT_EQ(native::wake(to, 0), 0U);
+    const std::uint32_t of_one = native::wake(to, 1);
+    EXPECT_LE(of_one, 1U);
+    woken = of_one + native::wake(to, 2);
+  }
   from.store(1);
-  EXPECT_EQ(native::wake(from, 2), 0U);
-  EXPECT_EQ(native::wake(to, 0), 0U);
-  EXPECT_EQ(native::wake(to, 1), 1U);
-  EXPECT_EQ(native::wake(to, 2), 1U);
+  native::wake(from, 2);
+  native::wake(to, 2);
   first.join();
   second.join();
 }
