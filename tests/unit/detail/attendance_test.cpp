@@ -30,6 +30,12 @@ class Attendance : public ::testing::Test {
   }
 
   const char lock_ = 0;
+  /// Neighbouring addresses are spread evenly, so one of these is in the same bucket.
+  const char locks_[4096]{};
+  const char* const other_ =
+      std::find_if(std::begin(locks_), std::end(locks_), [this](const char& one) {
+        return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&lock_);
+      });
   attendance waiters_{&lock_};
   attendance::node sleeper_{&lock_, native::now()};
 };
@@ -77,15 +83,42 @@ TEST_F(Attendance, searches_for_no_sleeper_if_none_is_announced) {
   waiters_.guard().unlock();
 }
 
+/// Until the last of them has gone, in whatever way, and whoever else comes and goes.
+TEST_F(Attendance, asks_for_fences_while_somebody_waits_for_a_condition) {
+  ASSERT_NE(other_, std::end(locks_));
+  attendance others{other_};
+  attendance::node beside{other_, native::now()};
+  attendance::node waits[3]{{this, native::now()}, {this, native::now()}, {this, native::now()}};
+  for (auto* each : {&sleeper_, &beside, &waits[0], &waits[1], &waits[2]}) each->falls_asleep();
+  const auto is_open = [this] { return waiters_.announced().is_open(); };
+  waiters_.guard().lock();
+  waiters_.open();
+  EXPECT_TRUE(is_open());
+  for (auto& each : waits) waiters_.expect(each);
+  EXPECT_FALSE(is_open());
+  waiters_.open();
+  EXPECT_FALSE(is_open());
+  others.link(beside);
+  EXPECT_FALSE(is_open()) << "one sleeps";
+  waiters_.link(sleeper_);
+  EXPECT_FALSE(is_open()) << "two, for different locks";
+  others.unlink(beside);
+  waiters_.unlink(sleeper_);
+  EXPECT_FALSE(is_open()) << "none";
+  waiters_.unlink_expected(waits[0]);
+  EXPECT_FALSE(is_open()) << "two wait";
+  waiters_.move_expected(waits[1], native::now());
+  EXPECT_FALSE(is_open()) << "one waits";
+  static_cast<void>(waiters_.release_expected(waits[2], fate::awake));
+  EXPECT_TRUE(is_open());
+  waiters_.unlink(waits[1]);
+  waiters_.guard().unlock();
+}
+
 TEST_F(Attendance, of_one_lock_is_not_that_of_another_in_its_bucket) {
-  char locks[4096];
-  const auto shares_bucket = [&](const char& one) {
-    return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&lock_);
-  };
-  const char* const other = std::find_if(std::begin(locks), std::end(locks), shares_bucket);
-  ASSERT_NE(other, std::end(locks));
+  ASSERT_NE(other_, std::end(locks_));
   EXPECT_TRUE(waiters_.attend());
-  attendance others{other};
+  attendance others{other_};
   EXPECT_FALSE(others.is_attended());
   EXPECT_FALSE(others.attend());
   waiters_.stop_attending();
