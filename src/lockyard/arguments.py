@@ -8,66 +8,11 @@ from typing import Annotated
 
 import typer
 
+from lockyard import completions
+
 CONDITIONS = "Conditions"
 WORK = "Work"
 SEARCH = "Search"
-
-
-def complete_locks(incomplete: str) -> list[str]:
-    """The last of several names, with the names before it."""
-    from lockyard import harness
-    from lockyard.catalog import GROUPS
-
-    known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
-    return _completed(incomplete, known)
-
-
-def complete_pools(incomplete: str) -> list[str]:
-    from lockyard import harness
-    from lockyard.catalog import GROUPS
-
-    return _completed(incomplete, [*GROUPS, *(pool.name for pool in harness.catalog().pools)])
-
-
-def complete_references(incomplete: str) -> list[str]:
-    from lockyard import harness
-    from lockyard.catalog import BEST_SLEEPING_PEER
-
-    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().measured)]
-    return [name for name in known if name.startswith(incomplete)]
-
-
-def complete_studies(incomplete: str) -> list[str]:
-    from lockyard import harness
-
-    return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
-
-
-def complete_ways(incomplete: str) -> list[str]:
-    from lockyard import harness
-
-    return _completed(incomplete, harness.catalog().ways)
-
-
-def complete_policies(incomplete: str) -> list[str]:
-    from lockyard.conditions import POLICIES
-
-    return _completed(incomplete, list(POLICIES))
-
-
-def complete_checked(incomplete: str) -> list[str]:
-    from lockyard.checker import Checker
-    from lockyard.checks.subjects import listed, of_groups
-
-    with Checker() as checker:
-        known = of_groups(listed(checker), "lock", "client")
-    return [each.name for each in known if each.name.startswith(incomplete)]
-
-
-def _completed(incomplete: str, known: list[str]) -> list[str]:
-    before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
-
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
@@ -92,7 +37,7 @@ Studies = Annotated[
     list[str] | None,
     typer.Argument(
         help="What to measure; 'lockyard list' shows the studies.",
-        autocompletion=complete_studies,
+        autocompletion=completions.studies,
         show_default=False,
     ),
 ]
@@ -103,7 +48,7 @@ Locks = Annotated[
         help="Which locks: groups and names; all is ours and the system's. Of these, readers "
         "measures those that can be shared.",
         show_default="seeds; in readers all",
-        autocompletion=complete_locks,
+        autocompletion=completions.locks,
     ),
 ]
 Pools = Annotated[
@@ -111,7 +56,7 @@ Pools = Annotated[
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
         help="Which pools of workers, in workers: groups and names; all is ours and the system's.",
-        autocompletion=complete_pools,
+        autocompletion=completions.pools,
     ),
 ]
 Peers = Annotated[
@@ -170,7 +115,7 @@ Against = Annotated[
         help="Print ratios to this lock, paired by block, with 95 % intervals; or in each cell to "
         "the best peer that sleeps (of those named, if any), chosen on odd blocks and compared on "
         "even ones.",
-        autocompletion=complete_references,
+        autocompletion=completions.references,
     ),
 ]
 Policy = Annotated[
@@ -179,7 +124,7 @@ Policy = Annotated[
         metavar="other|batch|idle|fifo|rr|deadline,…",
         help="Scheduling policies, one cell each.",
         show_default="as lockyard was started",
-        autocompletion=complete_policies,
+        autocompletion=completions.policies,
         rich_help_panel=CONDITIONS,
     ),
 ]
@@ -329,7 +274,7 @@ Ways = Annotated[
         metavar="NAME,…",
         help="Which ways to wait, in wakeup; 'lockyard list --json' has them.",
         show_default="all",
-        autocompletion=complete_ways,
+        autocompletion=completions.ways,
         rich_help_panel=WORK,
     ),
 ]
@@ -348,7 +293,7 @@ Checked = Annotated[
     typer.Argument(
         metavar="[LOCK]...",
         help="What to check, by name.",
-        autocompletion=complete_checked,
+        autocompletion=completions.checked,
         show_default=False,
     ),
 ]

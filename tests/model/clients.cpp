@@ -196,6 +196,10 @@ std::vector<subject> parking_clients() {
           "mutex_barriers_lost", "mutex with two waiters; the same; no preemption",
           held_mutex<releases, waits, waits>, {.threads = 3},
           {.preemptions = 0, .timeouts = 0, .short_spins = 1, .asymmetric = barriers::may_be_lost}),
+      client(
+          "mutex_barriers_lost_timed", "the same; one waiter gives up",
+          held_mutex<releases, waits_a_while, waits>, {.threads = 3},
+          {.preemptions = 0, .timeouts = 1, .short_spins = 1, .asymmetric = barriers::may_be_lost}),
       client("two_mutexes", "two mutexes in one bucket; one sleeps; 1 preemption",
              two_mutexes<asymmetric>, {.threads = 4}, one_sleeps),
       client("two_mutexes_fences", "the same where both fences are ordinary; no preemption",

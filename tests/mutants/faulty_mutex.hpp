@@ -21,6 +21,7 @@ enum class mutex_fault : std::uint8_t {
   ends_by_fence,       ///< I2: an unlock without a fence may miss a waiter's end of attendance
   hands_on_without_barrier,  ///< the same of a waiter that gives up
   keeps_designation,   ///< a waiter that gives up hands nothing on
+  leaves_uncovered,    ///< a waiter that could have no barrier, and was counted on, just gives up
   frees_before_owner,  ///< unlock frees the lock, and then hands it over
   looks_late,          ///< unlock looks at the lock after its release
 };
@@ -116,7 +117,11 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
         return true;
       }
       if (!in_time) {
-        if (attends && Fault != mutex_fault::keeps_designation) hand_on(waiters);
+        if (attends) {
+          if (Fault != mutex_fault::keeps_designation) hand_on(waiters);
+        } else if (!is_covered && Fault != mutex_fault::leaves_uncovered) {
+          rouse(waiters);
+        }
         return false;
       }
       is_covered = announce(waiters, self, attends);
@@ -166,6 +171,11 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     waiters.stop_attending();
     const bool is_sure =
         Fault == mutex_fault::hands_on_without_barrier || W::asymmetric_fence_heavy();
+    if (!is_sure) {
+      waiters.guard().lock();
+      waiters.close();
+      waiters.guard().unlock();
+    }
     if (!is_sure || !held_.load(relaxed)) rouse(waiters);
   }
 

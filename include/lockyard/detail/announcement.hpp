@@ -10,7 +10,7 @@ namespace lockyard::inline v0::detail {
 /// | bits | meaning |
 /// |---|---|
 /// | 0 | open: unlock may leave its fence out, because sleepers execute a barrier on all cores |
-/// | 1 | armed: such a barrier has been executed while bits 32 to 63 were as they are |
+/// | 1 | armed: such a barrier has been executed while bits 32 to 63 were as they are; while open |
 /// | 2 | fenced: unlock may not leave its fence out, whatever bit 0 says; see attendance::expect |
 /// | 3 to 31 | how many sleep |
 /// | 32 to 63 | the tag of the lock for which all of them sleep; 0 if there may be several |
@@ -26,7 +26,11 @@ class announcement {
 
   [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
   [[nodiscard]] constexpr bool is_open() const noexcept { return (word_ & (open | fence)) == open; }
-  [[nodiscard]] constexpr bool is_armed() const noexcept { return (word_ & armed) != 0; }
+  /// In a closed bucket each sleeper asks for a barrier of its own, for one that cannot be had any
+  /// more closes it.
+  [[nodiscard]] constexpr bool is_armed() const noexcept {
+    return (word_ & (open | armed)) == (open | armed);
+  }
   [[nodiscard]] constexpr bool has_sleepers() const noexcept { return (word_ & count) != 0; }
 
   /// Whether somebody may sleep for the lock of that tag.

@@ -136,7 +136,8 @@ class attendance {
   // Under the guard, for a condition variable whose waiters wait with this lock: they sleep in the
   // lock's bucket from the beginning, for the condition variable, and one that is notified is moved
   // to the lock and sleeps on. For a barrier at that time nobody could wait, so none is needed: who
-  // begins to wait holds the lock, and by `fenced` every owner after it has a fence in unlock.
+  // begins to wait holds the lock, and every owner after it finds the bucket `fenced`, and has a
+  // fence in unlock; or it finds the one that was moved announced, before its release.
 
   [[nodiscard]] node* first_for(const void* condition) noexcept { return bucket_.find(condition); }
   [[nodiscard]] node* next_for_the_same(const node& one) noexcept {
@@ -172,11 +173,13 @@ class attendance {
   void settle(const node& own, announcement after, bool had_barrier) noexcept {
     const announcement now = announced();
     if (!had_barrier) {
-      announce(now.closed());
+      close();
     } else if (bucket_.is_linked(own) && now.is_as_wide_as(after)) {
       announce(now.with_barrier());
     }
   }
+  /// A barrier could not be had.
+  void close() noexcept { announce(announced().closed()); }
   /// Lets unlock leave its fence out from now on, if nobody sleeps here.
   void open() noexcept {
     if (const announcement now = announced(); !now.has_sleepers()) announce(now.opened());

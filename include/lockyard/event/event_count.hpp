@@ -40,7 +40,7 @@ enum class idle_policy : std::uint8_t {
 /// | word | meaning |
 /// |---|---|
 /// | epoch_ | how many notifications there were that found waiters, modulo 2^32 |
-/// | waiters_, bit 0 | open: notify may leave its fence out, for a waiter can have a barrier |
+/// | waiters_, bit 0 | open: notify may leave its fence out, for waiters have had their barriers |
 /// | waiters_, bit 1 | armed: such a barrier has completed since the count was last 0 |
 /// | waiters_, bits 2 to 31 | how many threads are between prepare and the end of their wait |
 ///
@@ -153,6 +153,7 @@ class basic_event_count {
   // The notifier's side
 
   bool is_awaited() noexcept {
+    // Where the process is not registered the word is not `open`, and there is another look.
     W::asymmetric_fence_light(W::registered);
     // relaxed(fence): the light fence, and the waiter's heavy one.
     return waiters_.load(std::memory_order_relaxed) != open && is_awaited_or_closed();
@@ -232,8 +233,13 @@ class basic_event_count {
       W::fence(std::memory_order_acquire);
     } else {
       is_covered = W::asymmetric_fence_heavy();
-      // relaxed(fence): who finds it set has a fence of its own behind the look.
-      if (is_covered) waiters_.fetch_or(armed, std::memory_order_relaxed);
+      if (is_covered) {
+        // relaxed(fence): who finds it set has a fence of its own behind the look.
+        waiters_.fetch_or(armed, std::memory_order_relaxed);
+      } else {
+        // relaxed(hint): who misses it is one of those that were under way.
+        waiters_.fetch_and(~open, std::memory_order_relaxed);
+      }
     }
     // order[prepared]: acquire; pairs [changed]; who sees a notification sees its condition.
     return {epoch_.load(std::memory_order_acquire), is_covered};
@@ -257,8 +263,9 @@ class basic_event_count {
       return lot::sleep(home, self, left, limit...) != fate::asleep;
     } else {
       // A notifier under way may have missed this thread.
-      lot::sleep(home, self, left, W::deadline_after(std::chrono::milliseconds{1}));
-      return !(W::passed(limit) || ...);
+      const fate told =
+          lot::sleep(home, self, left, W::deadline_after(std::chrono::milliseconds{1}));
+      return told != fate::asleep || !(W::passed(limit) || ...);
     }
     return true;
   }

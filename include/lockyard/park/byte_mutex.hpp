@@ -49,6 +49,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
+  /// As of `mutex`: the owner of a lock that is held for long, or taken over and over, is left in peace.
+  using spacing = wait_policies::backing_off<32, 512>;
 
  public:
   /// How long newcomers may overtake the sleepers of a bucket before one is handed its lock.
@@ -164,7 +166,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     const auto is_news = [](std::uint8_t state) noexcept { return state != held; };
     // relaxed(revalidated): take() and the guard decide.
     while (const auto seen = W::await(state_, is_news, std::memory_order_relaxed,
-                                      wait_policies::pausing{}, limit)) {
+                                      spacing{}, limit)) {
       if (take()) return true;
       if ((*seen & watched) != 0) return false;
     }

@@ -17,11 +17,11 @@ namespace lockyard::inline v0 {
 
 /// The condition variable for `mutex`. docs/locks/condition_variable.md tells it at length.
 ///
-/// Its waiters sleep in the bucket of their mutex. A notification wakes nobody who would find the
-/// mutex held: it moves sleepers of the condition variable to those of the mutex, where each is
-/// roused by an unlock, one after the other. One for all that finds the mutex free wakes as many as
-/// one batch has at once, for a wake-up takes longer than most sections, and moves the others. A
-/// wait begins with a spin if waits were short lately.
+/// Its waiters sleep in the bucket of their mutex. A notification under the mutex wakes nobody: it
+/// moves sleepers of the condition variable to those of the mutex, where each is roused by an
+/// unlock, one after the other. One for all that finds the mutex free wakes up to 15 at once, for a
+/// wake-up takes longer than most sections, and moves the others. A wait begins with a spin if
+/// waits were short lately.
 /// Use: with `mutex`. For other locks there is condition_variable_any, which cannot move anybody.
 /// Source: waiters moved to the mutex after Linux's FUTEX_REQUEUE (J. Jelinek, U. Drepper) and the
 ///   condition variable of F. Pizlo's parking lot (2016); with an unlock that has no fence it is
@@ -146,7 +146,8 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (each == nullptr) return;
     const time_point now = W::now();
     learn_from(*each, now);
-    std::size_t at_once = ends == which::all && with.seems_free() ? sleepers.capacity() : 0;
+    // One more may be roused below.
+    std::size_t at_once = ends == which::all && with.seems_free() ? sleepers.capacity() - 1 : 0;
     bool moves = false;
     while (each != nullptr) {
       waiter* const next = ends == which::all ? next_behind(waiters, *each) : nullptr;

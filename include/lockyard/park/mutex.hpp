@@ -135,8 +135,9 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     // order[unlock_watched]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
     if (Fence == release_fence::full || !before.is_open()) {
-      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in
-      // which this thread misses a sleeper, or an end of attendance, and that one the release above.
+      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in which
+      // this thread misses a sleeper, or an end of attendance, and that one, who may have the heavy
+      // fence instead, the release above.
       W::fence(std::memory_order_seq_cst);
     } else {
       W::asymmetric_fence_light(W::registered);
@@ -175,7 +176,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return !held_.load(std::memory_order_relaxed);
   }
   /// Under the guard, when a condition variable has moved sleepers to this lock. Who owns it
-  /// acquired it after they began to wait, so it has a fence in unlock; see attendance.hpp.
+  /// acquired it after they began to wait, so its unlock has a fence, or sees them before it
+  /// releases; see attendance.hpp.
   [[nodiscard]] typename attendance::sleeper rouse_if_free(attendance& waiters) noexcept {
     // order[moved]: seq_cst; pairs [released]; forbids the cycle named there.
     W::fence(std::memory_order_seq_cst);
@@ -252,7 +254,12 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
         return true;
       }
       if (!in_time) {
-        if (attends) hand_on(waiters);
+        if (attends) {
+          hand_on(waiters);
+        } else if (!is_covered) {
+          // An unlock may have counted on this thread before its sleep.
+          rouse_one(waiters);
+        }
         return false;
       }
       attends = attends || waiters.attend();
@@ -340,8 +347,11 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     if constexpr (Fence == release_fence::full) {
       // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
       W::fence(std::memory_order_seq_cst);
-    } else {
-      is_sure = W::asymmetric_fence_heavy();
+    } else if (!W::asymmetric_fence_heavy()) {
+      is_sure = false;
+      waiters.guard().lock();
+      waiters.close();
+      waiters.guard().unlock();
     }
     // relaxed(fence): ordered by the fence or the barrier above.
     if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters);

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the shell may complete: the names that arguments take."""
+
+from __future__ import annotations
+
+
+def locks(incomplete: str) -> list[str]:
+    """The last of several names, with the names before it."""
+    from lockyard import harness
+    from lockyard.catalog import GROUPS
+
+    known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
+    return _completed(incomplete, known)
+
+
+def pools(incomplete: str) -> list[str]:
+    from lockyard import harness
+    from lockyard.catalog import GROUPS
+
+    return _completed(incomplete, [*GROUPS, *(pool.name for pool in harness.catalog().pools)])
+
+
+def references(incomplete: str) -> list[str]:
+    from lockyard import harness
+    from lockyard.catalog import BEST_SLEEPING_PEER
+
+    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().measured)]
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def studies(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
+
+
+def ways(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return _completed(incomplete, harness.catalog().ways)
+
+
+def policies(incomplete: str) -> list[str]:
+    from lockyard.conditions import POLICIES
+
+    return _completed(incomplete, list(POLICIES))
+
+
+def checked(incomplete: str) -> list[str]:
+    from lockyard.checker import Checker
+    from lockyard.checks.subjects import listed, of_groups
+
+    with Checker() as checker:
+        known = of_groups(listed(checker), "lock", "client")
+    return [each.name for each in known if each.name.startswith(incomplete)]
+
+
+def _completed(incomplete: str, known: list[str]) -> list[str]:
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
