@@ -100,7 +100,7 @@ TYPED_TEST(ConditionStress, ends_each_wait_by_the_notification_that_follows_it) 
 
 /// All go through each gate, which is opened under the lock and beside it in turns.
 TYPED_TEST(ConditionStress, lets_all_go_on_again_and_again) {
-  constexpr unsigned threads = 16;
+  constexpr unsigned threads = 20;  // more than are woken at once
   const unsigned rounds = scaled(2'000);
   typename TestFixture::lock mine;
   typename TestFixture::condition begins, is_over;
