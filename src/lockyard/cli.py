@@ -183,7 +183,7 @@ def doctor(as_json: arguments.Json = False) -> None:
 @app.command(
     epilog="Examples:  lockyard check futex_mutex  ·  lockyard check --all  ·  lockyard check "
     "ticket_spinlock --threads 4 --bound 3  ·  lockyard check futex_mutex --threads 3 "
-    "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --mutants",
+    "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --all --mutants",
 )
 def check(  # noqa: PLR0913 - one parameter for each option
     locks: arguments.Checked = None,

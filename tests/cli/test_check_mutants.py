@@ -56,6 +56,18 @@ def test_litmus_tests_have_the_verdicts_that_the_memory_model_gives(
     assert "unseen 2x1: passed (expected: assertion)" in wrong.stdout
 
 
+def test_groups_may_be_checked_together(
+    lockyard: Callable[..., Outcome], fake_checker: Fake
+) -> None:
+    wanted = ("check", "--all", "--litmus", "--mutants", "--json")
+    checked = lockyard(*wanted, extra=fake_checker(small()))
+    assert checked.returncode == 0, checked.stdout
+    found = lines_of(checked.stdout)
+    subjects = dict.fromkeys(each["subject"] for each in found if each["record"] == "check")
+    assert list(subjects) == ["seen", "unseen", "tas_spinlock", "ticket_spinlock", "by_hand"]
+    assert found[-1]["record"] == "mutation"
+
+
 def test_every_weakened_order_is_found(
     lockyard: Callable[..., Outcome], fake_checker: Fake
 ) -> None:

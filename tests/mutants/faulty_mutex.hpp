@@ -14,13 +14,13 @@
 namespace lockyard::checker {
 
 enum class mutex_fault : std::uint8_t {
-  none,                ///< to show that what is found is the fault and not this copy
-  looks_once,          ///< unlock does not look again after its release
-  has_no_barrier,      ///< a sleeper announces itself, and is not sure to be seen
-  arms_without,        ///< a barrier that could not be had counts
-  ends_by_fence,       ///< I2: an unlock without a fence may miss a waiter's end of attendance
+  none,            ///< to show that what is found is the fault and not this copy
+  looks_once,      ///< unlock does not look again after its release
+  has_no_barrier,  ///< a sleeper announces itself, and is not sure to be seen
+  arms_without,    ///< a barrier that could not be had counts
+  ends_by_fence,   ///< I2: an unlock without a fence may miss a waiter's end of attendance
   hands_on_without_barrier,  ///< the same of a waiter that gives up
-  keeps_designation,   ///< a waiter that gives up hands nothing on
+  keeps_designation,         ///< a waiter that gives up hands nothing on
   leaves_uncovered,    ///< a waiter that could have no barrier, and was counted on, just gives up
   frees_before_owner,  ///< unlock frees the lock, and then hands it over
   looks_late,          ///< unlock looks at the lock after its release

@@ -100,6 +100,47 @@ class attendance {
     bucket_.attended.fetch_and(~awake, std::memory_order_relaxed);
   }
 
+  // By a waiter. What is done is visible then to every unlock from now on, by a fence if unlock has
+  // one too (`UnlockHasFence`), or by a barrier on all cores; false if some unlock may miss it.
+
+  /// Links the caller's node, and ends its attendance if it attends.
+  template <bool UnlockHasFence>
+  bool join(node& own, bool attends) noexcept {
+    own.falls_asleep();
+    guard().lock();
+    const announcement after = link(own);
+    if (attends) stop_attending();
+    guard().unlock();
+    // Another one's barrier has made the announcement good; an end of attendance needs its own.
+    if (UnlockHasFence || (after.is_armed() && !attends)) {
+      // order[joined]: seq_cst; pairs [mutex.hpp:released]; forbids the cycle named there.
+      W::fence(std::memory_order_seq_cst);
+      return true;
+    }
+    const bool had_barrier = W::asymmetric_fence_heavy();
+    guard().lock();
+    settle(own, after, had_barrier);
+    guard().unlock();
+    return had_barrier;
+  }
+  /// Ends the caller's attendance.
+  template <bool UnlockHasFence>
+  bool leave() noexcept {
+    guard().lock();
+    stop_attending();
+    guard().unlock();
+    if constexpr (UnlockHasFence) {
+      // order[left]: seq_cst; pairs [mutex.hpp:released]; forbids the cycle named there.
+      W::fence(std::memory_order_seq_cst);
+    } else if (!W::asymmetric_fence_heavy()) {
+      guard().lock();
+      close();
+      guard().unlock();
+      return false;
+    }
+    return true;
+  }
+
   // Under the guard
 
   /// Links the caller's node; returns what is announced from then on.

@@ -49,7 +49,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
-  /// As of `mutex`: the owner of a lock that is held for long, or taken over and over, is left in peace.
+  /// As of `mutex`: an owner that holds it for long, or comes back over and over, is left in peace.
   using spacing = wait_policies::backing_off<32, 512>;
 
  public:

@@ -50,9 +50,9 @@ enum class release_fence : std::uint8_t {
 ///
 /// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
 /// I2 A thread that attends the lock either acquires it, or ends its attendance under the guard
-///    and then looks at held_ again, with a barrier between that every unlock sees, or a fence where
-///    unlock has one too. One that was called answers before it looks; who counted on it counts
-///    from then on on the one that is awake, itself or another.
+///    and then looks at held_ again, with a barrier between that every unlock sees, or a fence
+///    where unlock has one too. One that was called answers before it looks; who counted on it
+///    counts from then on on the one that is awake, itself or another.
 /// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (by such a
 /// barrier or fence), and has still found the lock held; where no barrier can be had any more, it
 /// sleeps for a millisecond at most. An unlock that releases later sees the announcement in its
@@ -65,6 +65,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   using attendance = detail::attendance<W>;
   using node = typename attendance::node;
   using fate = typename attendance::fate;
+  static constexpr bool has_fence = Fence == release_fence::full;
   /// Short holds are taken over at once, and the owner of a lock that is held for long, or taken
   /// over and over, is left in peace.
   using spacing = wait_policies::backing_off<32, 512>;
@@ -104,7 +105,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     attendance waiters{this};
-    if (Fence == release_fence::full || !waiters.is_silent()) [[unlikely]] {
+    if (has_fence || !waiters.is_silent()) [[unlikely]] {
       unlock_watched(waiters);
       return;
     }
@@ -134,10 +135,10 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
     // order[unlock_watched]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
-    if (Fence == release_fence::full || !before.is_open()) {
-      // order[released]: seq_cst; pairs [looks_again, gives_up, moved]; forbids the cycle in which
-      // this thread misses a sleeper, or an end of attendance, and that one, who may have the heavy
-      // fence instead, the release above.
+    if (has_fence || !before.is_open()) {
+      // order[released]: seq_cst; pairs [attendance.hpp:joined, attendance.hpp:left, moved];
+      // forbids the cycle in which this thread misses a sleeper, or an end of attendance, and that
+      // one, who may have the heavy fence instead, the release above.
       W::fence(std::memory_order_seq_cst);
     } else {
       W::asymmetric_fence_light(W::registered);
@@ -145,7 +146,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     const detail::announcement now = waiters.announced();
     if (waiters.is_concerned(now)) {
       if (!waiters.is_attended()) rouse_one(waiters);
-    } else if (Fence == release_fence::asymmetric && now.word() == 0) {
+    } else if (!has_fence && now.word() == 0) {
       open(waiters);
     }
   }
@@ -235,7 +236,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       if (attends) waiters.stop_attending();
       return true;
     }
-    const bool is_covered = announce_self(waiters, self, attends);
+    const bool is_covered = waiters.template join<has_fence>(self, attends);
     return sleep_until_turn(waiters, self, is_covered, limit...);
   }
 
@@ -267,7 +268,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
         waiters.stop_attending();
         return true;
       }
-      is_covered = announce_self(waiters, self, attends);
+      is_covered = waiters.template join<has_fence>(self, attends);
     }
   }
 
@@ -286,27 +287,6 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       if (take()) return true;
     }
     return false;
-  }
-
-  /// Links the node, ends this thread's attendance, and makes both visible to whoever unlocks from
-  /// now on. False if some may miss it.
-  static bool announce_self(attendance waiters, node& self, bool attends) noexcept {
-    self.falls_asleep();
-    waiters.guard().lock();
-    const detail::announcement after = waiters.link(self);
-    if (attends) waiters.stop_attending();
-    waiters.guard().unlock();
-    // Another one's barrier has made the announcement good; an end of attendance needs its own.
-    if (Fence == release_fence::full || (after.is_armed() && !attends)) {
-      // order[looks_again]: seq_cst; pairs [released]; forbids the cycle named there.
-      W::fence(std::memory_order_seq_cst);
-      return true;
-    }
-    const bool had_barrier = W::asymmetric_fence_heavy();
-    waiters.guard().lock();
-    waiters.settle(self, after, had_barrier);
-    waiters.guard().unlock();
-    return had_barrier;
   }
 
   /// Until the node was told something, or the lock looks free, or the deadline has passed; false
@@ -337,23 +317,11 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return told;
   }
 
-  /// By a waiter that gives up while others count on it. Without the barrier an unlock may have
-  /// counted on it that it cannot see: then somebody else looks, and that one's sleep is short.
+  /// By a waiter that gives up while others count on it. If an unlock may have done so without
+  /// being seen, somebody else looks.
   void hand_on(attendance waiters) noexcept {
-    waiters.guard().lock();
-    waiters.stop_attending();
-    waiters.guard().unlock();
-    bool is_sure = true;
-    if constexpr (Fence == release_fence::full) {
-      // order[gives_up]: seq_cst; pairs [released]; forbids the cycle named there.
-      W::fence(std::memory_order_seq_cst);
-    } else if (!W::asymmetric_fence_heavy()) {
-      is_sure = false;
-      waiters.guard().lock();
-      waiters.close();
-      waiters.guard().unlock();
-    }
-    // relaxed(fence): ordered by the fence or the barrier above.
+    const bool is_sure = waiters.template leave<has_fence>();
+    // relaxed(fence): ordered by the fence or the barrier of leave().
     if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters);
   }
 

@@ -21,7 +21,7 @@ MAX_WORKERS = 256
 
 @dataclass(frozen=True)
 class Choice:
-    """One of: names, all, litmus, mutants, bench, a replay of one name."""
+    """One of: names; all, litmus and mutants, any of them together; bench; a replay of one name."""
 
     names: tuple[str, ...]
     all: bool
@@ -44,13 +44,15 @@ class Choice:
                 raise UsageError("--replay: is an execution of one lock; name it, and nothing else")
             if self.shape is not None:
                 raise UsageError("--replay: the text has its shape; leave --threads and the like")
-        asked = [*given, "the names"] if self.names else given
-        if not asked:
+        if not (given or self.names):
             raise UsageError("nothing to check: name a lock, or give --all, --litmus or --mutants")
-        if len(asked) > 1:
-            raise UsageError(f"{' and '.join(asked)}: give one of them at a time")
-        if self.shape is not None and given and not self.all:
-            raise UsageError(f"{given[0]}: has shapes of its own; leave --threads and the like")
+        alone = ["the names"] if self.names else ["--bench"] if self.bench else []
+        others = [each for each in given if each not in alone]
+        if alone and others:
+            raise UsageError(f"{' and '.join([*others, *alone])}: give one of them at a time")
+        shaped = [each for each in given if each != "--all"]
+        if self.shape is not None and shaped:
+            raise UsageError(f"{shaped[0]}: has shapes of its own; leave --threads and the like")
 
 
 def shape(threads: int | None, acquisitions: int | None) -> Shape | None:

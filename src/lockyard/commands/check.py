@@ -55,19 +55,20 @@ def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
 
 
 def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
-    if choice.litmus or choice.mutants:
-        group = "litmus" if choice.litmus else "mutant"
-        chosen = subjects.of_groups(known, group)
-        if choice.mutants and not chosen:
-            say("the checker lists no fault made by hand; only the automatic ones are checked")
-        elif not chosen:
-            raise MissingCapabilityError(
-                f"the checker at {checker_path()} lists no litmus test, so nothing would be "
-                "proved; install lockyard again, or correct LOCKYARD_CHECKER"
-            )
-    else:
-        ordinary = subjects.of_groups(known, "lock", "client")
-        chosen = ordinary if choice.all else subjects.named(ordinary, choice.names)
+    by_group = {
+        "litmus": subjects.of_groups(known, "litmus") if choice.litmus else [],
+        "mutant": subjects.of_groups(known, "mutant") if choice.mutants else [],
+    }
+    if choice.mutants and not by_group["mutant"]:
+        say("the checker lists no fault made by hand; only the automatic ones are checked")
+    if choice.litmus and not by_group["litmus"]:
+        raise MissingCapabilityError(
+            f"the checker at {checker_path()} lists no litmus test, so nothing would be "
+            "proved; install lockyard again, or correct LOCKYARD_CHECKER"
+        )
+    ordinary = subjects.of_groups(known, "lock", "client")
+    named = subjects.named(ordinary, choice.names) if choice.names else []
+    chosen = [*by_group["litmus"], *(ordinary if choice.all else named), *by_group["mutant"]]
     return [
         Check(subject, shape, each)
         for subject in chosen
