@@ -38,8 +38,9 @@ std::vector<subject> condition_clients() {
   using small_mutex = faulty_mutex<model::model, mutex_fault::none>;
   using small = faulty_condition<model::model, condition_fault::none>;
   constexpr model::settings none{.preemptions = 0, .timeouts = 0, .short_spins = 0};
-  constexpr model::settings one{.preemptions = 1, .timeouts = 0, .short_spins = 0};
-  constexpr model::settings one_late{.preemptions = 1, .timeouts = 1, .short_spins = 0};
+  constexpr model::settings one{.preemptions = 1, .timeouts = 0, .short_spins = 1};
+  constexpr model::settings one_sleeps{.preemptions = 0, .timeouts = 0, .short_spins = 1};
+  constexpr model::settings one_late{.preemptions = 0, .timeouts = 1, .short_spins = 1};
   constexpr model::settings two{.preemptions = 2, .timeouts = 1, .short_spins = 1};
   constexpr model::settings fenced{.preemptions = 2, .timeouts = 0, .asymmetric = barriers::fences};
   constexpr model::settings lost{
@@ -54,11 +55,17 @@ std::vector<subject> condition_clients() {
       of_condition<condition, mutex, takes, gives_after>(
           "condition_lost", "the same where barriers cease to be had", lost),
       of_condition<condition, mutex, takes, gives_after, locks>(
-          "condition_third", "and a third thread that may own the mutex meanwhile", one),
-      of_condition<condition, mutex, takes, takes, gives_all>(
+          "condition_third", "and a third thread that may wait for the mutex meanwhile",
+          one_sleeps),
+      of_condition<condition, mutex, waits, notifies, tries>(
+          "condition_tried", "a third thread may own the mutex when a sleeper is moved to it", one),
+      of_condition<small, small_mutex, takes, takes, gives_all>(
           "condition_all_held", "two waiters, and a notification for all under the mutex", one),
       of_condition<condition, mutex, takes, takes, gives_all_after>(
-          "condition_all_free", "the same after the mutex", one),
+          "condition_all_free", "the same after the mutex; both spin",
+          {.preemptions = 1, .timeouts = 0, .short_spins = 0}),
+      of_condition<condition, mutex, takes, gives_all_after>(
+          "condition_all_asleep", "the same; one waiter, which may sleep", two),
       of_condition<small, small_mutex, takes, gives, takes, gives_after>(
           "condition_two_each", "two waiters, and a notification for each", none),
       of_condition<condition, mutex, waits_a_while, waits, notifies>(
@@ -74,7 +81,7 @@ std::vector<subject> condition_clients() {
                                                                     "a stop, or the deadline", two),
       of_condition<condition, mutex, waits_for_stop, stops, notifies_to_destroy>(
           "condition_stopped_ended", "a stop that comes when the condition variable has ended",
-          one),
+          one_sleeps),
       of_condition<small, small_mutex, waits_for_stop, stops, notifies_to_destroy>(
           "condition_copy_stopped", "the same of its copy that has the faults of the mutants", one),
       of_condition<small, small_mutex, takes, takes, gives_all_after>(

@@ -36,6 +36,7 @@ enum class turn : std::uint8_t {
   notifies_to_destroy,     ///< all, and then ends the condition variable
   stops,                   ///< requests a stop
   locks,                   ///< and unlocks
+  tries,                   ///< to lock, and unlocks
 };
 
 template <class Condition, class Lock, turn... Turns>
@@ -113,6 +114,7 @@ class condition_client : public model::client {
       case notifies_held: return notify(mine == notifies_held);
       case notifies_to_destroy: return end();
       case locks: lock_.lock(); return lock_.unlock();
+      case tries: return lock_.try_lock() ? lock_.unlock() : void();
       case stops: return stop_.request();
       default: return wait(mine);
     }
@@ -179,7 +181,8 @@ class condition_client : public model::client {
   }
 
   void notify(bool held) {
-    constexpr unsigned all = sizeof...(Turns) - 1;
+    constexpr unsigned all =
+        ((Turns >= turn::waits && Turns <= turn::waits_a_while_for_stop) + ...);
     model::model::await(
         waiting_, [](unsigned now) noexcept { return now == all; }, std::memory_order_relaxed,
         wait_policies::pausing{});

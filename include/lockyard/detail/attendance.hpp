@@ -126,19 +126,17 @@ class attendance {
   /// Ends the caller's attendance.
   template <bool UnlockHasFence>
   bool leave() noexcept {
-    guard().lock();
+    auto& held_to_leave = guard();
+    held_to_leave.lock();
     stop_attending();
-    guard().unlock();
+    held_to_leave.unlock();
     if constexpr (UnlockHasFence) {
       // order[left]: seq_cst; pairs [mutex.hpp:released]; forbids the cycle named there.
       W::fence(std::memory_order_seq_cst);
-    } else if (!W::asymmetric_fence_heavy()) {
-      guard().lock();
-      close();
-      guard().unlock();
-      return false;
+      return true;
+    } else {
+      return W::asymmetric_fence_heavy();
     }
-    return true;
   }
 
   // Under the guard

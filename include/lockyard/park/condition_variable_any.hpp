@@ -114,12 +114,14 @@ class basic_condition_variable_any
 
   /// By a stop.
   void end(bucket& home, node& waits) noexcept {
+    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
     home.guard().lock();
-    if (!home.is_linked(waits)) return home.guard().unlock();
-    const auto& sleeper = home.release(waits, fate::awake);
-    note_who_is_left(home);
+    if (home.is_linked(waits)) {
+      sleeper = &home.release(waits, fate::awake);
+      note_who_is_left(home);
+    }
     home.guard().unlock();
-    W::wake(sleeper, 1);
+    if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
   [[gnu::noinline, gnu::cold]] void wake_one() noexcept {

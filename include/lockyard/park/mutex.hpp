@@ -186,8 +186,10 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return held_.load(std::memory_order_relaxed) ? nullptr : waiters.rouse();
   }
 
-  [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters) noexcept {
+  [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters,
+                                                     bool has_barriers = true) noexcept {
     waiters.guard().lock();
+    if (!has_barriers) waiters.close();
     const auto sleeper = waiters.rouse();
     waiters.guard().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
@@ -322,7 +324,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   void hand_on(attendance waiters) noexcept {
     const bool is_sure = waiters.template leave<has_fence>();
     // relaxed(fence): ordered by the fence or the barrier of leave().
-    if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters);
+    if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters, is_sure);
   }
 
   typename W::template atomic<bool> held_{false};
