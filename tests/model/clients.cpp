@@ -187,9 +187,9 @@ std::vector<subject> parking_clients() {
       client("mutex_gives_up", "mutex with a waiter that gives up; no preemption",
              held_mutex<releases, waits_a_while, waits>, {.threads = 3},
              {.preemptions = 0, .timeouts = 1, .short_spins = 1}),
-      client("mutex_hands_on", "the same, and the owner comes back",
-             held_mutex<comes_back, waits_a_while, waits>, {.threads = 3},
-             {.preemptions = 0, .timeouts = 1, .short_spins = 1}),
+      client("mutex_hands_on", "mutex whose owner comes back, and a waiter that gives up",
+             held_mutex<comes_back, waits_a_while>, {.threads = 2},
+             {.preemptions = 2, .timeouts = 1, .short_spins = 1}),
       client("mutex_barrier_lost", "mutex with a waiter; barriers cease to be had",
              held_mutex<releases, waits>, {.threads = 2}, {.asymmetric = barriers::may_be_lost}),
       client(
