@@ -165,8 +165,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     const auto limit = W::spin_limit();
     const auto is_news = [](std::uint8_t state) noexcept { return state != held; };
     // relaxed(revalidated): take() and the guard decide.
-    while (const auto seen = W::await(state_, is_news, std::memory_order_relaxed,
-                                      spacing{}, limit)) {
+    while (const auto seen =
+               W::await(state_, is_news, std::memory_order_relaxed, spacing{}, limit)) {
       if (take()) return true;
       if ((*seen & watched) != 0) return false;
     }
