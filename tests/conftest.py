@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+# A job in the background of a shell ignores it, and so would the commands that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMMAND = Path(sys.executable).with_name("lockyard")
 
