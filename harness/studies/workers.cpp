@@ -178,7 +178,8 @@ outcome outcome_of(const job& of, const workload& work, const tally& books, cons
   const double tasks = bursts * of.burst;
   const double idle_ns = books.in_gaps_ns * of.threads;
   std::optional<double> gap_cpu_share;
-  if (idle_ns > 0) gap_cpu_share = books.gap_cpu_ns / idle_ns;
+  // Of two clocks that are read one after the other: nothing may come out as a little less.
+  if (idle_ns > 0) gap_cpu_share = std::max(books.gap_cpu_ns, 0.0) / idle_ns;
   outcome result;
   result.values = {{"run_ns", used.run_ns},
                    {"complete", books.bursts >= of.bound.loops.value_or(0)},
