@@ -6,6 +6,8 @@
 
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/resilient/resilient_mutex.hpp>
+#include <lockyard/resilient/resilient_spinlock.hpp>
 #include <lockyard/world/debugging.hpp>
 #include <lockyard/world/native.hpp>
 

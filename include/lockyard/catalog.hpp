@@ -21,6 +21,8 @@
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
 #include <lockyard/queue/queued_spinlock.hpp>
+#include <lockyard/resilient/resilient_mutex.hpp>
+#include <lockyard/resilient/resilient_spinlock.hpp>
 #include <lockyard/spin/backoff_spinlock.hpp>
 #include <lockyard/spin/tas_spinlock.hpp>
 #include <lockyard/spin/ticket_spinlock.hpp>
@@ -164,6 +166,23 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .timed = true, .shared = true,
         .origin = "Brandenburg and Anderson 2010; Pizlo 2016; H. Hinnant 2007"}},
+    catalog_entry<throwing<resilient_spinlock>>{{
+        .name = "resilient_spinlock", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .timed = true, .shared = false, .recursive = false, .recovering = true,
+        .origin = "Dwivedi and Starovoitov 2025 (Linux); Scott and Scherer 2001"}},
+    catalog_entry<throwing<resilient_mutex>>{{
+        .name = "resilient_mutex", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .timed = true, .shared = false, .recursive = false, .recovering = true,
+        .origin = "resilient_spinlock, with sleep"}},
+    catalog_entry<throwing<basic_resilient_mutex<default_world, resilience{.recovers = false}>>>{{
+        .name = "resilient_mutex[plain]", .seed_name = "",
+        .kind = lock_kind::ours, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .origin = "resilient_mutex, with its recovery compiled out"}},
 
     catalog_entry<peers::std_mutex>{{
         .name = "std::mutex", .seed_name = "std::mutex",

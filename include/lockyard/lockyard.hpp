@@ -13,3 +13,4 @@
 #include <lockyard/park/condition_variable.hpp>
 #include <lockyard/park/condition_variable_any.hpp>
 #include <lockyard/park/semaphore.hpp>
+#include <lockyard/resilient/resilient_guard.hpp>

@@ -20,22 +20,22 @@ namespace lockyard::inline v0::detail {
 /// thread may not have let go of a node yet. Slots pass on their nodes from thread to thread: one
 /// that is still in use when its thread ends is not free for the slot's next one either.
 /// Lifetime: that of the process. So a late look at a node is never a look at other memory.
-template <world W>
+template <world W, class Word = std::uint64_t, std::uint32_t Levels = 4>
 class [[gnu::visibility("default")]] queue_nodes {
  public:
-  using node = typename W::template atomic<std::uint64_t>;
+  using node = typename W::template atomic<Word>;
 
-  static constexpr std::uint32_t levels = 4;
+  static constexpr std::uint32_t levels = Levels;
   static constexpr std::uint32_t last = W::slot_count * levels;
   static constexpr std::uint32_t none = 0;
 
   /// Takes a free node of the calling thread and puts `taken` into it, which is not zero. Returns
   /// its number, 1 to `last`; `none` if all are in use, or if the thread has no slot.
-  static std::uint32_t claim(std::uint64_t taken) noexcept {
+  static std::uint32_t claim(Word taken) noexcept {
     const std::uint32_t slot = W::thread_slot();
     if (slot == no_slot) return none;
     for (std::uint32_t number = slot * levels + 1; number <= (slot + 1) * levels; ++number) {
-      std::uint64_t free = 0;
+      Word free = 0;
       // relaxed(owner): only this thread claims its nodes; but a handler of its own may come
       // between a load and a store, so it is one step.
       if (of(number).compare_exchange_strong(free, taken, std::memory_order_relaxed,

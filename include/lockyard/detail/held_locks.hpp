@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What each thread holds and waits for, where other threads can read it: the tables behind the
+// detection of deadlocks.
+
+#include <lockyard/lock_report.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <span>
+
+namespace lockyard::inline v0::detail {
+
+/// Base of every resilient lock: tables know locks by the address of this.
+struct lock_name {
+  const char* text = nullptr;
+};
+
+/// What a table says of a lock beside its address, in the two low bits.
+struct entry_tag {
+  static constexpr std::uint64_t held = 0;       ///< or being acquired, for some instructions
+  static constexpr std::uint64_t waiting = 1;    ///< the thread is, or was interrupted while it was
+  static constexpr std::uint64_t releasing = 2;  ///< to others it is free, to its handlers it is not
+  static constexpr std::uint64_t all = 3;
+
+  static const void* lock_of(std::uint64_t entry) noexcept {
+    return reinterpret_cast<const void*>(entry & ~all);
+  }
+  static std::uint64_t entry_of(const void* lock) noexcept {
+    return reinterpret_cast<std::uint64_t>(lock);
+  }
+};
+
+/// The locks of one thread: first come those that it holds, in the order in which it took them, and
+/// last what it waits for. A signal handler's come behind those of the code that it interrupted.
+///
+/// Only its thread writes a table. Others read it, and believe what they read if the thread was
+/// in one and the same wait before and after: a thread that waits changes nothing below. So the
+/// fast paths need neither fences nor a version; `wait` is the version, and changes when a
+/// wait begins or ends.
+template <world W>
+struct held_table {
+  using word = typename W::template atomic<std::uint64_t>;
+
+  /// What the kernel has; fewer in a world of few threads, which a checker has to search.
+  static constexpr std::size_t most = W::slot_count > 64 ? 31 : 3;
+  static constexpr std::size_t bytes = (most + 1) * sizeof(std::uint64_t);
+  static_assert(std::has_single_bit(bytes));
+
+  /// 0 while the thread does not wait; otherwise never the same for two waits at one entry.
+  static constexpr std::uint64_t entries_in_wait = most + 1;
+  static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
+
+  // The end of the entries is where the alignment ends: an address shows that a table is full.
+  alignas(bytes) word wait{0};
+  std::array<word, most> entries{};
+  // Of the wait, for reports and for the choice of a victim.
+  typename W::template atomic<std::int64_t> since{0};
+  typename W::template atomic<const char*> name{nullptr};
+  typename W::template atomic<std::source_location> at{std::source_location{}};
+  // And of the thread.
+  typename W::template atomic<std::uint32_t> thread{0};
+  word waits{0};
+};
+
+/// The tables of all threads, and the locks that dead threads held. Tables are found by thread
+/// slot and never go away, so that they may be read at any time.
+template <world W>
+class [[gnu::visibility("default")]] held_locks {
+ public:
+  using table = held_table<W>;
+  using entry = typename table::word;
+  static constexpr std::size_t most_dead = 64;
+
+  // The fast paths of the calling thread.
+
+  /// Enters a lock that the thread is about to acquire. Null where there is no room; the lock is
+  /// counted then.
+  static entry* enter(const void* lock) noexcept {
+    entry* const place = own().top;
+    if (reinterpret_cast<std::uintptr_t>(place) % table::bytes == 0) [[unlikely]]
+      return enter_slowly(lock);
+    return put(place, lock);
+  }
+
+  /// The entry of a lock that the thread holds and is about to release; null if it has none.
+  static entry* begin_release(const void* lock) noexcept {
+    entry* const top = own().top;
+    // relaxed(owner): only this thread writes entries.
+    if (top == nullptr || top[-1].load(std::memory_order_relaxed) != entry_tag::entry_of(lock))
+      [[unlikely]] {
+      return begin_release_below(lock);
+    }
+    return mark(top - 1, lock, entry_tag::releasing);
+  }
+
+  /// The lock is released, or was not acquired. A handler that comes in between uses what is above.
+  static void remove(entry* place) noexcept {
+    auto& mine = own();
+    keep_order();
+    if (place + 1 != mine.top) [[unlikely]]
+      return remove_below(place);
+    // relaxed(owner): others believe entries of a thread that waits; this one does not.
+    place->store(0, std::memory_order_relaxed);
+    keep_order();
+    mine.top = place;
+  }
+
+  // The slow ones.
+
+  /// A lock without an entry is not held, or was not acquired, any more. Returns false if no such
+  /// lock can be held.
+  static bool remove_unlisted(const void* lock) noexcept {
+    auto& mine = own();
+    if (mine.beyond == 0) return mine.has_ended && exhume(lock);
+    --mine.beyond;
+    return true;
+  }
+
+  /// Whether the thread holds, releases or tries to acquire the lock already, below `place`, which
+  /// may be null.
+  static bool has_below(const entry* place, const void* lock) noexcept {
+    const std::span<entry> mine = own_below(place);
+    return std::any_of(mine.begin(), mine.end(), [lock](const entry& each) {
+      // relaxed(owner): as in begin_release().
+      return entry_tag::lock_of(each.load(std::memory_order_relaxed)) == lock;
+    });
+  }
+
+  static std::span<entry> own_below(const entry* place) noexcept {
+    auto& mine = own();
+    if (mine.of == nullptr) return {};
+    entry* const first = mine.of->entries.data();
+    const entry* const end = place == nullptr ? mine.top : place;
+    return {first, static_cast<std::size_t>(end - first)};
+  }
+
+  static table* own_table() noexcept { return own().of; }
+  static bool& inside_handler() noexcept { return own().inside_handler; }
+
+  /// What a wait that begins hides of the one that it interrupts.
+  struct interrupted {
+    std::uint64_t wait;
+    std::int64_t since;
+    const char* name;
+    std::source_location at;
+  };
+
+  /// The thread waits for the lock at `place`: from here on others may count on that.
+  static interrupted begin_wait(entry& place, const void* lock, std::int64_t since,
+                                const char* name, std::source_location at) noexcept {
+    table& mine = *own().of;
+    // relaxed(owner): only this thread writes its table.
+    const interrupted before{mine.wait.load(std::memory_order_relaxed),
+                             mine.since.load(std::memory_order_relaxed),
+                             mine.name.load(std::memory_order_relaxed),
+                             mine.at.load(std::memory_order_relaxed)};
+    if (before.wait != 0) hide(mine);
+    describe(mine, since, name, at);
+    mark(&place, lock, entry_tag::waiting);
+    // relaxed(atomicity): a number that no other wait has; a handler may come in between.
+    const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
+    const auto index = static_cast<std::uint64_t>(&place - mine.entries.data());
+    // order[begin]: release; pairs [wait_graph.hpp:look]; who sees the wait sees what the thread
+    // holds.
+    mine.wait.store(serial * table::entries_in_wait + index, std::memory_order_release);
+    return before;
+  }
+
+  /// The wait is over; its lock is held or not.
+  static void end_wait(entry& place, const void* lock, const interrupted& before) noexcept {
+    table& mine = *own().of;
+    hide(mine);
+    mark(&place, lock, entry_tag::held);
+    if (before.wait == 0) return;
+    describe(mine, before.since, before.name, before.at);
+    // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
+    mine.wait.store(before.wait, std::memory_order_release);
+  }
+
+  static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
+  /// From here on no slot has had a table.
+  static std::size_t count() noexcept {
+    // order[count]: acquire; pairs [grow]; the tables below it are there.
+    return all().count_.load(std::memory_order_acquire);
+  }
+
+  // Locks whose owners have ended.
+
+  static bool is_dead(const void* lock) noexcept {
+    auto& graves = all().dead_;
+    // order[dead]: acquire; pairs [bury]; the dead owner's last acts come before.
+    return std::any_of(graves.begin(), graves.end(), [lock](const entry& each) {
+      return each.load(std::memory_order_acquire) == entry_tag::entry_of(lock);
+    });
+  }
+
+  /// One thread alone gets true for a lock whose owner has ended: it may release it.
+  static bool exhume(const void* lock) noexcept {
+    for (entry& each : all().dead_) {
+      std::uint64_t buried = entry_tag::entry_of(lock);
+      // order[exhume]: acquire; pairs [bury]; as above.
+      // relaxed(hint): another one's.
+      if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// After fork the child has none of the other threads: what they held is a dead thread's.
+  static void forget_in_child() noexcept {
+    for (std::size_t slot = 0; slot < count(); ++slot) {
+      table& each = of(slot);
+      if (&each == own().of) continue;
+      // relaxed(owner): the child has one thread.
+      const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
+      bury_all(each.entries, waits);
+      // relaxed(owner): as above.
+      each.wait.store(0, std::memory_order_relaxed);
+    }
+    if (own().of != nullptr) {
+      // relaxed(owner): as above.
+      own().of->thread.store(W::thread_id(), std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  /// Of the calling thread. Trivially destructible, so that locks may be used until its very end.
+  struct [[gnu::visibility("default")]] memory {
+    entry* top = nullptr;  ///< the next free entry
+    table* of = nullptr;
+    std::uint32_t beyond = 0;  ///< locks without an entry
+    bool has_ended = false;
+    bool has_told = false;
+    bool inside_handler = false;
+  };
+  /// Buries what the thread still holds when it ends.
+  struct [[gnu::visibility("default")]] last_will {
+    memory* of = nullptr;
+
+    constexpr last_will() noexcept = default;
+    last_will(const last_will&) = delete;
+    last_will& operator=(const last_will&) = delete;
+    ~last_will() {
+      if (of == nullptr || of->of == nullptr) return;
+      bury_all(of->of->entries, false);
+      of->top = nullptr;
+      of->of = nullptr;
+      of->has_ended = true;
+    }
+  };
+
+  static held_locks& all() noexcept { return W::template process_state<held_locks>(); }
+  static memory& own() noexcept { return W::template thread_state<memory>(); }
+  static void keep_order() noexcept {
+    // order[own]: seq_cst; pairs [own]; the thread's handlers find each step done or not begun.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+  static entry* put(entry* place, const void* lock) noexcept {
+    own().top = place + 1;  // first: a handler takes the next one, and leaves this one alone
+    keep_order();
+    return mark(place, lock, entry_tag::held);
+  }
+  static entry* mark(entry* place, const void* lock, std::uint64_t tag) noexcept {
+    // relaxed(owner): others see it by the wait that begins afterwards.
+    place->store(entry_tag::entry_of(lock) | tag, std::memory_order_relaxed);
+    keep_order();
+    return place;
+  }
+  static void hide(table& mine) noexcept {
+    // relaxed(fence): a reader that sees what follows does not find the old wait any more.
+    mine.wait.store(0, std::memory_order_relaxed);
+    // order[hide]: release; pairs [wait_graph.hpp:look_again]; for that reason.
+    W::fence(std::memory_order_release);
+  }
+  static void describe(table& mine, std::int64_t since, const char* name,
+                       std::source_location at) noexcept {
+    // relaxed(owner): as entries.
+    mine.since.store(since, std::memory_order_relaxed);
+    mine.name.store(name, std::memory_order_relaxed);
+    mine.at.store(at, std::memory_order_relaxed);
+  }
+
+  [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
+    auto& mine = own();
+    if (mine.of == nullptr && !mine.has_ended && open_table()) return put(mine.top, lock);
+    ++mine.beyond;
+    if (!mine.has_told) {
+      mine.has_told = true;
+      const auto what = mine.of == nullptr ? lock_event::no_slot : lock_event::table_overflow;
+      deliver({what, {W::thread_id(), {lock, nullptr}, {}}, {}, {}}, mine.inside_handler);
+    }
+    return nullptr;
+  }
+
+  static bool open_table() noexcept {
+    const std::uint32_t slot = W::thread_slot();
+    if (slot == no_slot) return false;
+    static_cast<void>(&at_start_);  // makes sure that it exists
+    auto& mine = own();
+    mine.of = &of(slot);
+    mine.top = mine.of->entries.data();
+    W::template thread_state<last_will>().of = &mine;  // made after the slot's: ends before it
+    // relaxed(owner): for reports, like the rest of the table.
+    mine.of->thread.store(W::thread_id(), std::memory_order_relaxed);
+    // relaxed(revalidated): the exchange decides.
+    std::uint32_t found = all().count_.load(std::memory_order_relaxed);
+    // order[grow]: release; pairs [count]; the table is ready.
+    // relaxed(revalidated): compared again.
+    while (found <= slot && !all().count_.compare_exchange_weak(
+                                found, slot + 1, std::memory_order_release,
+                                std::memory_order_relaxed)) {
+    }
+    return true;
+  }
+
+  /// Locks may be released in another order than they were acquired in.
+  [[gnu::noinline, gnu::cold]] static entry* begin_release_below(const void* lock) noexcept {
+    const std::span<entry> mine = own_below(nullptr);
+    for (std::size_t i = mine.size(); i-- > 0;) {
+      // relaxed(owner): as in begin_release().
+      if (mine[i].load(std::memory_order_relaxed) == entry_tag::entry_of(lock))
+        return mark(&mine[i], lock, entry_tag::releasing);
+    }
+    return nullptr;
+  }
+
+  /// Those above move down, so that no hole remains. Each is there twice for a moment, and never
+  /// missing.
+  [[gnu::noinline, gnu::cold]] static void remove_below(entry* place) noexcept {
+    auto& mine = own();
+    for (; place + 1 < mine.top; ++place) {
+      // relaxed(owner): as in remove().
+      place->store(place[1].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    keep_order();
+    remove(place);
+  }
+
+  /// Empties a table whose thread is no more. What it waited for last it did not hold.
+  static void bury_all(std::span<entry> entries, bool but_last) noexcept {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      // relaxed(owner): the thread ends, or is no more.
+      const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
+      const bool is_last = i + 1 == entries.size() ||
+                           entries[i + 1].load(std::memory_order_relaxed) == 0;
+      if (found != 0 && !(but_last && is_last)) bury(entry_tag::lock_of(found));
+      // relaxed(owner): as above.
+      entries[i].store(0, std::memory_order_relaxed);
+    }
+  }
+  /// Where there is no room, waiters find out by the stall time-out.
+  static void bury(const void* lock) noexcept {
+    for (entry& each : all().dead_) {
+      std::uint64_t free = 0;
+      // order[bury]: release; pairs [dead, exhume]; the thread's acts come before.
+      // relaxed(hint): another one's.
+      if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+
+  static inline const typename W::template at_start<held_locks> at_start_{};
+
+  std::array<table, W::slot_count> tables_{};
+  typename W::template atomic<std::uint32_t> count_{0};
+  std::array<entry, (W::slot_count > 64 ? most_dead : 2)> dead_{};
+};
+
+}  // namespace lockyard::inline v0::detail

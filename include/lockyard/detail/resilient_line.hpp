@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The word of a resilient lock and the line of those who wait for it. Why a wait ends without the
+// lock is the affair of a watch (stall_watch.hpp); how it ends is this file's.
+
+#include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/detail/stall_watch.hpp>
+#include <lockyard/resilient/lock_result.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::inline v0::detail {
+
+enum class line_form : std::uint8_t {
+  spins,  ///< first come, first served, but for a thread without a node
+  parks,  ///< waiters sleep; while the one that is next does, newcomers may overtake it, some times
+};
+
+/// A queued spinlock whose waiters may leave at any time, wherever they stand.
+///
+/// | bits of the word | meaning |
+/// |---|---|
+/// | 0 | owned |
+/// | 1 | asleep: unlock has to wake whoever is next (parks) |
+/// | 2 | open: newcomers may overtake those who wait (parks) |
+/// | 8 | pending: one waiter goes before the queue |
+/// | 16 to 31 | tail: number of the queue's last node, or 0 |
+///
+/// | bits of a node | meaning |
+/// |---|---|
+/// | 0 | in use |
+/// | 1 | granted: its waiter is the head of the queue |
+/// | 2 | expired, beside granted: and leaves, and everybody behind it |
+/// | 3 | cancelled: its waiter is gone |
+/// | 4 | passed: whoever comes behind it is the head of the queue |
+/// | 5 | parked: its waiter has to be woken |
+/// | 16 to 31 | number of the node behind, or 0 |
+///
+/// I1 Whoever sets `pending` for good found neither it nor a tail; where the lock is not open,
+///    the word is taken only where nobody waits, by the pending waiter, or by the head while nobody
+///    is pending. I2 The head's place is one: it is a thread's, or lies in a granted node whose
+///    waiter has not seen it yet, or in a passed one behind which nobody has linked yet. I3 pass()
+///    is the only way to give it on, so whoever leaves the place does so with the queue closed
+///    (tail 0) or with the place handed on. Nobody ever waits for a link: who passes while the one
+///    behind is on its way leaves the place in its own node, where that one finds it. I4 Granting
+///    and cancelling are read-modify-writes of one node, so each of the two sides knows which came
+///    first: a cancelled node is passed over, a granted one cannot be cancelled any more.
+/// Lifetime: nodes never go away. A node is given back (0) when nobody can have its number: by the
+/// thread that closes the queue at it, by the one that passes over it once it is linked, or by the
+/// one that has linked behind it and found it passed.
+/// No lost wake-up: a sleeper of the word has set `asleep` in the very value that it sleeps on, and
+/// unlock takes that away in the same step in which it releases; a sleeper of a node has set
+/// `parked` so, and a grant is a read-modify-write that finds it. unlock wakes by the address
+/// alone, and uses nothing of the lock after the release.
+template <world W, line_form Form>
+class resilient_line {
+ public:
+  constexpr resilient_line() noexcept = default;
+  resilient_line(const resilient_line&) = delete;
+  resilient_line& operator=(const resilient_line&) = delete;
+
+  /// Acquires if nobody has it or waits for it.
+  bool take(std::uint32_t& found) noexcept {
+    // (tail,pending,owned)  0,0,0 -> 0,0,1
+    // order[take]: acquire; pairs [unlock, unlock_unwaited, unlock_waited]; the critical section starts after the
+    // last one's end.
+    // relaxed(revalidated): what a failure finds is compared again by whoever goes on.
+    return word_.compare_exchange_strong(found, owned, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  void release() noexcept {
+    if constexpr (parks) {
+      std::uint32_t found = owned;
+      // order[unlock_unwaited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
+      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // relaxed(revalidated): compared again.
+      if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
+                                         std::memory_order_relaxed)) [[unlikely]] {
+        release_contended(found);
+      }
+    } else {
+      // (tail,pending,owned)  t,p,1 -> t,p,0
+      // order[unlock]: release; pairs [take, stall_watch.hpp:awaited, stall_watch.hpp:awaited_plain];
+      // publishes the critical section.
+      word_.fetch_sub(owned, std::memory_order_release);
+    }
+  }
+
+  /// After take() failed. `acquired`, or why not; then the caller is in no line any more.
+  template <class Watch>
+  lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
+    if constexpr (parks) {
+      if (overtake()) return lock_errc::acquired;
+    }
+    if (claim_pending(found)) return acquire_as_pending(watch);
+    const std::uint32_t self = nodes::claim(in_use);
+    if (self == nodes::none) {
+      return watch.is_nested_too_deep() ? lock_errc::nested_busy : acquire_without_node(watch);
+    }
+    if (!line_up(self)) {
+      const lock_errc how = await_grant(self, watch);
+      if (how != lock_errc::acquired) return how;
+    }
+    watch.advance();
+    return acquire_as_head(self, watch);
+  }
+
+ private:
+  using nodes = queue_nodes<W, std::uint32_t, W::slot_count * 8 < 65'536 ? 8 : 1>;
+  using policy = wait_policies::pausing_then_yielding<16>;
+  static constexpr bool parks = Form == line_form::parks;
+
+  static constexpr std::uint32_t owned = 1, asleep = 2, open = 4, pending = 1U << 8U,
+                                 one_in_tail = 1U << 16U;
+  static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
+                                 parked = 32, one_in_next = 1U << 16U;
+  static_assert(nodes::last < one_in_tail);
+  /// How often the one that is next goes to sleep before nobody may overtake it any more.
+  static constexpr unsigned most_overtaken_sleeps = 8;
+
+  static constexpr bool is_waited_for(std::uint32_t word) noexcept { return word >= pending; }
+
+  // The owner's side
+
+  [[gnu::noinline, gnu::cold]] void release_contended(std::uint32_t found) noexcept {
+    std::uint32_t left = 0;
+    do {
+      left = is_waited_for(found) ? found & ~(owned | asleep) : 0;
+      // order[unlock_waited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
+      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // relaxed(revalidated): compared again.
+    } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
+                                          std::memory_order_relaxed));
+    if ((found & asleep) != 0) W::wake(word_, 2);  // a pending one, and the head
+  }
+
+  // The waiters' side
+
+  /// Stays awake for a while, where newcomers need not line up.
+  bool overtake() noexcept {
+    const auto may_take = [](std::uint32_t word) noexcept {
+      return (word & owned) == 0 && (!is_waited_for(word) || (word & open) != 0);
+    };
+    const auto may_stop = [may_take](std::uint32_t word) noexcept {
+      return may_take(word) || (is_waited_for(word) && (word & open) == 0);
+    };
+    const auto limit = W::spin_limit(stall_clock::first_slice);
+    policy between_looks;
+    // relaxed(revalidated): the exchange decides.
+    while (auto found = W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
+      if (!may_take(*found)) return false;
+      const std::uint32_t taken = is_waited_for(*found) ? *found | owned : owned;
+      // order[overtake]: acquire; pairs [unlock_unwaited, unlock_waited]; as in take().
+      // relaxed(revalidated): the next turn looks again.
+      if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool claim_pending(std::uint32_t found) noexcept {
+    if (is_waited_for(found)) return false;
+    // (tail,pending,owned)  t,p,o -> t,1,o
+    // relaxed(revalidated): the wait looks again, even where the owner is gone.
+    found = word_.fetch_or(pending, std::memory_order_relaxed);
+    if (!is_waited_for(found)) return true;
+    if ((found & pending) == 0) give_up_pending();
+    return false;
+  }
+
+  /// The head waits for that, too, and may have gone to sleep meanwhile.
+  void give_up_pending() noexcept {
+    // (tail,pending,owned)  t,1,o -> t,0,o
+    // relaxed(atomicity): takes back a claim under which nothing was done.
+    const std::uint32_t found = word_.fetch_and(~pending, std::memory_order_relaxed);
+    if (parks && (found & asleep) != 0) W::wake(word_, 1);
+  }
+
+  template <class Watch>
+  lock_errc acquire_as_pending(Watch& watch) noexcept {
+    std::uint32_t found = 0;
+    do {
+      const lock_errc how = await_free(owned, found, watch, in_line::pending);
+      if (how != lock_errc::acquired) {
+        give_up_pending();
+        return how;
+      }
+      // (tail,pending,owned)  t,1,0 -> t,0,1
+      // relaxed(atomicity): the wait has acquired; a failure waits again.
+    } while (!word_.compare_exchange_strong(found, found - pending + owned,
+                                            std::memory_order_relaxed,
+                                            std::memory_order_relaxed));
+    return lock_errc::acquired;
+  }
+
+  /// Appends the node. True if nobody is ahead: then the place of the head is the caller's.
+  bool line_up(std::uint32_t self) noexcept {
+    // relaxed(revalidated): the exchange decides.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    // (tail,pending,owned)  t,p,o -> self,p,o
+    // order[enqueue]: acq_rel; pairs [enqueue, close]; a link adds to the claim of the node ahead,
+    // and is not wiped out by the zero that ended that node's last use.
+    // relaxed(revalidated): compared again.
+    while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
+                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    }
+    const std::uint32_t ahead = found / one_in_tail;
+    if (ahead == 0) return true;
+    // order[link]: acq_rel; pairs [pass, link]; the place comes with what the one ahead has done;
+    // who passes to this node finds it claimed.
+    const std::uint32_t node =
+        nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_acq_rel);
+    if ((node & passed) == 0) return false;
+    give_back(ahead);
+    return true;
+  }
+
+  /// Until the place of the head is the caller's. Else the node is somebody else's affair.
+  template <class Watch>
+  lock_errc await_grant(std::uint32_t self, Watch& watch) noexcept {
+    auto& node = nodes::of(self);
+    const auto is_told = [](std::uint32_t word) noexcept { return (word & granted) != 0; };
+    for (;;) {
+      std::uint32_t told = 0;
+      if (const auto found = watch.await(node, is_told, policy{}, parks)) {
+        told = *found;
+      } else if (const lock_errc why = watch.look(in_line::queued); why != lock_errc::acquired) {
+        // order[cancel]: acq_rel; pairs [grant, cancel]; one that was granted comes too late to
+        // leave the place alone, and takes it with what came with it.
+        told = node.fetch_or(cancelled, std::memory_order_acq_rel);
+        if (!is_told(told)) return why;
+      } else {
+        if constexpr (parks) park(node, watch);
+        continue;
+      }
+      if ((told & expired) == 0) return lock_errc::acquired;
+      pass(self, granted | expired);
+      watch.expire();
+      return lock_errc::timed_out;
+    }
+  }
+
+  template <class Watch>
+  void park(typename nodes::node& node, Watch& watch) noexcept {
+    // relaxed(revalidated): who finds the grant looks again.
+    const std::uint32_t found = node.fetch_or(parked, std::memory_order_relaxed);
+    if ((found & granted) == 0) watch.sleep(node, found | parked, in_line::queued);
+  }
+
+  template <class Watch>
+  lock_errc acquire_as_head(std::uint32_t self, Watch& watch) noexcept {
+    for (;;) {
+      std::uint32_t found = 0;
+      const lock_errc how = await_free(owned | pending, found, watch, in_line::head);
+      if (how != lock_errc::acquired) {
+        // Those behind a lock that stalls leave, too; another's deadlock is not theirs.
+        pass(self, watch.has_stalled() ? granted | expired : granted);
+        return how;
+      }
+      const bool is_last = found / one_in_tail == self;
+      // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
+      // A claim of `pending` that will be taken back makes this fail, too.
+      // relaxed(atomicity): the wait has acquired.
+      if (!word_.compare_exchange_strong(
+              found, is_last ? owned : (found & ~(asleep | open)) | owned,
+              std::memory_order_relaxed, std::memory_order_relaxed)) {
+        continue;
+      }
+      is_last ? give_back(self) : pass(self, granted);
+      return lock_errc::acquired;
+    }
+  }
+
+  /// Hands the head's place on from a node of which nothing else is left: to the first one behind
+  /// that has not gone, or to nobody, and closes the queue.
+  void pass(std::uint32_t from, std::uint32_t signal) noexcept {
+    for (;;) {
+      if (close(from)) return give_back(from);
+      // order[pass]: acq_rel; pairs [link]; who links later finds the place, and what was done in
+      // it; who linked before has claimed its node.
+      const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acq_rel);
+      const std::uint32_t next = node / one_in_next;
+      if (next == 0) return;
+      give_back(from);
+      // order[grant]: acq_rel; pairs [cancel, stall_watch.hpp:awaited,
+      // stall_watch.hpp:awaited_plain]; the new head sees what was done before it.
+      const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_acq_rel);
+      if ((behind & cancelled) == 0) {
+        if ((behind & parked) != 0) W::wake(nodes::of(next), 1);
+        return;
+      }
+      from = next;
+    }
+  }
+
+  /// Whether the node was the last of the queue, which is none any more.
+  bool close(std::uint32_t last) noexcept {
+    // relaxed(revalidated): the exchange decides.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    while (found / one_in_tail == last) {
+      // (tail,pending,owned)  last,p,o -> 0,p,o
+      // order[close]: acq_rel; pairs [enqueue]; the node's next use comes after this one.
+      // relaxed(revalidated): compared again.
+      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static void give_back(std::uint32_t number) noexcept {
+    // order[give_back]: release; pairs [enqueue]; as there.
+    nodes::of(number).store(0, std::memory_order_release);
+  }
+
+  template <class Watch>
+  lock_errc acquire_without_node(Watch& watch) noexcept {
+    for (;;) {
+      std::uint32_t found = 0;
+      const auto is_free = [](std::uint32_t word) noexcept {
+        return !is_waited_for(word) && (word & owned) == 0;
+      };
+      const auto seen = watch.await(word_, is_free, policy{}, parks);
+      if (seen && (found = *seen, take(found))) return lock_errc::acquired;
+      if (const lock_errc why = watch.look(in_line::nodeless); why != lock_errc::acquired)
+        return why;
+    }
+  }
+
+  /// Waits in front, on the word, until none of `bits` is in it, and puts it into `found`.
+  template <class Watch>
+  lock_errc await_free(std::uint32_t bits, std::uint32_t& found, Watch& watch,
+                       in_line where) noexcept {
+    const auto is_free = [bits](std::uint32_t word) noexcept { return (word & bits) == 0; };
+    for (unsigned sleeps = 0;; ++sleeps) {
+      if (const auto seen = watch.await(word_, is_free, policy{}, parks)) {
+        found = *seen;
+        return lock_errc::acquired;
+      }
+      if (const lock_errc why = watch.look(where); why != lock_errc::acquired) return why;
+      if constexpr (parks) sleep_in_front(bits, sleeps, watch, where);
+    }
+  }
+
+  template <class Watch>
+  void sleep_in_front(std::uint32_t bits, unsigned sleeps, Watch& watch, in_line where) noexcept {
+    // relaxed(revalidated): the exchange decides.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    while ((found & bits) != 0) {
+      const std::uint32_t closed = found & ~open;
+      const std::uint32_t wanted = (sleeps < most_overtaken_sleeps ? found | open : closed) | asleep;
+      // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
+      if (wanted == found ||
+          word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        return watch.sleep(word_, wanted, where);
+      }
+    }
+  }
+
+  typename W::template atomic<std::uint32_t> word_{0};
+};
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a waiter of a resilient lock does between the slices of its wait: it looks for the reasons
+// why it may wait for ever.
+
+#include <lockyard/detail/wait_graph.hpp>
+#include <lockyard/lock_report.hpp>
+#include <lockyard/resilience.hpp>
+#include <lockyard/resilient/lock_result.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+
+namespace lockyard::inline v0::detail {
+
+/// Where a waiter stands.
+enum class in_line : std::uint8_t {
+  pending,   ///< goes before the queue
+  head,      ///< of the queue
+  queued,    ///< behind others: the head looks after the lock's stall
+  nodeless,  ///< in no line, for want of a node
+};
+
+/// How long waits are cut into slices, and how stalled time is counted.
+struct stall_clock {
+  /// Before the first look: what short waits take.
+  static constexpr std::chrono::microseconds first_slice{10};
+  static constexpr std::chrono::milliseconds slice{1};
+  /// Of a sleeper that holds nothing else and stands behind others, or has looked often enough: who
+  /// closes a cycle later looks by itself.
+  static constexpr std::chrono::milliseconds long_slice{50};
+  static constexpr unsigned looks_before_long = 8;
+  /// More between two looks is not the lock's doing: the waiter itself did not run.
+  static constexpr std::chrono::milliseconds most_counted{10};
+  static constexpr std::chrono::seconds nodeless_limit{1};
+  /// After so many looks at a cycle whose chosen victim stays, another one leaves.
+  static constexpr unsigned most_looks_at_cycle = 3;
+};
+
+/// Of one call that waits. The lock's queue asks it after each slice whether to leave.
+template <world W, resilience R>
+class stall_watch {
+ public:
+  using tables = held_locks<W>;
+  using entry = typename tables::entry;
+  using deadline = typename W::deadline;
+  using word = typename W::template atomic<std::uint32_t>;
+
+  /// `place` is the lock's entry, or null; `own_limit` the caller's own deadline.
+  stall_watch(entry* place, lock_label lock, std::source_location at, stall_limits limits,
+              std::optional<deadline> own_limit) noexcept
+      : place_{place}, lock_{lock}, at_{at}, limits_{limits}, own_limit_{own_limit} {}
+  stall_watch(const stall_watch&) = delete;
+  stall_watch& operator=(const stall_watch&) = delete;
+  ~stall_watch() { end(); }
+
+  /// Waits awake for the predicate until it is time to look.
+  template <class Predicate, class Policy>
+  std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
+                                     bool sleeps_then) const noexcept {
+    const auto limit =
+        sleeps_then ? W::spin_limit(stall_clock::first_slice)
+                    : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
+                                                    : stall_clock::slice);
+    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock, resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
+    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
+    return W::await(on, predicate, std::memory_order_acquire, policy, limit);
+  }
+  /// Sleeps while the word holds `expected`, until it is time to look.
+  void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
+    const bool may_be_long = where == in_line::queued && !own_limit_ &&
+                             (holds_nothing_else() || looks_ > stall_clock::looks_before_long);
+    W::wait(on, expected,
+            W::deadline_after(may_be_long ? nanoseconds{stall_clock::long_slice}
+                                          : stall_clock::slice));
+  }
+
+  /// Whether there is a reason to leave; `acquired` if there is none.
+  lock_errc look(in_line where) noexcept {
+    const auto now = W::now();
+    if (looks_++ == 0) {
+      begin(now);
+    } else {
+      stalled_ += std::min<nanoseconds>(now - last_look_, stall_clock::most_counted);
+    }
+    last_look_ = now;
+    if (own_limit_ && W::passed(*own_limit_)) return leave(lock_errc::timed_out);
+    if (tables::is_dead(lock_.address)) return leave(lock_errc::owner_dead, lock_event::owner_dead);
+    if (is_victim()) return leave(lock_errc::deadlock, lock_event::deadlock);
+    if (stalled_ >= limit_of(where)) return leave(lock_errc::timed_out, lock_event::stalled);
+    return lock_errc::acquired;
+  }
+
+  /// The waiter stands elsewhere in the line: a new owner's time begins.
+  void advance() noexcept { stalled_ = {}; }
+
+  /// Whether the lock is the caller's own already, which needs no wait to know.
+  bool is_own() noexcept {
+    if (!tables::has_below(place_, lock_.address)) return false;
+    event_ = lock_event::deadlock;
+    return true;
+  }
+  /// No node is free. A handler that interrupted a wait does not wait for the one that has them.
+  bool is_nested_too_deep() noexcept {
+    const auto* const mine = tables::own_table();
+    // relaxed(owner): the thread's own.
+    if (mine == nullptr || mine->wait.load(std::memory_order_relaxed) == 0) return false;
+    event_ = lock_event::nested_busy;
+    return true;
+  }
+  /// The head of the queue has given up, and everybody behind it with it.
+  void expire() noexcept { event_ = lock_event::stalled; }
+  [[nodiscard]] bool has_stalled() const noexcept { return event_ == lock_event::stalled; }
+
+  /// The wait is over.
+  void end() noexcept {
+    if (before_) tables::end_wait(*place_, lock_.address, *before_);
+    before_.reset();
+  }
+
+  /// Tells the handler why the wait failed, if it is to know. Precondition: the wait is over, the
+  /// lock's entry removed.
+  void report() const noexcept {
+    if (!event_) return;
+    std::array<lock_label, held_table<W>::most> held;
+    const std::size_t count = held_by_caller(held);
+    std::array<lock_wait, wait_graph<W>::longest> cycle;
+    const std::size_t length = is_of_cycle_ ? graph_->length() : 0;
+    for (std::size_t i = 0; i < length; ++i) cycle[i] = graph_->wait_of(i);
+    deliver({*event_, {W::thread_id(), lock_, at_}, {held.data(), count}, {cycle.data(), length}},
+            tables::inside_handler());
+  }
+
+  /// The names of locks that the calling thread holds, and that are there for that reason.
+  static std::size_t held_by_caller(std::span<lock_label> held) noexcept {
+    std::size_t count = 0;
+    for (const entry& each : tables::own_below(nullptr)) {
+      // relaxed(owner): the thread's own.
+      const void* const lock = entry_tag::lock_of(each.load(std::memory_order_relaxed));
+      if (lock != nullptr) held[count++] = {lock, static_cast<const lock_name*>(lock)->text};
+    }
+    return count;
+  }
+
+ private:
+  using nanoseconds = std::chrono::nanoseconds;
+  using time_point = typename W::time_point;
+
+  /// The wait becomes visible only now, so that short ones cost nothing.
+  void begin(time_point now) noexcept {
+    if (place_ == nullptr) return;
+    before_ = tables::begin_wait(*place_, lock_.address, now.time_since_epoch().count(), lock_.name,
+                                 at_);
+  }
+
+  [[nodiscard]] bool holds_nothing_else() const noexcept {
+    return place_ == nullptr || tables::own_below(place_).empty();
+  }
+
+  /// Who holds nothing is in no cycle.
+  bool is_victim() noexcept {
+    if (holds_nothing_else()) return false;
+    if (!graph_) graph_.emplace();
+    if (!graph_->find_cycle(*place_, lock_.address)) {
+      looks_at_cycle_ = 0;
+      return false;
+    }
+    ++looks_at_cycle_;
+    is_of_cycle_ = R.victim == deadlock_victim::detector || graph_->is_youngest() ||
+                   looks_at_cycle_ >= stall_clock::most_looks_at_cycle;
+    return is_of_cycle_;
+  }
+
+  [[nodiscard]] nanoseconds limit_of(in_line where) const noexcept {
+    switch (where) {
+      case in_line::pending: return limits_.pending;
+      case in_line::head: return limits_.head;
+      case in_line::nodeless: return stall_clock::nodeless_limit;
+      case in_line::queued: return stall_limits::never;
+    }
+    return stall_limits::never;
+  }
+
+  lock_errc leave(lock_errc code, std::optional<lock_event> event = {}) noexcept {
+    event_ = event;
+    return code;
+  }
+
+  entry* place_;
+  lock_label lock_;
+  std::source_location at_;
+  stall_limits limits_;
+  std::optional<deadline> own_limit_;
+  unsigned looks_ = 0;
+  unsigned looks_at_cycle_ = 0;
+  bool is_of_cycle_ = false;
+  std::optional<lock_event> event_;
+  std::optional<typename tables::interrupted> before_;
+  time_point last_look_{};
+  nanoseconds stalled_{};
+  std::optional<wait_graph<W>> graph_;  // large, and rarely asked
+};
+
+/// For locks that do not recover: there is never a reason to leave.
+template <world W>
+struct no_watch {
+  using word = typename W::template atomic<std::uint32_t>;
+
+  template <class Predicate, class Policy>
+  static std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
+                                            bool sleeps_then) noexcept {
+    // order[awaited_plain]: acquire; pairs [resilient_line.hpp:unlock,
+    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; see
+    // there.
+    if (!sleeps_then) return W::await(on, predicate, std::memory_order_acquire, policy);
+    // order[awaited_asleep]: acquire; pairs [resilient_line.hpp:unlock_unwaited,
+    // resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; as
+    // above.
+    return W::await(on, predicate, std::memory_order_acquire, policy,
+                    W::spin_limit(stall_clock::first_slice));
+  }
+  static void sleep(const word& on, std::uint32_t expected, in_line /*where*/) noexcept {
+    W::wait(on, expected);
+  }
+  static constexpr lock_errc look(in_line /*where*/) noexcept { return lock_errc::acquired; }
+  static constexpr void advance() noexcept {}
+  static constexpr void expire() noexcept {}
+  static constexpr bool has_stalled() noexcept { return false; }
+  static constexpr bool is_nested_too_deep() noexcept { return false; }
+};
+
+}  // namespace lockyard::inline v0::detail

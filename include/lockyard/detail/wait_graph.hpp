@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Who waits for whom: cycles among the tables of held_locks.hpp.
+
+#include <lockyard/detail/held_locks.hpp>
+#include <lockyard/lock_report.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace lockyard::inline v0::detail {
+
+/// A walk from the calling thread, which waits, to the thread that holds what it wants, to what
+/// that one waits for, and so on.
+///
+/// A cycle that is found has existed: each thread of it was in one wait from before its table was
+/// read until after the last one was (`look`, `look_again`), a thread that waits acquires and
+/// releases nothing, and what is below the entry of its wait is what it holds. So at the
+/// moment between the first pass and the second all the waits and holds were there together. A wait
+/// whose lock has just been acquired, and not yet been declared over, does no harm: its lock is not
+/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() or
+/// unlock() that it interrupted may a cycle be one more than there is, because that lock counts as
+/// held: the handler has to end before the code below it can let go.
+template <world W>
+class wait_graph {
+ public:
+  using tables = held_locks<W>;
+  using table = typename tables::table;
+  using entry = typename tables::entry;
+  static constexpr std::size_t longest = W::slot_count > 64 ? 32 : 4;
+
+  /// Precondition: the calling thread has begun to wait for the lock at `place`. Returns whether a
+  /// cycle through it was found, which is kept until the next call.
+  bool find_cycle(const entry& place, const void* lock) noexcept {
+    const table& mine = *tables::own_table();
+    count_ = 0;
+    add(mine);
+    for (const void* wanted = lock; count_ < longest;) {
+      if (holds(mine, index_of(mine, place), wanted)) return count_ > 1 && was_there_throughout();
+      wanted = add_holder_of(wanted);
+      if (wanted == nullptr) return false;
+    }
+    return false;
+  }
+
+  /// Whether this thread began to wait after all the others of the cycle; among equals, whether its
+  /// table is the last.
+  [[nodiscard]] bool is_youngest() const noexcept {
+    const auto youngest = std::max_element(
+        links_.begin(), links_.begin() + count_, [](const link& one, const link& other) {
+          return one.since != other.since ? one.since < other.since : one.of < other.of;
+        });
+    return youngest == links_.begin();
+  }
+
+  [[nodiscard]] std::size_t length() const noexcept { return count_; }
+  [[nodiscard]] lock_wait wait_of(std::size_t i) const noexcept { return links_[i].told; }
+
+ private:
+  /// A thread of the walk, and the wait in which it was found.
+  struct link {
+    const table* of = nullptr;
+    std::uint64_t wait = 0;
+    std::int64_t since = 0;
+    lock_wait told;
+  };
+
+  static std::size_t index_of(const table& of, const entry& place) noexcept {
+    return static_cast<std::size_t>(&place - of.entries.data());
+  }
+
+  /// Adds the waiting thread that holds the lock; returns what it waits for, or null if there is
+  /// none.
+  const void* add_holder_of(const void* lock) noexcept {
+    for (std::size_t slot = 0; slot < tables::count(); ++slot) {
+      const table& each = tables::of(slot);
+      if (is_in_walk(each)) continue;
+      const void* const wanted = add(each);
+      if (wanted == nullptr) continue;
+      if (holds(each, table::entry_of_wait(links_[count_ - 1].wait), lock)) return wanted;
+      --count_;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] bool is_in_walk(const table& each) const noexcept {
+    return std::any_of(links_.begin(), links_.begin() + count_,
+                       [&each](const link& known) { return known.of == &each; });
+  }
+
+  /// Adds a thread if it waits, and returns what for.
+  const void* add(const table& each) noexcept {
+    // order[look]: acquire; pairs [held_locks.hpp:begin, held_locks.hpp:resume]; what the thread
+    // held when it began to wait is seen.
+    const std::uint64_t wait = each.wait.load(std::memory_order_acquire);
+    if (wait == 0) return nullptr;
+    // relaxed(fence): was_there_throughout() finds out whether these belong to the wait.
+    const void* const wanted = entry_tag::lock_of(
+        each.entries[table::entry_of_wait(wait)].load(std::memory_order_relaxed));
+    // relaxed(fence): as above.
+    links_[count_++] = {&each,
+                        wait,
+                        each.since.load(std::memory_order_relaxed),
+                        {each.thread.load(std::memory_order_relaxed),
+                         {wanted, each.name.load(std::memory_order_relaxed)},
+                         each.at.load(std::memory_order_relaxed)}};
+    return wanted;
+  }
+
+  /// Whether the lock is among the first so many entries. One that is being released is not.
+  static bool holds(const table& each, std::size_t count, const void* lock) noexcept {
+    return std::any_of(each.entries.begin(), each.entries.begin() + count,
+                       [lock](const entry& known) {
+                         // relaxed(fence): as in add().
+                         const std::uint64_t found = known.load(std::memory_order_relaxed);
+                         return entry_tag::lock_of(found) == lock &&
+                                (found & entry_tag::all) != entry_tag::releasing;
+                       });
+  }
+
+  [[nodiscard]] bool was_there_throughout() const noexcept {
+    // order[look_again]: acquire; pairs [held_locks.hpp:hide]; who read what came after a wait does
+    // not find that wait any more.
+    W::fence(std::memory_order_acquire);
+    return std::all_of(links_.begin(), links_.begin() + count_, [](const link& each) {
+      // relaxed(fence): ordered by the fence above.
+      return each.of->wait.load(std::memory_order_relaxed) == each.wait;
+    });
+  }
+
+  std::array<link, longest> links_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a resilient lock tells about an acquisition that failed, and to whom.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <source_location>
+#include <span>
+#include <string_view>
+
+namespace lockyard::inline v0 {
+
+enum class lock_event : std::uint8_t {
+  deadlock,
+  stalled,  ///< the stall time-out has passed; a caller's own time-out is not reported
+  owner_dead,
+  nested_busy,
+  not_held,        ///< unlock by a thread that does not hold the lock; nothing was done
+  table_overflow,  ///< the thread holds more locks than its table has room for; said once
+  no_slot,         ///< more threads than there are tables; said once
+};
+
+/// A lock, by its address and the name that it was given, or null.
+struct lock_label {
+  const void* address = nullptr;
+  const char* name = nullptr;
+};
+
+/// A thread, the lock that it wants, and where it calls lock().
+struct lock_wait {
+  std::uint32_t thread = 0;  ///< the kernel's number of it
+  lock_label wanted;
+  std::source_location at;
+};
+
+/// Valid while the handler runs. In `cycle` each thread waits for what the next one holds, and the
+/// last one for what the first one holds, which is the thread that reports; empty unless it is a
+/// cycle of several threads. `held` lists what the reporting thread holds, the oldest first.
+struct lock_report {
+  lock_event what;
+  lock_wait wait;
+  std::span<const lock_label> held;
+  std::span<const lock_wait> cycle;
+};
+
+/// Called by the thread to which it happens, after it has left the lock's queue and before lock()
+/// returns. May use locks, resilient ones too: what fails meanwhile in the same thread is not
+/// reported. An exception that it throws ends there.
+using lock_report_handler = void (*)(const lock_report&);
+
+inline constexpr std::string_view text_of(lock_event what) noexcept {
+  switch (what) {
+    case lock_event::deadlock: return "waiting for it would be a deadlock";
+    case lock_event::stalled: return "was not released before the stall time-out";
+    case lock_event::owner_dead: return "is held by a thread that has ended";
+    case lock_event::nested_busy: return "too many nested signal handlers wait";
+    case lock_event::not_held:
+      return "is unlocked by a thread that does not hold it, which is ignored: unlock it where "
+             "it was locked";
+    case lock_event::table_overflow:
+      return "is one more than a thread's table holds: deadlocks with it end by time-out only";
+    case lock_event::no_slot:
+      return "is used by one thread more than there are tables: its deadlocks end by time-out only";
+  }
+  return "";
+}
+
+/// A handler: prints the report to stderr.
+inline void print_lock_report(const lock_report& report) {
+  const auto print_lock = [](lock_label lock) {
+    if (lock.name != nullptr) std::fprintf(stderr, "'%s' ", lock.name);
+    std::fprintf(stderr, "%p", lock.address);
+  };
+  const auto print_wait = [&](const lock_wait& wait) {
+    std::fprintf(stderr, "  thread %u wants ", wait.thread);
+    print_lock(wait.wanted);
+    std::fprintf(stderr, " at %s:%u\n", wait.at.file_name(),
+                 static_cast<unsigned>(wait.at.line()));
+  };
+  const auto text = text_of(report.what);
+  std::fputs("lockyard: lock ", stderr);
+  print_lock(report.wait.wanted);
+  std::fprintf(stderr, " %.*s\n", static_cast<int>(text.size()), text.data());
+  if (report.cycle.empty()) print_wait(report.wait);
+  for (const lock_wait& each : report.cycle) print_wait(each);
+  for (const lock_label& each : report.held) {
+    std::fputs("  this thread holds ", stderr);
+    print_lock(each);
+    std::fputc('\n', stderr);
+  }
+}
+
+namespace detail {
+[[gnu::visibility("default")]] inline constinit std::atomic<lock_report_handler>
+    current_lock_report_handler{nullptr};
+}  // namespace detail
+
+/// Names who gets the reports from now on, in all threads; null, as in the beginning: nobody.
+/// Returns who got them before.
+inline lock_report_handler set_lock_report_handler(lock_report_handler next) noexcept {
+  // order[set]: acq_rel; pairs [deliver, set]; what the handler relies on was done before it is
+  // set.
+  return detail::current_lock_report_handler.exchange(next, std::memory_order_acq_rel);
+}
+
+namespace detail {
+/// `busy` marks that the thread is inside a handler.
+inline void deliver(const lock_report& report, bool& busy) noexcept {
+  // order[deliver]: acquire; pairs [set]; as there.
+  const auto handler = current_lock_report_handler.load(std::memory_order_acquire);
+  if (handler == nullptr || busy) return;
+  busy = true;
+#if defined(__cpp_exceptions)
+  try {
+    handler(report);
+  } catch (...) {  // the caller gets the result in any case
+  }
+#else
+  handler(report);
+#endif
+  busy = false;
+}
+}  // namespace detail
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/held_locks.hpp>
+#include <lockyard/detail/resilient_line.hpp>
+#include <lockyard/detail/stall_watch.hpp>
+#include <lockyard/lock_report.hpp>
+#include <lockyard/resilience.hpp>
+#include <lockyard/resilient/lock_result.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+
+namespace lockyard::inline v0 {
+
+/// What basic_resilient_spinlock and basic_resilient_mutex share, which is everything but how
+/// waiters wait. docs/locks/resilient.md tells it at length.
+///
+/// Each acquisition enters the lock in a table of its thread, and each unlock takes it out; nobody
+/// looks there but who has waited for a while. Such a waiter finds out whether it waits for itself,
+/// for a thread that waits for it in turn, over however many others, or for one that has
+/// ended, and looks again every millisecond. What it cannot see, because the wait goes over a
+/// std::mutex, a join or a device, ends by the stall time-out.
+template <world W, resilience R, detail::line_form Form>
+class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
+  using shared = typename W::unwatched;
+  using tables = detail::held_locks<shared>;
+  using entry = typename tables::entry;
+  using watch = std::conditional_t<R.recovers, detail::stall_watch<shared, R>,
+                                   detail::no_watch<shared>>;
+  using line = detail::resilient_line<W, Form>;
+
+ public:
+  /// `name` is told in reports. Must live as long as the process, as string literals do.
+  constexpr explicit resilient_lock(const char* name = nullptr) noexcept
+      : detail::lock_name{name} {}
+  resilient_lock(const resilient_lock&) = delete;
+  resilient_lock& operator=(const resilient_lock&) = delete;
+
+  /// Effects: acquires the lock, waiting while it is held; or does not, and says why.
+  /// Synchronisation: what earlier owners did before unlock happens before a return with
+  /// `acquired`; none otherwise.
+  /// Errors: `deadlock` at once if the calling thread holds the lock, or code that its signal
+  /// handler interrupted does or tries to; and if this thread is chosen as the victim of a cycle of
+  /// threads that wait for each other. `owner_dead` if the owner's thread has ended. `timed_out`
+  /// where the lock stalled (stall_limits). `nested_busy` in a signal handler that interrupted
+  /// a wait for which it would take one node too many. Do not call again in a loop: release what
+  /// else is held first.
+  /// Progress: ends, if every running thread is run by the scheduler.
+  [[nodiscard]] lock_result lock(
+      std::source_location at = std::source_location::current()) noexcept {
+    return acquire({}, at);
+  }
+
+  /// Effects: acquires the lock if it is free and nobody waits; returns whether it did.
+  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
+  [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
+    typename W::acquiring scope{this, W::trying};
+    entry* const place = enter();
+    std::uint32_t found = 0;
+    if (scope.result(line_.take(found))) return true;
+    forget(place);
+    return false;
+  }
+
+  /// As lock(), and `timed_out` once `duration` has passed, wherever in the queue the caller is.
+  /// Without a positive duration it does not wait at all.
+  template <class Rep, class Period>
+  lock_result try_lock_for(
+      const std::chrono::duration<Rep, Period>& duration,
+      std::source_location at = std::source_location::current()) noexcept
+    requires(R.recovers)
+  {
+    const std::chrono::nanoseconds length = detail::to_nanoseconds(duration);
+    if (length.count() <= 0) return try_lock() ? lock_errc::acquired : lock_errc::timed_out;
+    return acquire(shared::deadline_after(length), at);
+  }
+
+  /// The same, until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
+  template <class Clock, class Duration>
+  lock_result try_lock_until(
+      const std::chrono::time_point<Clock, Duration>& limit,
+      std::source_location at = std::source_location::current()) noexcept
+    requires(R.recovers)
+  {
+    if (try_lock()) return lock_errc::acquired;
+    lock_result how = lock_errc::timed_out;
+    detail::wait_up_to<shared>(limit, [&](typename shared::deadline by) {
+      how = acquire(by, at);
+      return how.code() != lock_errc::timed_out;
+    });
+    return how;
+  }
+
+  /// Effects: releases the lock. By a thread that does not hold it: an assertion that fails where
+  /// there are assertions; otherwise the report `not_held`, and nothing else.
+  /// Synchronisation: everything done before happens before the next acquisition's return.
+  /// Progress: wait-free if `Form` spins; otherwise as a compare-exchange loop against those who
+  /// come to wait. Locks may be released in any order; in the opposite order is fastest.
+  void unlock() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    if constexpr (R.recovers) {
+      entry* const place = tables::begin_release(label().address);
+      if (place == nullptr) [[unlikely]] return unlock_unlisted();
+      line_.release();
+      tables::remove(place);
+    } else {
+      line_.release();
+    }
+  }
+
+  /// Effects: releases the lock if its owner's thread has ended; returns whether it did, which is
+  /// once for each such owner. What the lock protects is as that thread left it.
+  /// Synchronisation: the thread's acts happen before the return, and before the next acquisition's.
+  bool release_dead_owner() noexcept {
+    if (!R.recovers || !tables::exhume(label().address)) return false;
+    line_.release();
+    return true;
+  }
+
+  [[nodiscard]] const char* name() const noexcept { return this->text; }
+
+  /// Of all locks of this type, from the next wait on. Returns false, and changes nothing, unless
+  /// both are positive.
+  static bool set_stall_limits(stall_limits next) noexcept {
+    if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
+    auto& now = limits();
+    // relaxed(atomicity): two numbers that need not change at the same time.
+    now.pending.store(next.pending.count(), std::memory_order_relaxed);
+    now.head.store(next.head.count(), std::memory_order_relaxed);
+    return true;
+  }
+  [[nodiscard]] static stall_limits current_stall_limits() noexcept {
+    const auto& now = limits();
+    // relaxed(atomicity): as above.
+    return {std::chrono::nanoseconds{now.pending.load(std::memory_order_relaxed)},
+            std::chrono::nanoseconds{now.head.load(std::memory_order_relaxed)}};
+  }
+
+ private:
+  struct [[gnu::visibility("default")]] limits_of_type {
+    static constexpr std::int64_t in_ms = 1'000'000;
+    std::atomic<std::int64_t> pending{R.pending_ms * in_ms};
+    std::atomic<std::int64_t> head{R.head_ms * in_ms};
+  };
+  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
+  static limits_of_type& limits() noexcept {
+    return shared::template process_state<limits_of_type>();
+  }
+
+  [[nodiscard]] lock_label label() const noexcept {
+    return {static_cast<const detail::lock_name*>(this), this->text};
+  }
+
+  entry* enter() noexcept {
+    if constexpr (R.recovers) return tables::enter(label().address);
+    return nullptr;
+  }
+  void forget(entry* place) noexcept {
+    if constexpr (!R.recovers) return;
+    if (place != nullptr) return tables::remove(place);
+    tables::remove_unlisted(label().address);
+  }
+
+  [[nodiscard, gnu::always_inline]] lock_result acquire(
+      std::optional<typename shared::deadline> limit, std::source_location at) noexcept {
+    typename W::acquiring scope{this, W::trying};
+    entry* const place = enter();
+    std::uint32_t found = 0;
+    if (line_.take(found)) [[likely]] {
+      scope.result(true);
+      return lock_errc::acquired;
+    }
+    const lock_errc how = acquire_contended(found, place, limit, at);
+    scope.result(how == lock_errc::acquired);
+    return how;
+  }
+
+  [[gnu::noinline, gnu::cold]] lock_errc acquire_contended(
+      std::uint32_t found, entry* place, std::optional<typename shared::deadline> limit,
+      std::source_location at) noexcept {
+    if constexpr (!R.recovers) {
+      watch without;
+      return line_.acquire_contended(found, without);
+    } else {
+      watch with{place, label(), at, current_stall_limits(), limit};
+      const lock_errc how = with.is_own() ? lock_errc::deadlock : line_.acquire_contended(found, with);
+      with.end();
+      if (how == lock_errc::acquired) return how;
+      forget(place);
+      with.report();
+      return how;
+    }
+  }
+
+  [[gnu::noinline, gnu::cold]] void unlock_unlisted() noexcept {
+    if (tables::remove_unlisted(label().address)) return line_.release();
+    const lock_wait wait{shared::thread_id(), label(), {}};
+    detail::deliver({lock_event::not_held, wait, {}, {}}, tables::inside_handler());
+    assert(!"unlock() by a thread that does not hold the lock");
+  }
+
+  line line_;
+};
+
+}  // namespace lockyard::inline v0

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lockyard/resilient/resilient_lock.hpp>
+#include <lockyard/resilient/throwing.hpp>
+#include <lockyard/world/default.hpp>
+
+namespace lockyard::inline v0 {
+
+/// resilient_spinlock whose waiters sleep after 10 to 20 µs, and go on looking for the reasons why
+/// they wait. While the one that is next sleeps, newcomers may overtake it, eight of its sleeps
+/// long.
+///
+/// Use: as resilient_spinlock, where there are more threads than processors, or holds are long.
+/// Guarantees: as there, but for the order. A wait for ever is not possible: docs/locks/resilient.md
+///   has the argument that no wake-up is lost, detail/resilient_line.hpp its short form.
+/// Size: as there.
+template <world W = default_world, resilience R = resilience{}>
+class basic_resilient_mutex : public resilient_lock<W, R, detail::line_form::parks> {
+ public:
+  using resilient_lock<W, R, detail::line_form::parks>::resilient_lock;
+};
+
+using resilient_mutex = basic_resilient_mutex<>;
+
+}  // namespace lockyard::inline v0
