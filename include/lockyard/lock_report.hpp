@@ -77,8 +77,7 @@ inline void print_lock_report(const lock_report& report) {
   const auto print_wait = [&](const lock_wait& wait) {
     std::fprintf(stderr, "  thread %u wants ", wait.thread);
     print_lock(wait.wanted);
-    std::fprintf(stderr, " at %s:%u\n", wait.at.file_name(),
-                 static_cast<unsigned>(wait.at.line()));
+    std::fprintf(stderr, " at %s:%u\n", wait.at.file_name(), static_cast<unsigned>(wait.at.line()));
   };
   const auto text = text_of(report.what);
   std::fputs("lockyard: lock ", stderr);
@@ -94,8 +93,9 @@ inline void print_lock_report(const lock_report& report) {
 }
 
 namespace detail {
-[[gnu::visibility("default")]] inline constinit std::atomic<lock_report_handler>
-    current_lock_report_handler{nullptr};
+[[gnu::visibility(
+    "default")]] inline constinit std::atomic<lock_report_handler> current_lock_report_handler{
+    nullptr};
 }  // namespace detail
 
 /// Names who gets the reports from now on, in all threads; null, as in the beginning: nobody.

@@ -11,7 +11,8 @@ namespace lockyard::inline v0 {
 /// Who gets the error when a cycle of waiting threads is found; the others go on waiting.
 enum class deadlock_victim : std::uint8_t {
   detector,  ///< whoever finds it: several threads may find the same cycle, and fail together
-  youngest,  ///< who began to wait last; if that one does not leave, after two more looks the finder
+  youngest,  ///< who began to wait last; if that one does not leave, after two more looks the
+             ///< finder
 };
 
 /// Of a type of locks.

@@ -25,9 +25,10 @@ struct lock_name {
 
 /// What a table says of a lock beside its address, in the two low bits.
 struct entry_tag {
-  static constexpr std::uint64_t held = 0;       ///< or being acquired, for some instructions
-  static constexpr std::uint64_t waiting = 1;    ///< the thread is, or was interrupted while it was
-  static constexpr std::uint64_t releasing = 2;  ///< to others it is free, to its handlers it is not
+  static constexpr std::uint64_t held = 0;     ///< or being acquired, for some instructions
+  static constexpr std::uint64_t waiting = 1;  ///< the thread is, or was interrupted while it was
+  static constexpr std::uint64_t releasing =
+      2;  ///< to others it is free, to its handlers it is not
   static constexpr std::uint64_t all = 3;
 
   static const void* lock_of(std::uint64_t entry) noexcept {
@@ -64,7 +65,7 @@ struct held_table {
   // Of the wait, for reports and for the choice of a victim.
   typename W::template atomic<std::int64_t> since{0};
   typename W::template atomic<const char*> name{nullptr};
-  typename W::template atomic<std::source_location> at{std::source_location{}};
+  typename W::template atomic<std::source_location> at{};
   // And of the thread.
   typename W::template atomic<std::uint32_t> thread{0};
   word waits{0};
@@ -95,7 +96,7 @@ class [[gnu::visibility("default")]] held_locks {
     entry* const top = own().top;
     // relaxed(owner): only this thread writes entries.
     if (top == nullptr || top[-1].load(std::memory_order_relaxed) != entry_tag::entry_of(lock))
-      [[unlikely]] {
+        [[unlikely]] {
       return begin_release_below(lock);
     }
     return mark(top - 1, lock, entry_tag::releasing);
@@ -158,10 +159,9 @@ class [[gnu::visibility("default")]] held_locks {
                                 const char* name, std::source_location at) noexcept {
     table& mine = *own().of;
     // relaxed(owner): only this thread writes its table.
-    const interrupted before{mine.wait.load(std::memory_order_relaxed),
-                             mine.since.load(std::memory_order_relaxed),
-                             mine.name.load(std::memory_order_relaxed),
-                             mine.at.load(std::memory_order_relaxed)};
+    const interrupted before{
+        mine.wait.load(std::memory_order_relaxed), mine.since.load(std::memory_order_relaxed),
+        mine.name.load(std::memory_order_relaxed), mine.at.load(std::memory_order_relaxed)};
     if (before.wait != 0) hide(mine);
     describe(mine, since, name, at);
     mark(&place, lock, entry_tag::waiting);
@@ -317,9 +317,9 @@ class [[gnu::visibility("default")]] held_locks {
     std::uint32_t found = all().count_.load(std::memory_order_relaxed);
     // order[grow]: release; pairs [count]; the table is ready.
     // relaxed(revalidated): compared again.
-    while (found <= slot && !all().count_.compare_exchange_weak(
-                                found, slot + 1, std::memory_order_release,
-                                std::memory_order_relaxed)) {
+    while (found <= slot &&
+           !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_release,
+                                               std::memory_order_relaxed)) {
     }
     return true;
   }
@@ -352,8 +352,8 @@ class [[gnu::visibility("default")]] held_locks {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
-      const bool is_last = i + 1 == entries.size() ||
-                           entries[i + 1].load(std::memory_order_relaxed) == 0;
+      const bool is_last =
+          i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
       if (found != 0 && !(but_last && is_last)) bury(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);

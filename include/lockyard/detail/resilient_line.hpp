@@ -67,9 +67,9 @@ class resilient_line {
   /// Acquires if nobody has it or waits for it.
   bool take(std::uint32_t& found) noexcept {
     // (tail,pending,owned)  0,0,0 -> 0,0,1
-    // order[take]: acquire; pairs [unlock, unlock_unwaited, unlock_waited]; the critical section starts after the
-    // last one's end.
-    // relaxed(revalidated): what a failure finds is compared again by whoever goes on.
+    // order[take]: acquire; pairs [unlock, unlock_unwaited, unlock_waited]; the critical section
+    // starts after the last one's end. relaxed(revalidated): what a failure finds is compared again
+    // by whoever goes on.
     return word_.compare_exchange_strong(found, owned, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -86,8 +86,8 @@ class resilient_line {
       }
     } else {
       // (tail,pending,owned)  t,p,1 -> t,p,0
-      // order[unlock]: release; pairs [take, stall_watch.hpp:awaited, stall_watch.hpp:awaited_plain];
-      // publishes the critical section.
+      // order[unlock]: release; pairs [take, stall_watch.hpp:awaited,
+      // stall_watch.hpp:awaited_plain]; publishes the critical section.
       word_.fetch_sub(owned, std::memory_order_release);
     }
   }
@@ -153,7 +153,8 @@ class resilient_line {
     const auto limit = W::spin_limit(stall_clock::first_slice);
     policy between_looks;
     // relaxed(revalidated): the exchange decides.
-    while (auto found = W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
+    while (auto found =
+               W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
       if (!may_take(*found)) return false;
       const std::uint32_t taken = is_waited_for(*found) ? *found | owned : owned;
       // order[overtake]: acquire; pairs [unlock_unwaited, unlock_waited]; as in take().
@@ -196,8 +197,7 @@ class resilient_line {
       // (tail,pending,owned)  t,1,0 -> t,0,1
       // relaxed(atomicity): the wait has acquired; a failure waits again.
     } while (!word_.compare_exchange_strong(found, found - pending + owned,
-                                            std::memory_order_relaxed,
-                                            std::memory_order_relaxed));
+                                            std::memory_order_relaxed, std::memory_order_relaxed));
     return lock_errc::acquired;
   }
 
@@ -269,9 +269,9 @@ class resilient_line {
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
       // A claim of `pending` that will be taken back makes this fail, too.
       // relaxed(atomicity): the wait has acquired.
-      if (!word_.compare_exchange_strong(
-              found, is_last ? owned : (found & ~(asleep | open)) | owned,
-              std::memory_order_relaxed, std::memory_order_relaxed)) {
+      if (!word_.compare_exchange_strong(found,
+                                         is_last ? owned : (found & ~(asleep | open)) | owned,
+                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
         continue;
       }
       is_last ? give_back(self) : pass(self, granted);
@@ -357,11 +357,11 @@ class resilient_line {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & bits) != 0) {
       const std::uint32_t closed = found & ~open;
-      const std::uint32_t wanted = (sleeps < most_overtaken_sleeps ? found | open : closed) | asleep;
+      const std::uint32_t wanted =
+          (sleeps < most_overtaken_sleeps ? found | open : closed) | asleep;
       // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
-      if (wanted == found ||
-          word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
-                                        std::memory_order_relaxed)) {
+      if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
+                                                           std::memory_order_relaxed)) {
         return watch.sleep(word_, wanted, where);
       }
     }

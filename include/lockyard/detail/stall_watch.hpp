@@ -66,11 +66,12 @@ class stall_watch {
   template <class Predicate, class Policy>
   std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                      bool sleeps_then) const noexcept {
-    const auto limit =
-        sleeps_then ? W::spin_limit(stall_clock::first_slice)
-                    : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
-                                                    : stall_clock::slice);
-    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock, resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
+    const auto limit = sleeps_then
+                           ? W::spin_limit(stall_clock::first_slice)
+                           : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
+                                                           : stall_clock::slice);
+    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock,
+    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
     // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
     return W::await(on, predicate, std::memory_order_acquire, policy, limit);
   }
@@ -78,9 +79,9 @@ class stall_watch {
   void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
     const bool may_be_long = where == in_line::queued && !own_limit_ &&
                              (holds_nothing_else() || looks_ > stall_clock::looks_before_long);
-    W::wait(on, expected,
-            W::deadline_after(may_be_long ? nanoseconds{stall_clock::long_slice}
-                                          : stall_clock::slice));
+    W::wait(
+        on, expected,
+        W::deadline_after(may_be_long ? nanoseconds{stall_clock::long_slice} : stall_clock::slice));
   }
 
   /// Whether there is a reason to leave; `acquired` if there is none.
@@ -157,8 +158,8 @@ class stall_watch {
   /// The wait becomes visible only now, so that short ones cost nothing.
   void begin(time_point now) noexcept {
     if (place_ == nullptr) return;
-    before_ = tables::begin_wait(*place_, lock_.address, now.time_since_epoch().count(), lock_.name,
-                                 at_);
+    before_ =
+        tables::begin_wait(*place_, lock_.address, now.time_since_epoch().count(), lock_.name, at_);
   }
 
   [[nodiscard]] bool holds_nothing_else() const noexcept {
@@ -218,8 +219,8 @@ struct no_watch {
   static std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                             bool sleeps_then) noexcept {
     // order[awaited_plain]: acquire; pairs [resilient_line.hpp:unlock,
-    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; see
-    // there.
+    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
+    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
     if (!sleeps_then) return W::await(on, predicate, std::memory_order_acquire, policy);
     // order[awaited_asleep]: acquire; pairs [resilient_line.hpp:unlock_unwaited,
     // resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; as

@@ -34,8 +34,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
   using shared = typename W::unwatched;
   using tables = detail::held_locks<shared>;
   using entry = typename tables::entry;
-  using watch = std::conditional_t<R.recovers, detail::stall_watch<shared, R>,
-                                   detail::no_watch<shared>>;
+  using watch =
+      std::conditional_t<R.recovers, detail::stall_watch<shared, R>, detail::no_watch<shared>>;
   using line = detail::resilient_line<W, Form>;
 
  public:
@@ -74,9 +74,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
   /// As lock(), and `timed_out` once `duration` has passed, wherever in the queue the caller is.
   /// Without a positive duration it does not wait at all.
   template <class Rep, class Period>
-  lock_result try_lock_for(
-      const std::chrono::duration<Rep, Period>& duration,
-      std::source_location at = std::source_location::current()) noexcept
+  lock_result try_lock_for(const std::chrono::duration<Rep, Period>& duration,
+                           std::source_location at = std::source_location::current()) noexcept
     requires(R.recovers)
   {
     const std::chrono::nanoseconds length = detail::to_nanoseconds(duration);
@@ -86,9 +85,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
 
   /// The same, until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
   template <class Clock, class Duration>
-  lock_result try_lock_until(
-      const std::chrono::time_point<Clock, Duration>& limit,
-      std::source_location at = std::source_location::current()) noexcept
+  lock_result try_lock_until(const std::chrono::time_point<Clock, Duration>& limit,
+                             std::source_location at = std::source_location::current()) noexcept
     requires(R.recovers)
   {
     if (try_lock()) return lock_errc::acquired;
@@ -109,7 +107,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
     const typename W::releasing scope{this};
     if constexpr (R.recovers) {
       entry* const place = tables::begin_release(label().address);
-      if (place == nullptr) [[unlikely]] return unlock_unlisted();
+      if (place == nullptr) [[unlikely]]
+        return unlock_unlisted();
       line_.release();
       tables::remove(place);
     } else {
@@ -119,7 +118,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
 
   /// Effects: releases the lock if its owner's thread has ended; returns whether it did, which is
   /// once for each such owner. What the lock protects is as that thread left it.
-  /// Synchronisation: the thread's acts happen before the return, and before the next acquisition's.
+  /// Synchronisation: the thread's acts happen before the return, and before the next
+  /// acquisition's.
   bool release_dead_owner() noexcept {
     if (!R.recovers || !tables::exhume(label().address)) return false;
     line_.release();
@@ -192,7 +192,8 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
       return line_.acquire_contended(found, without);
     } else {
       watch with{place, label(), at, current_stall_limits(), limit};
-      const lock_errc how = with.is_own() ? lock_errc::deadlock : line_.acquire_contended(found, with);
+      const lock_errc how =
+          with.is_own() ? lock_errc::deadlock : line_.acquire_contended(found, with);
       with.end();
       if (how == lock_errc::acquired) return how;
       forget(place);

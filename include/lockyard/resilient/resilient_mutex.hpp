@@ -12,7 +12,8 @@ namespace lockyard::inline v0 {
 /// long.
 ///
 /// Use: as resilient_spinlock, where there are more threads than processors, or holds are long.
-/// Guarantees: as there, but for the order. A wait for ever is not possible: docs/locks/resilient.md
+/// Guarantees: as there, but for the order. A wait for ever is not possible:
+/// docs/locks/resilient.md
 ///   has the argument that no wake-up is lost, detail/resilient_line.hpp its short form.
 /// Size: as there.
 template <world W = default_world, resilience R = resilience{}>

@@ -20,7 +20,8 @@ namespace lockyard::inline v0 {
 ///   resilient lock before. After fork the child may use locks for which nobody waited; one that
 ///   another thread held reports a dead owner. May be destroyed by the next owner as soon as that
 ///   one holds it.
-/// Size: 16 bytes, and for all together 2.3 MiB of tables and nodes in zeroed static memory, touched
+/// Size: 16 bytes, and for all together 2.3 MiB of tables and nodes in zeroed static memory,
+/// touched
 ///   where threads use them. All zero bytes are the free state.
 template <world W = default_world, resilience R = resilience{}>
 class basic_resilient_spinlock : public resilient_lock<W, R, detail::line_form::spins> {
