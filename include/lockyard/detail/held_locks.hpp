@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <source_location>
 #include <span>
+#include <type_traits>
 
 namespace lockyard::inline v0::detail {
 
@@ -39,6 +40,24 @@ struct entry_tag {
   }
 };
 
+/// A value of a table that is only told in reports. A checker, which has few words, has none.
+template <world W, class T, bool IsKept>
+class told {
+ public:
+  void write(T value) noexcept {
+    // relaxed(owner): only its thread writes it; others see it by the wait that begins afterwards.
+    if constexpr (IsKept) value_.store(value, std::memory_order_relaxed);
+  }
+  [[nodiscard]] T read() const noexcept {
+    // relaxed(fence): wait_graph finds out whether it belongs to the wait.
+    if constexpr (IsKept) return value_.load(std::memory_order_relaxed);
+    return T{};
+  }
+
+ private:
+  std::conditional_t<IsKept, typename W::template atomic<T>, T> value_{};
+};
+
 /// The locks of one thread: first come those that it holds, in the order in which it took them, and
 /// last what it waits for. A signal handler's come behind those of the code that it interrupted.
 ///
@@ -51,7 +70,8 @@ struct held_table {
   using word = typename W::template atomic<std::uint64_t>;
 
   /// What the kernel has; fewer in a world of few threads, which a checker has to search.
-  static constexpr std::size_t most = W::slot_count > 64 ? 31 : 3;
+  static constexpr bool is_large = W::slot_count > 64;
+  static constexpr std::size_t most = is_large ? 31 : 3;
   static constexpr std::size_t bytes = (most + 1) * sizeof(std::uint64_t);
   static_assert(std::has_single_bit(bytes));
 
@@ -63,11 +83,11 @@ struct held_table {
   alignas(bytes) word wait{0};
   std::array<word, most> entries{};
   // Of the wait, for reports and for the choice of a victim.
-  typename W::template atomic<std::int64_t> since{0};
-  typename W::template atomic<const char*> name{nullptr};
-  typename W::template atomic<std::source_location> at{};
+  told<W, std::int64_t, is_large> since;
+  told<W, const char*, is_large> name;
+  told<W, std::source_location, is_large> at;
   // And of the thread.
-  typename W::template atomic<std::uint32_t> thread{0};
+  told<W, std::uint32_t, is_large> thread;
   word waits{0};
 };
 
@@ -159,9 +179,8 @@ class [[gnu::visibility("default")]] held_locks {
                                 const char* name, std::source_location at) noexcept {
     table& mine = *own().of;
     // relaxed(owner): only this thread writes its table.
-    const interrupted before{
-        mine.wait.load(std::memory_order_relaxed), mine.since.load(std::memory_order_relaxed),
-        mine.name.load(std::memory_order_relaxed), mine.at.load(std::memory_order_relaxed)};
+    const interrupted before{mine.wait.load(std::memory_order_relaxed), mine.since.read(),
+                             mine.name.read(), mine.at.read()};
     if (before.wait != 0) hide(mine);
     describe(mine, since, name, at);
     mark(&place, lock, entry_tag::waiting);
@@ -171,6 +190,9 @@ class [[gnu::visibility("default")]] held_locks {
     // order[begin]: release; pairs [wait_graph.hpp:look]; who sees the wait sees what the thread
     // holds.
     mine.wait.store(serial * table::entries_in_wait + index, std::memory_order_release);
+    // order[begun]: seq_cst; pairs [begun]; of the threads of a cycle the one whose fence is the
+    // last sees the waits of all the others when it looks next.
+    W::fence(std::memory_order_seq_cst);
     return before;
   }
 
@@ -227,10 +249,7 @@ class [[gnu::visibility("default")]] held_locks {
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);
     }
-    if (own().of != nullptr) {
-      // relaxed(owner): as above.
-      own().of->thread.store(W::thread_id(), std::memory_order_relaxed);
-    }
+    if (own().of != nullptr) own().of->thread.write(W::thread_id());
   }
 
  private:
@@ -285,10 +304,9 @@ class [[gnu::visibility("default")]] held_locks {
   }
   static void describe(table& mine, std::int64_t since, const char* name,
                        std::source_location at) noexcept {
-    // relaxed(owner): as entries.
-    mine.since.store(since, std::memory_order_relaxed);
-    mine.name.store(name, std::memory_order_relaxed);
-    mine.at.store(at, std::memory_order_relaxed);
+    mine.since.write(since);
+    mine.name.write(name);
+    mine.at.write(at);
   }
 
   [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
@@ -311,8 +329,7 @@ class [[gnu::visibility("default")]] held_locks {
     mine.of = &of(slot);
     mine.top = mine.of->entries.data();
     W::template thread_state<last_will>().of = &mine;  // made after the slot's: ends before it
-    // relaxed(owner): for reports, like the rest of the table.
-    mine.of->thread.store(W::thread_id(), std::memory_order_relaxed);
+    mine.of->thread.write(W::thread_id());
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = all().count_.load(std::memory_order_relaxed);
     // order[grow]: release; pairs [count]; the table is ready.
@@ -376,7 +393,7 @@ class [[gnu::visibility("default")]] held_locks {
 
   std::array<table, W::slot_count> tables_{};
   typename W::template atomic<std::uint32_t> count_{0};
-  std::array<entry, (W::slot_count > 64 ? most_dead : 2)> dead_{};
+  std::array<entry, (table::is_large ? most_dead : 1)> dead_{};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -60,6 +60,9 @@ enum class line_form : std::uint8_t {
 template <world W, line_form Form>
 class resilient_line {
  public:
+  static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
+  using nodes = queue_nodes<W, std::uint32_t, levels>;
+
   constexpr resilient_line() noexcept = default;
   resilient_line(const resilient_line&) = delete;
   resilient_line& operator=(const resilient_line&) = delete;
@@ -77,7 +80,7 @@ class resilient_line {
   void release() noexcept {
     if constexpr (parks) {
       std::uint32_t found = owned;
-      // order[unlock_unwaited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
+      // order[unlock_unwaited]: release; pairs [take, stall_watch.hpp:awaited,
       // stall_watch.hpp:awaited_plain]; publishes the critical section.
       // relaxed(revalidated): compared again.
       if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
@@ -112,7 +115,6 @@ class resilient_line {
   }
 
  private:
-  using nodes = queue_nodes<W, std::uint32_t, W::slot_count * 8 < 65'536 ? 8 : 1>;
   using policy = wait_policies::pausing_then_yielding<16>;
   static constexpr bool parks = Form == line_form::parks;
 
@@ -132,8 +134,8 @@ class resilient_line {
     std::uint32_t left = 0;
     do {
       left = is_waited_for(found) ? found & ~(owned | asleep) : 0;
-      // order[unlock_waited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // order[unlock_waited]: release; pairs [take, overtake, own_pending, own_head,
+      // stall_watch.hpp:awaited, stall_watch.hpp:awaited_plain]; publishes the critical section.
       // relaxed(revalidated): compared again.
     } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
                                           std::memory_order_relaxed));
@@ -157,7 +159,7 @@ class resilient_line {
                W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
       if (!may_take(*found)) return false;
       const std::uint32_t taken = is_waited_for(*found) ? *found | owned : owned;
-      // order[overtake]: acquire; pairs [unlock_unwaited, unlock_waited]; as in take().
+      // order[overtake]: acquire; pairs [unlock_waited]; as in take().
       // relaxed(revalidated): the next turn looks again.
       if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
@@ -195,9 +197,11 @@ class resilient_line {
         return how;
       }
       // (tail,pending,owned)  t,1,0 -> t,0,1
-      // relaxed(atomicity): the wait has acquired; a failure waits again.
+      // order[own_pending]: acquire; pairs [unlock_waited]; somebody may have overtaken since the
+      // wait, and left the word as it was.
+      // relaxed(revalidated): a failure waits again.
     } while (!word_.compare_exchange_strong(found, found - pending + owned,
-                                            std::memory_order_relaxed, std::memory_order_relaxed));
+                                            std::memory_order_acquire, std::memory_order_relaxed));
     return lock_errc::acquired;
   }
 
@@ -268,10 +272,11 @@ class resilient_line {
       const bool is_last = found / one_in_tail == self;
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
       // A claim of `pending` that will be taken back makes this fail, too.
-      // relaxed(atomicity): the wait has acquired.
+      // order[own_head]: acquire; pairs [unlock_waited]; as in acquire_as_pending().
+      // relaxed(revalidated): a failure waits again.
       if (!word_.compare_exchange_strong(found,
                                          is_last ? owned : (found & ~(asleep | open)) | owned,
-                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
+                                         std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
       is_last ? give_back(self) : pass(self, granted);

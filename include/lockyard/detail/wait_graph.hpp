@@ -33,7 +33,7 @@ class wait_graph {
   using tables = held_locks<W>;
   using table = typename tables::table;
   using entry = typename tables::entry;
-  static constexpr std::size_t longest = W::slot_count > 64 ? 32 : 4;
+  static constexpr std::size_t longest = table::is_large ? 32 : 4;
 
   /// Precondition: the calling thread has begun to wait for the lock at `place`. Returns whether a
   /// cycle through it was found, which is kept until the next call.
@@ -103,13 +103,10 @@ class wait_graph {
     // relaxed(fence): was_there_throughout() finds out whether these belong to the wait.
     const void* const wanted = entry_tag::lock_of(
         each.entries[table::entry_of_wait(wait)].load(std::memory_order_relaxed));
-    // relaxed(fence): as above.
     links_[count_++] = {&each,
                         wait,
-                        each.since.load(std::memory_order_relaxed),
-                        {each.thread.load(std::memory_order_relaxed),
-                         {wanted, each.name.load(std::memory_order_relaxed)},
-                         each.at.load(std::memory_order_relaxed)}};
+                        each.since.read(),
+                        {each.thread.read(), {wanted, each.name.read()}, each.at.read()}};
     return wanted;
   }
 

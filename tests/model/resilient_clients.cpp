@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "resilient_clients.hpp"
+
+#include "clients.hpp"
+
+namespace lockyard::checker {
+
+namespace {
+
+using detail::line_form;
+using detail::resilient_line;
+
+template <class Client>
+subject client(std::string_view name, std::string_view summary, model::exclusion_shape shape,
+               model::settings how) {
+  how.spurious_wakes = 0;  // for the size of the search
+  return {.name = name,
+          .of = group::client,
+          .summary = summary,
+          .make = &client_of<Client>,
+          .shape = shape,
+          .how = how};
+}
+
+using spinning = line_client<resilient_line<model::model, line_form::spins>>;
+using parking = line_client<resilient_line<model::model, line_form::parks>>;
+
+}  // namespace
+
+std::vector<subject> resilient_clients() {
+  constexpr model::settings one_leaves{.preemptions = 2, .timeouts = 1, .short_spins = 1};
+  constexpr model::settings two_leave{.preemptions = 0, .timeouts = 2, .short_spins = 1};
+  constexpr model::settings all_sleep{.preemptions = 1, .timeouts = 0, .short_spins = 2};
+  return {
+      client<spinning>("resilient_pending", "an owner, and a pending waiter that may leave",
+                       {.threads = 2}, {}),
+      client<spinning>("resilient_head", "the same, and the head of the queue, who may too",
+                       {.threads = 3}, one_leaves),
+      client<spinning>("resilient_returning", "the same; both come twice",
+                       {.threads = 3, .acquisitions = 2}, {.preemptions = 1, .timeouts = 1}),
+      client<spinning>("resilient_queue", "the same, and one behind the head", {.threads = 4},
+                       two_leave),
+      client<parking>("resilient_sleeper", "an owner, and a waiter that sleeps", {.threads = 2},
+                      {}),
+      client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
+      client<abba_client<model::model>>("resilient_abba",
+                                        "who closes a cycle of two finds it at the first look",
+                                        {.threads = 2}, {}),
+      client<moved_on_client<timeless_lock>>(
+          "resilient_moved_on", "no cycle is found of a hold that was over before the wait",
+          {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
+      client<gave_up_client<timeless_lock>>(
+          "resilient_gave_up", "no cycle is found of a wait that was over before the hold",
+          {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
+  };
+}
+
+}  // namespace lockyard::checker

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Resilient locks from where their recovery matters on.
+
+#include <checker/registry.hpp>
+
+#include <lockyard/detail/resilient_line.hpp>
+#include <lockyard/resilient/resilient_spinlock.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::checker {
+
+/// Chance in the place of a stall_watch: where the time of a slice is up a waiter stays, or leaves
+/// as from a lock that stalls, or as from a deadlock. Sleeps have no end but a wake-up.
+template <world W>
+class chance_watch {
+ public:
+  using word = typename W::template atomic<std::uint32_t>;
+
+  template <class Predicate, class Policy>
+  std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
+                                     bool sleeps_then) const noexcept {
+    const auto limit = sleeps_then ? W::spin_limit() : W::deadline_after(std::chrono::seconds{1});
+    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock]; as in stall_watch.
+    return W::await(on, predicate, std::memory_order_acquire, policy, limit);
+  }
+  static void sleep(const word& on, std::uint32_t expected, detail::in_line /*where*/) noexcept {
+    W::wait(on, expected);
+  }
+  lock_errc look(detail::in_line where) noexcept {
+    if (may_leave_ == 0 || W::random() == 0) return lock_errc::acquired;
+    --may_leave_;
+    if (where == detail::in_line::queued || W::random() == 0) return lock_errc::deadlock;
+    has_stalled_ = true;
+    return lock_errc::timed_out;
+  }
+  static void advance() noexcept {}
+  void expire() noexcept { has_stalled_ = true; }
+  [[nodiscard]] bool has_stalled() const noexcept { return has_stalled_; }
+  static bool is_nested_too_deep() noexcept { return false; }
+
+ private:
+  unsigned may_leave_ = 1;
+  bool has_stalled_ = false;
+};
+
+/// Threads that acquire, or leave. The lock is held in the beginning; the first thread releases it.
+/// In the end it is free: no bit, no tail and no node has been left behind.
+template <class Line, world W = model::model>
+class line_client : public model::client {
+ public:
+  explicit line_client(const model::exclusion_shape& shape) : shape_{shape} {
+    std::uint32_t found = 0;
+    model::require(line_.take(found), "it is free in the beginning");
+  }
+
+  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+
+  void thread(unsigned index) override {
+    if (index == 0) return leave();
+    for (unsigned left = shape_.acquisitions; left > 0; --left) {
+      std::uint32_t found = 0;
+      chance_watch<W> watch;
+      if (line_.take(found) || line_.acquire_contended(found, watch) == lock_errc::acquired)
+        leave();
+    }
+  }
+
+  void finish() override {
+    std::uint32_t found = 0;
+    model::require(line_.take(found), "neither a pending bit nor a tail is left");
+    for (std::uint32_t number = 1; number <= Line::nodes::last; ++number) {
+      // relaxed(owner): no other thread is left.
+      model::require(Line::nodes::of(number).load(std::memory_order_relaxed) == 0,
+                     "every node is given back");
+    }
+  }
+
+ private:
+  void leave() {
+    count_.write(count_.read() + 1);
+    line_.release();
+  }
+
+  model::exclusion_shape shape_;
+  Line line_;
+  model::plain_data<unsigned> count_{0};
+};
+
+/// A world whose clock stands still, so that locks do not stall.
+struct timeless : model::model {
+  using unwatched = timeless;
+  static time_point now() noexcept { return {}; }
+};
+
+using timeless_lock =
+    basic_resilient_spinlock<timeless, resilience{.victim = deadlock_victim::detector}>;
+
+/// Two threads that are never in a deadlock, and may not be told so.
+template <class Lock>
+class cycle_client : public model::client {
+ public:
+  explicit cycle_client(const model::exclusion_shape& /*shape*/) {}
+
+  [[nodiscard]] unsigned threads() const override { return 2; }
+
+ protected:
+  /// Locks, and says whether it has the lock.
+  bool acquire(std::size_t which) {
+    const lock_result how = locks_[which].lock();
+    model::require(static_cast<bool>(how), "no cycle is found that never was");
+    return enter(which, how);
+  }
+  bool acquire_a_while(std::size_t which) {
+    const lock_result how = locks_[which].try_lock_for(std::chrono::milliseconds{1});
+    model::require(how.code() != lock_errc::deadlock, "no cycle is found that never was");
+    return enter(which, how);
+  }
+  void release(std::size_t which) { locks_[which].unlock(); }
+
+ private:
+  bool enter(std::size_t which, lock_result how) {
+    if (how) counts_[which].write(counts_[which].read() + 1);
+    return static_cast<bool>(how);
+  }
+
+  std::array<Lock, 3> locks_{};
+  std::array<model::plain_data<unsigned>, 3> counts_{};
+};
+
+/// Two threads that hold a lock each and begin to wait for the other's: the one that begins last
+/// finds the cycle, at its first look.
+template <world W>
+class abba_client : public model::client {
+ public:
+  explicit abba_client(const model::exclusion_shape& /*shape*/) {}
+
+  [[nodiscard]] unsigned threads() const override { return 2; }
+
+  void thread(unsigned index) override {
+    using tables = lockyard::detail::held_locks<W>;
+    tables::enter(&locks_[index]);
+    const lock_name* const wanted = &locks_[1 - index];
+    auto* const place = tables::enter(wanted);
+    const auto before = tables::begin_wait(*place, wanted, 0, nullptr, {});
+    lockyard::detail::wait_graph<W> graph;
+    found_[index].write(graph.find_cycle(*place, wanted));
+    tables::end_wait(*place, wanted, before);
+  }
+
+  void finish() override {
+    model::require(found_[0].read() || found_[1].read(), "the last one finds the cycle");
+  }
+
+ private:
+  using lock_name = lockyard::detail::lock_name;
+  std::array<lock_name, 2> locks_{};
+  std::array<model::plain_data<bool>, 2> found_{};
+};
+
+/// The second thread waits for the first lock while it holds the last one. The first thread has
+/// that lock and leaves it before it waits for the other: a table read half before and half after
+/// would show a cycle.
+template <class Lock>
+class moved_on_client : public cycle_client<Lock> {
+ public:
+  using cycle_client<Lock>::cycle_client;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      this->acquire(0);
+      this->release(0);
+      this->acquire(1);
+      this->acquire(2);
+      this->release(2);
+      this->release(1);
+    } else {
+      this->acquire(2);
+      this->acquire(0);
+      this->release(0);
+      this->release(2);
+    }
+  }
+};
+
+/// The same in the other order: the first thread waits for the last lock for a while, gives up,
+/// and only then has the first one.
+template <class Lock>
+class gave_up_client : public cycle_client<Lock> {
+ public:
+  using cycle_client<Lock>::cycle_client;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      this->acquire(1);
+      if (this->acquire_a_while(2)) this->release(2);
+      this->release(1);
+      this->acquire(0);
+      this->release(0);
+    } else {
+      this->acquire(2);
+      this->acquire(0);
+      this->release(0);
+      this->release(2);
+    }
+  }
+};
+
+}  // namespace lockyard::checker
