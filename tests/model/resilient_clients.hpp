@@ -152,6 +152,11 @@ class abba_client : public model::client {
     const auto before = tables::begin_wait(*place, wanted, 0, nullptr, {});
     lockyard::detail::wait_graph<W> graph;
     found_[index].write(graph.find_cycle(*place, wanted));
+    // relaxed(atomicity): nothing but a count.
+    looked_.fetch_add(1, std::memory_order_relaxed);
+    const auto is_two = [](std::uint32_t count) noexcept { return count == 2; };
+    // relaxed(hint): as above.
+    W::await(looked_, is_two, std::memory_order_relaxed, wait_policies::busy{});
     tables::end_wait(*place, wanted, before);
   }
 
@@ -162,6 +167,7 @@ class abba_client : public model::client {
  private:
   using lock_name = lockyard::detail::lock_name;
   std::array<lock_name, 2> locks_{};
+  typename W::template atomic<std::uint32_t> looked_{0};
   std::array<model::plain_data<bool>, 2> found_{};
 };
 
