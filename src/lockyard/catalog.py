@@ -153,7 +153,8 @@ class Catalog:
     def select_ways(self, names: Iterable[str]) -> list[str]:
         """Those of the given names, each once, in the order given."""
         by_name = {way: way for way in self.ways}
-        return list(dict.fromkeys(_find("way to wait", by_name, name) for name in names))
+        found = (_find("way to wait", by_name, name, "list --json") for name in names)
+        return list(dict.fromkeys(found))
 
     def select_studies(self, names: Iterable[str]) -> list[Study]:
         by_name = {study.name: study for study in self.studies}
@@ -176,9 +177,9 @@ def _study(values: Mapping[str, Any]) -> Study:
     return _entry(Study, {**values, "pools": pools, "ways": tuple(values["ways"])})
 
 
-def _find(what: str, by_name: Mapping[str, Named], name: str) -> Named:
+def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:
     if name in by_name:
         return by_name[name]
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
-    raise UsageError(f"unknown {what} '{name}': {hint} ('lockyard list' shows all)")
+    raise UsageError(f"unknown {what} '{name}': {hint} ('lockyard {shown_by}' shows all)")

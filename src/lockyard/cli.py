@@ -139,10 +139,11 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         as_published=as_published,
     )
     others = ["peers"] if peers else []
+    named = options.names("--locks", locks) if locks else []
     chosen = command.Choice(
         studies=options.studies(studies),
-        locks=[*(options.names("--locks", locks) if locks else ["seeds"]), *others],
-        shared=[*(options.names("--locks", locks) if locks else ["all"]), *others],
+        locks=[*(named or ["seeds"]), *others],
+        shared=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", pools), *others],
         against=against or None,
     )

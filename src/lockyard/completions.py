@@ -24,7 +24,8 @@ def references(incomplete: str) -> list[str]:
     from lockyard import harness
     from lockyard.catalog import BEST_SLEEPING_PEER
 
-    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().measured)]
+    catalog = harness.catalog()
+    known = [BEST_SLEEPING_PEER, *(each.name for each in catalog.measured), *catalog.ways]
     return [name for name in known if name.startswith(incomplete)]
 
 
