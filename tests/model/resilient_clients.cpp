@@ -29,7 +29,7 @@ using parking = line_client<resilient_line<model::model, line_form::parks>>;
 
 std::vector<subject> resilient_clients() {
   constexpr model::settings one_leaves{.preemptions = 2, .timeouts = 1, .short_spins = 1};
-  constexpr model::settings two_leave{.preemptions = 0, .timeouts = 2, .short_spins = 1};
+  constexpr model::settings some_leave{.preemptions = 0, .timeouts = 1, .short_spins = 1};
   constexpr model::settings all_sleep{.preemptions = 1, .timeouts = 0, .short_spins = 2};
   return {
       client<spinning>("resilient_pending", "an owner, and a pending waiter that may leave",
@@ -39,7 +39,7 @@ std::vector<subject> resilient_clients() {
       client<spinning>("resilient_returning", "the same; both come twice",
                        {.threads = 3, .acquisitions = 2}, {.preemptions = 1, .timeouts = 1}),
       client<spinning>("resilient_queue", "the same, and one behind the head", {.threads = 4},
-                       two_leave),
+                       some_leave),
       client<parking>("resilient_sleeper", "an owner, and a waiter that sleeps", {.threads = 2},
                       {}),
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),

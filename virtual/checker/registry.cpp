@@ -28,6 +28,10 @@ template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <>
 constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
+template <>
+constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model::model>>> = 1;
+template <>
+constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
 std::vector<subject> catalogue_locks() {
   std::vector<subject> found;
