@@ -23,7 +23,11 @@ subject client(std::string_view name, std::string_view summary, model::exclusion
 }
 
 using spinning = line_client<resilient_line<model::model, line_form::spins>>;
-using parking = line_client<resilient_line<model::model, line_form::parks>>;
+using parking_line = resilient_line<model::model, line_form::parks>;
+using parking = line_client<parking_line>;
+using reusing = line_client<resilient_line<model::model, line_form::spins>,
+                            line_variant{.owner_returns = true, .nodes_were_used = true}>;
+using overtaking = line_client<parking_line, line_variant{.owner_returns = true}>;
 
 }  // namespace
 
@@ -38,11 +42,15 @@ std::vector<subject> resilient_clients() {
                        {.threads = 3}, one_leaves),
       client<spinning>("resilient_returning", "the same; both come twice",
                        {.threads = 3, .acquisitions = 2}, {.preemptions = 1, .timeouts = 1}),
+      client<reusing>("resilient_reuse", "nodes that were used before; the owner comes back",
+                      {.threads = 3}, {.preemptions = 2, .timeouts = 0}),
       client<spinning>("resilient_queue", "the same, and one behind the head", {.threads = 4},
                        some_leave),
       client<parking>("resilient_sleeper", "an owner, and a waiter that sleeps", {.threads = 2},
                       {}),
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
+      client<overtaking>("resilient_overtaken", "the same, and an owner that comes back",
+                         {.threads = 3}, all_sleep),
       client<abba_client<model::model>>("resilient_abba",
                                         "who closes a cycle of two finds it at the first look",
                                         {.threads = 2}, {}),
@@ -51,7 +59,10 @@ std::vector<subject> resilient_clients() {
           {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
       client<gave_up_client<timeless_lock>>(
           "resilient_gave_up", "no cycle is found of a wait that was over before the hold",
-          {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
+          {.threads = 2}, {.preemptions = 2, .timeouts = 3}),
+      client<dead_owner_client<model::model>>(
+          "resilient_dead_owner", "one that comes upon a dead owner's lock sees what that one did",
+          {.threads = 2}, {}),
   };
 }
 

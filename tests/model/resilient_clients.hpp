@@ -28,8 +28,8 @@ class chance_watch {
   std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                      bool sleeps_then) const noexcept {
     const auto limit = sleeps_then ? W::spin_limit() : W::deadline_after(std::chrono::seconds{1});
-    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock]; as in stall_watch.
-    return W::await(on, predicate, std::memory_order_acquire, policy, limit);
+    // relaxed(revalidated): as in stall_watch.
+    return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
   static void sleep(const word& on, std::uint32_t expected, detail::in_line /*where*/) noexcept {
     W::wait(on, expected);
@@ -51,9 +51,15 @@ class chance_watch {
   bool has_stalled_ = false;
 };
 
+/// What is different about a client of the line.
+struct line_variant {
+  bool owner_returns = false;    ///< the first thread acquires again
+  bool nodes_were_used = false;  ///< and may leave something behind
+};
+
 /// Threads that acquire, or leave. The lock is held in the beginning; the first thread releases it.
 /// In the end it is free: no bit, no tail and no node has been left behind.
-template <class Line, world W = model::model>
+template <class Line, line_variant Variant = line_variant{}, world W = model::model>
 class line_client : public model::client {
  public:
   explicit line_client(const model::exclusion_shape& shape) : shape_{shape} {
@@ -64,7 +70,13 @@ class line_client : public model::client {
   [[nodiscard]] unsigned threads() const override { return shape_.threads; }
 
   void thread(unsigned index) override {
-    if (index == 0) return leave();
+    if (Variant.nodes_were_used) {
+      const std::uint32_t used = Line::nodes::claim(1);
+      // relaxed(owner): as give_back() does it.
+      Line::nodes::of(used).store(0, std::memory_order_relaxed);
+    }
+    if (index == 0) leave();
+    if (index == 0 && !Variant.owner_returns) return;
     for (unsigned left = shape_.acquisitions; left > 0; --left) {
       std::uint32_t found = 0;
       chance_watch<W> watch;
@@ -102,6 +114,30 @@ struct timeless : model::model {
 
 using timeless_lock =
     basic_resilient_spinlock<timeless, resilience{.victim = deadlock_victim::detector}>;
+
+/// A thread that ends while it holds a lock, and one that comes upon what it left behind.
+template <world W>
+class dead_owner_client : public model::client {
+ public:
+  explicit dead_owner_client(const model::exclusion_shape& /*shape*/) {}
+
+  [[nodiscard]] unsigned threads() const override { return 2; }
+
+  void thread(unsigned index) override {
+    using tables = lockyard::detail::held_locks<W>;
+    if (index == 0) {
+      tables::enter(&lock_);
+      data_.write(1);
+    } else if (tables::is_dead(&lock_) && tables::exhume(&lock_)) {
+      model::require(data_.read() == 1, "what the dead owner did is seen");
+      model::require(!tables::exhume(&lock_), "one thread alone takes the lock over");
+    }
+  }
+
+ private:
+  lockyard::detail::lock_name lock_;
+  model::plain_data<unsigned> data_{0};
+};
 
 /// Two threads that are never in a deadlock, and may not be told so.
 template <class Lock>

@@ -210,17 +210,17 @@ class [[gnu::visibility("default")]] held_locks {
   static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
   /// From here on no slot has had a table.
   static std::size_t count() noexcept {
-    // order[count]: acquire; pairs [grow]; the tables below it are there.
-    return all().count_.load(std::memory_order_acquire);
+    // relaxed(fence): of a cycle, begin_wait()'s fences make the last one see all tables.
+    return all().count_.load(std::memory_order_relaxed);
   }
 
   // Locks whose owners have ended.
 
   static bool is_dead(const void* lock) noexcept {
     auto& graves = all().dead_;
-    // order[dead]: acquire; pairs [bury]; the dead owner's last acts come before.
+    // relaxed(hint): exhume() decides.
     return std::any_of(graves.begin(), graves.end(), [lock](const entry& each) {
-      return each.load(std::memory_order_acquire) == entry_tag::entry_of(lock);
+      return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
     });
   }
 
@@ -228,7 +228,7 @@ class [[gnu::visibility("default")]] held_locks {
   static bool exhume(const void* lock) noexcept {
     for (entry& each : all().dead_) {
       std::uint64_t buried = entry_tag::entry_of(lock);
-      // order[exhume]: acquire; pairs [bury]; as above.
+      // order[exhume]: acquire; pairs [bury]; the dead owner's last acts come before.
       // relaxed(hint): another one's.
       if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
@@ -332,10 +332,9 @@ class [[gnu::visibility("default")]] held_locks {
     mine.of->thread.write(W::thread_id());
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = all().count_.load(std::memory_order_relaxed);
-    // order[grow]: release; pairs [count]; the table is ready.
-    // relaxed(revalidated): compared again.
+    // relaxed(atomicity): tables are there from the beginning.
     while (found <= slot &&
-           !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_release,
+           !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
     }
     return true;
@@ -380,7 +379,7 @@ class [[gnu::visibility("default")]] held_locks {
   static void bury(const void* lock) noexcept {
     for (entry& each : all().dead_) {
       std::uint64_t free = 0;
-      // order[bury]: release; pairs [dead, exhume]; the thread's acts come before.
+      // order[bury]: release; pairs [exhume]; the thread's acts come before.
       // relaxed(hint): another one's.
       if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
                                        std::memory_order_relaxed)) {

@@ -80,8 +80,7 @@ class resilient_line {
   void release() noexcept {
     if constexpr (parks) {
       std::uint32_t found = owned;
-      // order[unlock_unwaited]: release; pairs [take, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // order[unlock_unwaited]: release; pairs [take]; publishes the critical section.
       // relaxed(revalidated): compared again.
       if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
                                          std::memory_order_relaxed)) [[unlikely]] {
@@ -89,8 +88,7 @@ class resilient_line {
       }
     } else {
       // (tail,pending,owned)  t,p,1 -> t,p,0
-      // order[unlock]: release; pairs [take, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // order[unlock]: release; pairs [take]; publishes the critical section.
       word_.fetch_sub(owned, std::memory_order_release);
     }
   }
@@ -134,9 +132,8 @@ class resilient_line {
     std::uint32_t left = 0;
     do {
       left = is_waited_for(found) ? found & ~(owned | asleep) : 0;
-      // order[unlock_waited]: release; pairs [take, overtake, own_pending, own_head,
-      // stall_watch.hpp:awaited, stall_watch.hpp:awaited_plain]; publishes the critical section.
-      // relaxed(revalidated): compared again.
+      // order[unlock_waited]: release; pairs [take, overtake, own_pending, own_head]; publishes the
+      // critical section. relaxed(revalidated): compared again.
     } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
                                           std::memory_order_relaxed));
     if ((found & asleep) != 0) W::wake(word_, 2);  // a pending one, and the head
@@ -210,7 +207,7 @@ class resilient_line {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (tail,pending,owned)  t,p,o -> self,p,o
-    // order[enqueue]: acq_rel; pairs [enqueue, close]; a link adds to the claim of the node ahead,
+    // order[enqueue]: acq_rel; pairs [enqueue]; a link adds to the claim of the node ahead,
     // and is not wiped out by the zero that ended that node's last use.
     // relaxed(revalidated): compared again.
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
@@ -218,10 +215,9 @@ class resilient_line {
     }
     const std::uint32_t ahead = found / one_in_tail;
     if (ahead == 0) return true;
-    // order[link]: acq_rel; pairs [pass, link]; the place comes with what the one ahead has done;
-    // who passes to this node finds it claimed.
+    // order[link]: release; pairs [pass]; who passes to this node finds it claimed.
     const std::uint32_t node =
-        nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_acq_rel);
+        nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_release);
     if ((node & passed) == 0) return false;
     give_back(ahead);
     return true;
@@ -237,9 +233,8 @@ class resilient_line {
       if (const auto found = watch.await(node, is_told, policy{}, parks)) {
         told = *found;
       } else if (const lock_errc why = watch.look(in_line::queued); why != lock_errc::acquired) {
-        // order[cancel]: acq_rel; pairs [grant, cancel]; one that was granted comes too late to
-        // leave the place alone, and takes it with what came with it.
-        told = node.fetch_or(cancelled, std::memory_order_acq_rel);
+        // relaxed(atomicity): I4. What a new head goes by it changes in one step with a look.
+        told = node.fetch_or(cancelled, std::memory_order_relaxed);
         if (!is_told(told)) return why;
       } else {
         if constexpr (parks) park(node, watch);
@@ -289,15 +284,13 @@ class resilient_line {
   void pass(std::uint32_t from, std::uint32_t signal) noexcept {
     for (;;) {
       if (close(from)) return give_back(from);
-      // order[pass]: acq_rel; pairs [link]; who links later finds the place, and what was done in
-      // it; who linked before has claimed its node.
-      const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acq_rel);
+      // order[pass]: acquire; pairs [link]; the node behind is claimed before it is granted.
+      const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acquire);
       const std::uint32_t next = node / one_in_next;
       if (next == 0) return;
       give_back(from);
-      // order[grant]: acq_rel; pairs [cancel, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; the new head sees what was done before it.
-      const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_acq_rel);
+      // relaxed(atomicity): as for a cancelled one.
+      const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_relaxed);
       if ((behind & cancelled) == 0) {
         if ((behind & parked) != 0) W::wake(nodes::of(next), 1);
         return;
@@ -312,9 +305,8 @@ class resilient_line {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while (found / one_in_tail == last) {
       // (tail,pending,owned)  last,p,o -> 0,p,o
-      // order[close]: acq_rel; pairs [enqueue]; the node's next use comes after this one.
-      // relaxed(revalidated): compared again.
-      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_acq_rel,
+      // relaxed(atomicity): numbers; a node that is free for its thread is used by none any more.
+      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
         return true;
       }
@@ -323,8 +315,8 @@ class resilient_line {
   }
 
   static void give_back(std::uint32_t number) noexcept {
-    // order[give_back]: release; pairs [enqueue]; as there.
-    nodes::of(number).store(0, std::memory_order_release);
+    // relaxed(atomicity): its thread claims it by a read-modify-write of this zero.
+    nodes::of(number).store(0, std::memory_order_relaxed);
   }
 
   template <class Watch>

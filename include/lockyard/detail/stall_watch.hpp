@@ -70,10 +70,8 @@ class stall_watch {
                            ? W::spin_limit(stall_clock::first_slice)
                            : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
                                                            : stall_clock::slice);
-    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock,
-    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
-    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
-    return W::await(on, predicate, std::memory_order_acquire, policy, limit);
+    // relaxed(revalidated): who waits takes what it has seen by an exchange.
+    return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
   /// Sleeps while the word holds `expected`, until it is time to look.
   void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
@@ -218,14 +216,10 @@ struct no_watch {
   template <class Predicate, class Policy>
   static std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                             bool sleeps_then) noexcept {
-    // order[awaited_plain]: acquire; pairs [resilient_line.hpp:unlock,
-    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
-    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
-    if (!sleeps_then) return W::await(on, predicate, std::memory_order_acquire, policy);
-    // order[awaited_asleep]: acquire; pairs [resilient_line.hpp:unlock_unwaited,
-    // resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; as
-    // above.
-    return W::await(on, predicate, std::memory_order_acquire, policy,
+    // relaxed(revalidated): as in stall_watch.
+    if (!sleeps_then) return W::await(on, predicate, std::memory_order_relaxed, policy);
+    // relaxed(revalidated): as above.
+    return W::await(on, predicate, std::memory_order_relaxed, policy,
                     W::spin_limit(stall_clock::first_slice));
   }
   static void sleep(const word& on, std::uint32_t expected, in_line /*where*/) noexcept {
