@@ -208,6 +208,10 @@ def ways(text: str) -> list[str]:
     return names("--ways", text, groups="")
 
 
+def workloads(text: str) -> list[str]:
+    return names("--workload", text, groups="")
+
+
 def pinning(text: str) -> Pinning:
     if text in ("none", "compact", "spread"):
         return text
