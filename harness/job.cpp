@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -163,6 +164,11 @@ unsigned burst_of(const node& count) {
   return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_burst));
 }
 
+/// Empty where the study has none.
+std::string workload_of(const node& name) {
+  return name.is_null() ? "" : name.text();
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -207,6 +213,7 @@ job parse_job(std::string_view text) {
              .work = work_of(conditions),
              .sleepers = sleepers_of(conditions.at("sleepers")),
              .writers = writers_of(writers, threads).value_or(0),
+             .workload = workload_of(conditions.at("workload")),
              .burst = burst_of(conditions.at("burst")),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
@@ -235,6 +242,12 @@ job parse_job(std::string_view text) {
     conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
                                                     : "must be null in this study");
   }
+  if (const auto& known = chosen->workloads;
+      known.empty() ? !conditions.at("workload").is_null()
+                    : std::ranges::find(known, result.workload) == known.end()) {
+    conditions.at("workload")
+        .fail(known.empty() ? "must be null in this study" : "names no workload of this study");
+  }
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }
@@ -243,7 +256,7 @@ job parse_job(std::string_view text) {
     if (result.work.kind != lengths::constant) {
       conditions.at("lengths").fail("must be constant in this study, which has its own");
     }
-  } else if (!result.work.is_none() && (!chosen->has_team() || result.as_published)) {
+  } else if (!result.work.is_none() && (!chosen->takes_lengths() || result.as_published)) {
     conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
   }
   return result;

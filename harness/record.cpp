@@ -145,6 +145,7 @@ ordered_json describe_catalog() {
                        {"of_readers", each.of_readers},
                        {"single_threaded", each.single_threaded},
                        {"ways", std::move(ways)},
+                       {"workloads", each.workloads},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},

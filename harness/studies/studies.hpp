@@ -44,8 +44,10 @@ struct study {
   bool single_threaded = false;       ///< runs on one thread whatever is asked
   std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs = 0;
-  double default_gap_ns = 0;   ///< between bursts, where nobody gave one
-  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
+  double default_gap_ns = 0;                     ///< between bursts, where nobody gave one
+  unsigned default_burst = 0;                    ///< tasks in a burst; 0: the study has no tasks
+  std::vector<std::string_view> workloads = {};  ///< what else its threads can do; each a cell
+  void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
 
   /// Whether the cells are pools of workers, and not the catalogue's locks.
@@ -54,6 +56,8 @@ struct study {
   [[nodiscard]] bool has_team() const noexcept {
     return !of_machine && !single_threaded && !of_ways;
   }
+  /// Whether its threads hold and stay away for as long as they are asked to.
+  [[nodiscard]] bool takes_lengths() const noexcept { return has_team() && workloads.empty(); }
 };
 
 /// The cells of a study over the whole catalogue, or over those locks of it that can be shared.
@@ -84,6 +88,8 @@ study wait_study();
 study idle_study();
 study throughput_study();
 study readers_study();
+study torture_study();
+study scale_study();
 study uncontended_study();
 study wakeup_study();
 study workers_study();

@@ -278,6 +278,17 @@ Ways = Annotated[
         rich_help_panel=WORK,
     ),
 ]
+Workload = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,…",
+        help="Which workloads, in torture (classic, nohold) and scale (lock1, lock2, open1, "
+        "open2), one cell each.",
+        show_default="all",
+        autocompletion=completions.workloads,
+        rich_help_panel=WORK,
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
 From = Annotated[
     Path | None,

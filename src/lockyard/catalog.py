@@ -57,11 +57,17 @@ class Study:
     pools: tuple[Lock, ...] = ()  # of workers, the same
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
+    workloads: tuple[str, ...] = ()  # of which its threads do one
 
     @property
     def has_team(self) -> bool:
         """Whether several threads want one lock, or run tasks."""
         return not self.of_machine and not self.single_threaded and not self.ways
+
+    @property
+    def takes_lengths(self) -> bool:
+        """Whether the threads hold and stay away for as long as they are asked to."""
+        return self.has_team and not self.workloads
 
 
 Entry = TypeVar("Entry", Lock, Library, Study)
@@ -150,6 +156,16 @@ class Catalog:
         """All ways to wait, whatever the study."""
         return [way for study in self.studies for way in study.ways]
 
+    @property
+    def workloads(self) -> list[str]:
+        """All of them, whatever the study."""
+        return [workload for study in self.studies for workload in study.workloads]
+
+    def select_workloads(self, names: Iterable[str]) -> list[str]:
+        """Those of the given names, each once, in the order given."""
+        by_name = {name: name for name in self.workloads}
+        return list(dict.fromkeys(_find("workload", by_name, name) for name in names))
+
     def select_ways(self, names: Iterable[str]) -> list[str]:
         """Those of the given names, each once, in the order given."""
         by_name = {way: way for way in self.ways}
@@ -174,7 +190,15 @@ def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
 
 def _study(values: Mapping[str, Any]) -> Study:
     pools = tuple(_entry(Lock, pool) for pool in values["pools"])
-    return _entry(Study, {**values, "pools": pools, "ways": tuple(values["ways"])})
+    return _entry(
+        Study,
+        {
+            **values,
+            "pools": pools,
+            "ways": tuple(values["ways"]),
+            "workloads": tuple(values["workloads"]),
+        },
+    )
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

@@ -67,6 +67,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure idle --slice 100us,10ms --load 2  ·  "
     "lockyard measure workers --burst 1,32 --peers  ·  lockyard measure readers --threads 9 "
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
+    "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -100,6 +101,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     writers: arguments.Writers = "",
     sleepers: arguments.Sleepers = None,
     ways: arguments.Ways = "",
+    workload: arguments.Workload = "",
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
@@ -133,6 +135,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         bursts=options.bursts(burst) if burst else (),
         writers=options.writers(writers) if writers else (),
         ways=options.ways(ways) if ways else (),
+        workloads=options.workloads(workload) if workload else (),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),

@@ -41,6 +41,12 @@ def ways(incomplete: str) -> list[str]:
     return _completed(incomplete, harness.catalog().ways)
 
 
+def workloads(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return _completed(incomplete, harness.catalog().workloads)
+
+
 def policies(incomplete: str) -> list[str]:
     from lockyard.conditions import POLICIES
 

@@ -198,6 +198,10 @@ def ways(text: str) -> list[str]:
     return names("--ways", text, known="names from 'lockyard list --json'")
 
 
+def workloads(text: str) -> list[str]:
+    return names("--workload", text, groups="")
+
+
 def pinning(text: str) -> Pinning:
     if text in ("none", "compact", "spread"):
         return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
-from lockyard.work import NONE, Work, check_work
+from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +128,7 @@ class Request:
     shared: Sequence[Lock] = ()  # the same where it has readers
     writers: Sequence[int] = ()  # of the threads, where it has readers
     bursts: Sequence[int] = ()
+    workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -150,6 +151,7 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
     if request.writers and not any(study.of_readers for study in studies):
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
     check_work(request.work, studies, request.as_published)
+    check_workloads(request.workloads, studies)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
@@ -191,6 +193,8 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
+    if study.workloads:
+        return workloads_of(study, request.workloads)
     if not study.has_team:
         return [NONE]
     if request.usual_gap and study.default_gap_ns:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the threads of a run do: how long they hold the lock, and how long they stay away."""
+"""What the threads of a run do: how long they hold the lock and stay away, or which workload."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Work:
     hold_ns: int = 0
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
+    workload: str | None = None  # of a study that has several; its lengths are its own
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,11 +64,36 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
             "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
             "two out"
         )
-    if not any(study.has_team or study.ways for study in studies):
+    if not any(study.takes_lengths or study.ways for study in studies):
         raise UsageError(
-            "--hold and --gap: mean nothing to studies without threads that want one lock; "
-            "measure throughput, readers, wait or idle, or leave them out"
+            "--hold and --gap: mean nothing to studies without threads that want one lock, or with "
+            "lengths of their own; measure throughput, readers, wait or idle, or leave them out"
         )
+
+
+def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
+    """Refuses those that no study has, and studies of which all were left out."""
+    if not names:
+        return
+    if not any(study.workloads for study in studies):
+        raise UsageError(
+            "--workload: torture and scale have several; measure one of these, or leave it out"
+        )
+    for name in names:
+        if not any(name in study.workloads for study in studies):
+            known = ", ".join(each for study in studies for each in study.workloads)
+            raise UsageError(f"--workload {name}: the studies to measure have {known}")
+    for study in studies:
+        if study.workloads and not set(names) & set(study.workloads):
+            raise UsageError(
+                f"--workload: names none of study '{study.name}', which has "
+                f"{', '.join(study.workloads)}; name one, or leave the study out"
+            )
+
+
+def workloads_of(study: Study, names: Sequence[str]) -> list[Work]:
+    """Those of the names that the study has, or all."""
+    return [Work(workload=name) for name in study.workloads if not names or name in names]
 
 
 def _kinds(text: str) -> list[str]:

@@ -35,6 +35,7 @@ JOB: dict[str, Any] = {
         "gap_ns": 0,
         "lengths": "constant",
         "sleepers": None,
+        "workload": None,
         "writers": None,
         "burst": None,
         "loops": None,
@@ -131,6 +132,8 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/sleepers", 0),
         ("/conditions/sleepers", 65),
         ("/conditions/writers", 1),  # of a study without readers
+        ("/conditions/workload", "lock1"),  # of a study without workloads
+        ("/conditions/workload", 1),
         ("/conditions/burst", 0),
         ("/conditions/burst", 4097),
         ("/conditions/burst", 8),  # of a study without tasks

@@ -50,6 +50,7 @@ def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: 
     request = replace(
         request,
         ways=catalog.select_ways(request.ways),
+        workloads=catalog.select_workloads(request.workloads),
         pools=pools,
         shared=_with(catalog.select_shared(choice.shared), references, sharing),
     )
