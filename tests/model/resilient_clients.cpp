@@ -2,6 +2,7 @@
 #include "resilient_clients.hpp"
 
 #include "clients.hpp"
+#include "mutants/faulty_resilient_line.hpp"
 
 namespace lockyard::checker {
 
@@ -50,7 +51,10 @@ std::vector<subject> resilient_clients() {
                       {}),
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
       client<overtaking>("resilient_overtaken", "the same, and an owner that comes back",
-                         {.threads = 3}, all_sleep),
+                         {.threads = 3}, {.preemptions = 0, .timeouts = 0, .short_spins = 2}),
+      client<line_client<faulty_resilient_line<model::model, line_fault::none>>>(
+          "resilient_copy", "the copy that has the faults of the mutants, without one",
+          {.threads = 4}, some_leave),
       client<abba_client<model::model>>("resilient_abba",
                                         "who closes a cycle of two finds it at the first look",
                                         {.threads = 2}, {}),

@@ -3,6 +3,7 @@
 
 // The line of a resilient lock with a rule left out.
 
+#include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/world/world.hpp>
@@ -28,7 +29,7 @@ enum class line_fault : std::uint8_t {
 
 /// resilient_line whose waiters spin, with one fault.
 template <world W, line_fault Fault>
-class faulty_resilient_line {
+class faulty_resilient_line : private lockyard::detail::line_bits {
  public:
   using nodes = lockyard::detail::queue_nodes<W, std::uint32_t, 2>;
   using in_line = lockyard::detail::in_line;
@@ -52,10 +53,6 @@ class faulty_resilient_line {
 
  private:
   using policy = wait_policies::busy;
-  static constexpr std::uint32_t owned = 1, pending = 1U << 8U, one_in_tail = 1U << 16U;
-  static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
-                                 one_in_next = 1U << 16U;
-
   bool claim_pending(std::uint32_t found) noexcept {
     if (found >= pending) return false;
     found = word_.fetch_or(pending, std::memory_order_relaxed);
@@ -70,7 +67,7 @@ class faulty_resilient_line {
   lock_errc acquire_as_pending(Watch& watch) noexcept {
     const lock_errc how = await_free(owned, watch, in_line::pending);
     if (how == lock_errc::acquired) {
-      word_.fetch_sub(pending - owned, std::memory_order_relaxed);
+      word_.fetch_sub(pending - owned, std::memory_order_acquire);
     } else if (Fault != line_fault::keeps_pending) {
       word_.fetch_and(~pending, std::memory_order_relaxed);
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What each thread holds and waits for, where other threads can read it: the tables behind the
-// detection of deadlocks.
+// The tables of all threads, and what a thread does with its own: the base of the detection of
+// deadlocks.
 
+#include <lockyard/detail/dead_owners.hpp>
+#include <lockyard/detail/held_table.hpp>
 #include <lockyard/lock_report.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -19,78 +21,6 @@
 
 namespace lockyard::inline v0::detail {
 
-/// Base of every resilient lock: tables know locks by the address of this.
-struct lock_name {
-  const char* text = nullptr;
-};
-
-/// What a table says of a lock beside its address, in the two low bits.
-struct entry_tag {
-  static constexpr std::uint64_t held = 0;     ///< or being acquired, for some instructions
-  static constexpr std::uint64_t waiting = 1;  ///< the thread is, or was interrupted while it was
-  static constexpr std::uint64_t releasing =
-      2;  ///< to others it is free, to its handlers it is not
-  static constexpr std::uint64_t all = 3;
-
-  static const void* lock_of(std::uint64_t entry) noexcept {
-    return reinterpret_cast<const void*>(entry & ~all);
-  }
-  static std::uint64_t entry_of(const void* lock) noexcept {
-    return reinterpret_cast<std::uint64_t>(lock);
-  }
-};
-
-/// A value of a table that is only told in reports. A checker, which has few words, has none.
-template <world W, class T, bool IsKept>
-class told {
- public:
-  void write(T value) noexcept {
-    // relaxed(owner): only its thread writes it; others see it by the wait that begins afterwards.
-    if constexpr (IsKept) value_.store(value, std::memory_order_relaxed);
-  }
-  [[nodiscard]] T read() const noexcept {
-    // relaxed(fence): wait_graph finds out whether it belongs to the wait.
-    if constexpr (IsKept) return value_.load(std::memory_order_relaxed);
-    return T{};
-  }
-
- private:
-  std::conditional_t<IsKept, typename W::template atomic<T>, T> value_{};
-};
-
-/// The locks of one thread: first come those that it holds, in the order in which it took them, and
-/// last what it waits for. A signal handler's come behind those of the code that it interrupted.
-///
-/// Only its thread writes a table. Others read it, and believe what they read if the thread was
-/// in one and the same wait before and after: a thread that waits changes nothing below. So the
-/// fast paths need neither fences nor a version; `wait` is the version, and changes when a
-/// wait begins or ends.
-template <world W>
-struct held_table {
-  using word = typename W::template atomic<std::uint64_t>;
-
-  /// What the kernel has; fewer in a world of few threads, which a checker has to search.
-  static constexpr bool is_large = W::slot_count > 64;
-  static constexpr std::size_t most = is_large ? 31 : 3;
-  static constexpr std::size_t bytes = (most + 1) * sizeof(std::uint64_t);
-  static_assert(std::has_single_bit(bytes));
-
-  /// 0 while the thread does not wait; otherwise never the same for two waits at one entry.
-  static constexpr std::uint64_t entries_in_wait = most + 1;
-  static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
-
-  // The end of the entries is where the alignment ends: an address shows that a table is full.
-  alignas(bytes) word wait{0};
-  std::array<word, most> entries{};
-  // Of the wait, for reports and for the choice of a victim.
-  told<W, std::int64_t, is_large> since;
-  told<W, const char*, is_large> name;
-  told<W, std::source_location, is_large> at;
-  // And of the thread.
-  told<W, std::uint32_t, is_large> thread;
-  word waits{0};
-};
-
 /// The tables of all threads, and the locks that dead threads held. Tables are found by thread
 /// slot and never go away, so that they may be read at any time.
 template <world W>
@@ -98,7 +28,6 @@ class [[gnu::visibility("default")]] held_locks {
  public:
   using table = held_table<W>;
   using entry = typename table::word;
-  static constexpr std::size_t most_dead = 64;
 
   // The fast paths of the calling thread.
 
@@ -214,29 +143,8 @@ class [[gnu::visibility("default")]] held_locks {
     return all().count_.load(std::memory_order_relaxed);
   }
 
-  // Locks whose owners have ended.
-
-  static bool is_dead(const void* lock) noexcept {
-    auto& graves = all().dead_;
-    // relaxed(hint): exhume() decides.
-    return std::any_of(graves.begin(), graves.end(), [lock](const entry& each) {
-      return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
-    });
-  }
-
-  /// One thread alone gets true for a lock whose owner has ended: it may release it.
-  static bool exhume(const void* lock) noexcept {
-    for (entry& each : all().dead_) {
-      std::uint64_t buried = entry_tag::entry_of(lock);
-      // order[exhume]: acquire; pairs [bury]; the dead owner's last acts come before.
-      // relaxed(hint): another one's.
-      if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
+  static bool is_dead(const void* lock) noexcept { return all().dead_.contains(lock); }
+  static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
 
   /// After fork the child has none of the other threads: what they held is a dead thread's.
   static void forget_in_child() noexcept {
@@ -281,8 +189,8 @@ class [[gnu::visibility("default")]] held_locks {
   static held_locks& all() noexcept { return W::template process_state<held_locks>(); }
   static memory& own() noexcept { return W::template thread_state<memory>(); }
   static void keep_order() noexcept {
-    // order[own]: seq_cst; pairs [own]; the thread's handlers find each step done or not begun.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // order[own]: acq_rel; pairs [own]; the thread's handlers find each step done or not begun.
+    std::atomic_signal_fence(std::memory_order_acq_rel);
   }
 
   static entry* put(entry* place, const void* lock) noexcept {
@@ -368,31 +276,19 @@ class [[gnu::visibility("default")]] held_locks {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
+      // relaxed(owner): as above.
       const bool is_last =
           i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
-      if (found != 0 && !(but_last && is_last)) bury(entry_tag::lock_of(found));
+      if (found != 0 && !(but_last && is_last)) all().dead_.add(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);
     }
   }
-  /// Where there is no room, waiters find out by the stall time-out.
-  static void bury(const void* lock) noexcept {
-    for (entry& each : all().dead_) {
-      std::uint64_t free = 0;
-      // order[bury]: release; pairs [exhume]; the thread's acts come before.
-      // relaxed(hint): another one's.
-      if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-        return;
-      }
-    }
-  }
-
   static inline const typename W::template at_start<held_locks> at_start_{};
 
   std::array<table, W::slot_count> tables_{};
   typename W::template atomic<std::uint32_t> count_{0};
-  std::array<entry, (table::is_large ? most_dead : 1)> dead_{};
+  dead_owners<W> dead_{};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -4,6 +4,7 @@
 // The word of a resilient lock and the line of those who wait for it. Why a wait ends without the
 // lock is the affair of a watch (stall_watch.hpp); how it ends is this file's.
 
+#include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/resilient/lock_result.hpp>
@@ -23,24 +24,6 @@ enum class line_form : std::uint8_t {
 
 /// A queued spinlock whose waiters may leave at any time, wherever they stand.
 ///
-/// | bits of the word | meaning |
-/// |---|---|
-/// | 0 | owned |
-/// | 1 | asleep: unlock has to wake whoever is next (parks) |
-/// | 2 | open: newcomers may overtake those who wait (parks) |
-/// | 8 | pending: one waiter goes before the queue |
-/// | 16 to 31 | tail: number of the queue's last node, or 0 |
-///
-/// | bits of a node | meaning |
-/// |---|---|
-/// | 0 | in use |
-/// | 1 | granted: its waiter is the head of the queue |
-/// | 2 | expired, beside granted: and leaves, and everybody behind it |
-/// | 3 | cancelled: its waiter is gone |
-/// | 4 | passed: whoever comes behind it is the head of the queue |
-/// | 5 | parked: its waiter has to be woken |
-/// | 16 to 31 | number of the node behind, or 0 |
-///
 /// I1 Whoever sets `pending` for good found neither it nor a tail; where the lock is not open,
 ///    the word is taken only where nobody waits, by the pending waiter, or by the head while nobody
 ///    is pending. I2 The head's place is one: it is a thread's, or lies in a granted node whose
@@ -58,7 +41,7 @@ enum class line_form : std::uint8_t {
 /// `parked` so, and a grant is a read-modify-write that finds it. unlock wakes by the address
 /// alone, and uses nothing of the lock after the release.
 template <world W, line_form Form>
-class resilient_line {
+class resilient_line : private line_bits {
  public:
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
   using nodes = queue_nodes<W, std::uint32_t, levels>;
@@ -116,15 +99,9 @@ class resilient_line {
   using policy = wait_policies::pausing_then_yielding<16>;
   static constexpr bool parks = Form == line_form::parks;
 
-  static constexpr std::uint32_t owned = 1, asleep = 2, open = 4, pending = 1U << 8U,
-                                 one_in_tail = 1U << 16U;
-  static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
-                                 parked = 32, one_in_next = 1U << 16U;
   static_assert(nodes::last < one_in_tail);
   /// How often the one that is next goes to sleep before nobody may overtake it any more.
   static constexpr unsigned most_overtaken_sleeps = 8;
-
-  static constexpr bool is_waited_for(std::uint32_t word) noexcept { return word >= pending; }
 
   // The owner's side
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,32 @@ struct stall_clock {
   static constexpr std::chrono::seconds nodeless_limit{1};
   /// After so many looks at a cycle whose chosen victim stays, another one leaves.
   static constexpr unsigned most_looks_at_cycle = 3;
+};
+
+/// The stall time-outs of a type of locks. Not words of a world: nothing hangs on their order.
+template <resilience R>
+class [[gnu::visibility("default")]] limits_of_type {
+ public:
+  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
+
+  bool set(stall_limits next) noexcept {
+    if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
+    // relaxed(atomicity): two numbers that need not change at the same time.
+    pending_.store(next.pending.count(), std::memory_order_relaxed);
+    // relaxed(atomicity): as above.
+    head_.store(next.head.count(), std::memory_order_relaxed);
+    return true;
+  }
+  [[nodiscard]] stall_limits get() const noexcept {
+    // relaxed(atomicity): as above.
+    return {std::chrono::nanoseconds{pending_.load(std::memory_order_relaxed)},
+            std::chrono::nanoseconds{head_.load(std::memory_order_relaxed)}};
+  }
+
+ private:
+  static constexpr std::int64_t ns_in_ms = 1'000'000;
+  std::atomic<std::int64_t> pending_{R.pending_ms * ns_in_ms};
+  std::atomic<std::int64_t> head_{R.head_ms * ns_in_ms};
 };
 
 /// Of one call that waits. The lock's queue asks it after each slice whether to leave.
