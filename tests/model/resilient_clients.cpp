@@ -61,9 +61,9 @@ std::vector<subject> resilient_clients() {
       client<moved_on_client<timeless_lock>>(
           "resilient_moved_on", "no cycle is found of a hold that was over before the wait",
           {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
-      client<gave_up_client<timeless_lock>>(
+      client<gave_up_client<model::model>>(
           "resilient_gave_up", "no cycle is found of a wait that was over before the hold",
-          {.threads = 2}, {.preemptions = 2, .timeouts = 3}),
+          {.threads = 2}, {}),
       client<dead_owner_client<model::model>>(
           "resilient_dead_owner", "one that comes upon a dead owner's lock sees what that one did",
           {.threads = 2}, {}),

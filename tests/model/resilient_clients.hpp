@@ -154,11 +154,6 @@ class cycle_client : public model::client {
     model::require(static_cast<bool>(how), "no cycle is found that never was");
     return enter(which, how);
   }
-  bool acquire_a_while(std::size_t which) {
-    const lock_result how = locks_[which].try_lock_for(std::chrono::milliseconds{1});
-    model::require(how.code() != lock_errc::deadlock, "no cycle is found that never was");
-    return enter(which, how);
-  }
   void release(std::size_t which) { locks_[which].unlock(); }
 
  private:
@@ -232,27 +227,36 @@ class moved_on_client : public cycle_client<Lock> {
   }
 };
 
-/// The same in the other order: the first thread waits for the last lock for a while, gives up,
-/// and only then has the first one.
-template <class Lock>
-class gave_up_client : public cycle_client<Lock> {
+/// The same in the other order, and of tables alone: the first thread begins to wait for the
+/// second one's lock, gives up, and only then holds what that one waits for.
+template <world W>
+class gave_up_client : public model::client {
  public:
-  using cycle_client<Lock>::cycle_client;
+  explicit gave_up_client(const model::exclusion_shape& /*shape*/) {}
+
+  [[nodiscard]] unsigned threads() const override { return 2; }
 
   void thread(unsigned index) override {
     if (index == 0) {
-      this->acquire(1);
-      if (this->acquire_a_while(2)) this->release(2);
-      this->release(1);
-      this->acquire(0);
-      this->release(0);
+      auto* const other = tables::enter(&other_);
+      auto* const wanted = tables::enter(&its_);
+      tables::end_wait(*wanted, &its_, tables::begin_wait(*wanted, &its_, 0, nullptr, {}));
+      tables::remove(wanted);
+      tables::remove(other);
+      tables::enter(&mine_);
     } else {
-      this->acquire(2);
-      this->acquire(0);
-      this->release(0);
-      this->release(2);
+      tables::enter(&its_);
+      auto* const wanted = tables::enter(&mine_);
+      const auto before = tables::begin_wait(*wanted, &mine_, 0, nullptr, {});
+      lockyard::detail::wait_graph<W> graph;
+      model::require(!graph.find_cycle(*wanted, &mine_), "no cycle is found that never was");
+      tables::end_wait(*wanted, &mine_, before);
     }
   }
+
+ private:
+  using tables = lockyard::detail::held_locks<W>;
+  lockyard::detail::lock_name other_, mine_, its_;
 };
 
 }  // namespace lockyard::checker

@@ -24,7 +24,6 @@ enum class line_fault : std::uint8_t {
   frees_unlinked,    ///< gives a node back that somebody is about to link behind
   keeps_expiry,      ///< one that is told to leave does not tell the next one
   passes_before,     ///< tells the next one before it owns the lock
-  jumps_in,          ///< a pending waiter claims the lock although a queue is there
 };
 
 /// resilient_line whose waiters spin, with one fault.
@@ -58,7 +57,6 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
     found = word_.fetch_or(pending, std::memory_order_relaxed);
     if (found < pending) return true;
     if ((found & pending) != 0) return false;
-    if (Fault == line_fault::jumps_in) return true;
     word_.fetch_and(~pending, std::memory_order_relaxed);
     return false;
   }
