@@ -179,8 +179,9 @@ class [[gnu::visibility("default")]] held_locks {
     table& mine = *own().of;
     hide(mine);
     mark(&place, lock, entry_tag::held);
-    if (before.wait == 0) return;
+    // Even where no wait was visible: one may have been about to become so.
     describe(mine, before.since, before.name, before.at);
+    if (before.wait == 0) return;
     // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
     mine.wait.store(before.wait, std::memory_order_release);
   }
