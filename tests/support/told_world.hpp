@@ -10,13 +10,17 @@
 #include <thread>
 #include <utility>
 
+#include "support/hooked_world.hpp"
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
 
-/// Threads that are no actors look whenever they can, which takes no time here.
+/// Threads that are no actors look whenever they can, which takes no time here. Steps may be
+/// hooked.
 struct told_world : derived_world<told_world> {
   using unwatched = told_world;
+  template <class T>
+  using atomic = hooked_atomic<T>;
 
   struct actor_state {
     std::atomic<int> allowed{0};  ///< looks that it may still make
