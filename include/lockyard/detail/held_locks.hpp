@@ -224,7 +224,10 @@ class [[gnu::visibility("default")]] held_locks {
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
-      bury_all(each.entries, waits);
+      // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
+      bury_all(each.entries, waits, [](const void* lock) {
+        if (!has_below(nullptr, lock) && !is_dead(lock)) bury(lock);
+      });
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);
     }
@@ -253,7 +256,7 @@ class [[gnu::visibility("default")]] held_locks {
     last_will& operator=(const last_will&) = delete;
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
-      bury_all(of->of->entries, false);
+      bury_all(of->of->entries, false, [](const void* lock) { bury(lock); });
       of->top = nullptr;
       of->of = nullptr;
       of->has_ended = true;
@@ -349,13 +352,14 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   /// Empties a table whose thread is no more. What it waited for last it did not hold.
-  static void bury_all(std::span<entry> entries, bool but_last) noexcept {
+  template <class Bury>
+  static void bury_all(std::span<entry> entries, bool but_last, Bury bury_one) noexcept {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
       const bool is_last =
           i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
-      if (found != 0 && !(but_last && is_last)) bury(entry_tag::lock_of(found));
+      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);
     }
