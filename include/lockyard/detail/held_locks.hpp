@@ -130,8 +130,9 @@ class [[gnu::visibility("default")]] held_locks {
     table& mine = *own().of;
     hide(mine);
     mark(&place, lock, entry_tag::held);
-    if (before.wait == 0) return;
+    // Even where no wait was visible: one may have been about to become so.
     describe(mine, before.since, before.name, before.at);
+    if (before.wait == 0) return;
     // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
     mine.wait.store(before.wait, std::memory_order_release);
   }
@@ -153,7 +154,10 @@ class [[gnu::visibility("default")]] held_locks {
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
-      bury_all(each.entries, waits);
+      // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
+      bury_all(each.entries, waits, [](const void* lock) {
+        if (!has_below(nullptr, lock) && !is_dead(lock)) all().dead_.add(lock);
+      });
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);
     }
@@ -179,7 +183,7 @@ class [[gnu::visibility("default")]] held_locks {
     last_will& operator=(const last_will&) = delete;
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
-      bury_all(of->of->entries, false);
+      bury_all(of->of->entries, false, [](const void* lock) { all().dead_.add(lock); });
       of->top = nullptr;
       of->of = nullptr;
       of->has_ended = true;
@@ -272,14 +276,15 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   /// Empties a table whose thread is no more. What it waited for last it did not hold.
-  static void bury_all(std::span<entry> entries, bool but_last) noexcept {
+  template <class Bury>
+  static void bury_all(std::span<entry> entries, bool but_last, Bury bury_one) noexcept {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
       // relaxed(owner): as above.
       const bool is_last =
           i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
-      if (found != 0 && !(but_last && is_last)) all().dead_.add(entry_tag::lock_of(found));
+      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);
     }

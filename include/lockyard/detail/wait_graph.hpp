@@ -41,10 +41,9 @@ class wait_graph {
     const table& mine = *tables::own_table();
     count_ = 0;
     add(mine);
-    for (const void* wanted = lock; count_ < longest;) {
+    for (const void* wanted = lock; wanted != nullptr;) {
       if (holds(mine, index_of(mine, place), wanted)) return count_ > 1 && was_there_throughout();
-      wanted = add_holder_of(wanted);
-      if (wanted == nullptr) return false;
+      wanted = count_ < longest ? add_holder_of(wanted) : nullptr;
     }
     return false;
   }
