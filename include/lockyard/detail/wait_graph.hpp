@@ -112,14 +112,14 @@ class wait_graph {
     return wanted;
   }
 
-  /// Whether the lock is among the first so many entries. One that is being released is not.
+  /// Whether the lock is among the first so many entries. One that is being released is, too: below
+  /// a wait it is there because a handler has interrupted its unlock, maybe before the release.
   static bool holds(const table& each, std::size_t count, const void* lock) noexcept {
     return std::any_of(each.entries.begin(), each.entries.begin() + count,
                        [lock](const entry& known) {
                          // relaxed(fence): as in add().
                          const std::uint64_t found = known.load(std::memory_order_relaxed);
-                         return entry_tag::lock_of(found) == lock &&
-                                (found & entry_tag::all) != entry_tag::releasing;
+                         return entry_tag::lock_of(found) == lock;
                        });
   }
 
