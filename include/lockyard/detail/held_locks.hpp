@@ -35,26 +35,32 @@ class [[gnu::visibility("default")]] held_locks {
   /// counted then.
   static entry* enter(const void* lock) noexcept {
     entry* const place = own().top;
-    if (!is_free(place)) [[unlikely]]
+    if (reinterpret_cast<std::uintptr_t>(place) % table::bytes == 0) [[unlikely]]
       return enter_slowly(lock);
-    return mark(place, lock, entry_tag::held);
+    return put(place, lock);
   }
 
   /// The entry of a lock that the thread holds and is about to release; null if it has none.
   static entry* begin_release(const void* lock) noexcept {
-    entry* const place = own().top;
-    if (!is_of(place, lock)) [[unlikely]]
+    entry* const top = own().top;
+    // relaxed(owner): only this thread writes entries.
+    if (top == nullptr || top[-1].load(std::memory_order_relaxed) != entry_tag::entry_of(lock))
+        [[unlikely]] {
       return begin_release_below(lock);
-    return mark(place, lock, entry_tag::releasing);
+    }
+    return mark(top - 1, lock, entry_tag::releasing);
   }
 
   /// The lock is released, or was not acquired. A handler that comes in between uses what is above.
   static void remove(entry* place) noexcept {
+    auto& mine = own();
     keep_order();
-    if (place != own().top) [[unlikely]]
+    if (place + 1 != mine.top) [[unlikely]]
       return remove_below(place);
     // relaxed(owner): others believe entries of a thread that waits; this one does not.
     place->store(0, std::memory_order_relaxed);
+    keep_order();
+    mine.top = place;
   }
 
   // The slow ones.
@@ -78,19 +84,12 @@ class [[gnu::visibility("default")]] held_locks {
     });
   }
 
-  /// Up to the last one that may be in use if `place` is null.
   static std::span<entry> own_below(const entry* place) noexcept {
     auto& mine = own();
     if (mine.of == nullptr) return {};
     entry* const first = mine.of->entries.data();
-    const entry* const end = place == nullptr ? mine.top + 1 : place;
+    const entry* const end = place == nullptr ? mine.top : place;
     return {first, static_cast<std::size_t>(end - first)};
-  }
-  static bool holds_below(const entry* place) noexcept {
-    const std::span<entry> mine = own_below(place);
-    // relaxed(owner): as in is_of().
-    return std::any_of(mine.begin(), mine.end(),
-                       [](const entry& each) { return each.load(std::memory_order_relaxed) != 0; });
   }
 
   static table* own_table() noexcept { return own().of; }
@@ -168,7 +167,7 @@ class [[gnu::visibility("default")]] held_locks {
  private:
   /// Of the calling thread. Trivially destructible, so that locks may be used until its very end.
   struct [[gnu::visibility("default")]] memory {
-    entry* top = &closed_;  ///< the last entry that was used, in use or not; above it all are free
+    entry* top = nullptr;  ///< the next free entry
     table* of = nullptr;
     std::uint32_t beyond = 0;  ///< locks without an entry
     bool has_ended = false;
@@ -185,7 +184,7 @@ class [[gnu::visibility("default")]] held_locks {
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
       bury_all(of->of->entries, false, [](const void* lock) { all().dead_.add(lock); });
-      of->top = &closed_;
+      of->top = nullptr;
       of->of = nullptr;
       of->has_ended = true;
     }
@@ -198,17 +197,11 @@ class [[gnu::visibility("default")]] held_locks {
     std::atomic_signal_fence(std::memory_order_acq_rel);
   }
 
-  static bool is_free(const entry* place) noexcept {
-    if (!table::is_large && place == &closed_) return false;  // which no word of a checker is
-    // relaxed(owner): only this thread writes entries.
-    return place->load(std::memory_order_relaxed) == 0;
+  static entry* put(entry* place, const void* lock) noexcept {
+    own().top = place + 1;  // first: a handler takes the next one, and leaves this one alone
+    keep_order();
+    return mark(place, lock, entry_tag::held);
   }
-  static bool is_of(const entry* place, const void* lock) noexcept {
-    if (!table::is_large && place == &closed_) return false;
-    // relaxed(owner): as above.
-    return place->load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
-  }
-
   static entry* mark(entry* place, const void* lock, std::uint64_t tag) noexcept {
     // relaxed(owner): others see it by the wait that begins afterwards.
     place->store(entry_tag::entry_of(lock) | tag, std::memory_order_relaxed);
@@ -230,10 +223,7 @@ class [[gnu::visibility("default")]] held_locks {
 
   [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
     auto& mine = own();
-    const bool is_open = mine.of != nullptr || (!mine.has_ended && open_table());
-    if (is_open && !is_free(mine.top) && mine.top != &mine.of->entries.back()) ++mine.top;
-    keep_order();
-    if (is_open && is_free(mine.top)) return mark(mine.top, lock, entry_tag::held);
+    if (mine.of == nullptr && !mine.has_ended && open_table()) return put(mine.top, lock);
     ++mine.beyond;
     if (!mine.has_told) {
       mine.has_told = true;
@@ -262,17 +252,13 @@ class [[gnu::visibility("default")]] held_locks {
     return true;
   }
 
-  /// Locks may be released in another order than they were acquired in, or after others that have
-  /// left their entries free.
+  /// Locks may be released in another order than they were acquired in.
   [[gnu::noinline, gnu::cold]] static entry* begin_release_below(const void* lock) noexcept {
     const std::span<entry> mine = own_below(nullptr);
-    bool is_last = true;
     for (std::size_t i = mine.size(); i-- > 0;) {
-      if (is_of(&mine[i], lock)) {
-        if (is_last) own().top = &mine[i];
+      // relaxed(owner): as in begin_release().
+      if (mine[i].load(std::memory_order_relaxed) == entry_tag::entry_of(lock))
         return mark(&mine[i], lock, entry_tag::releasing);
-      }
-      is_last = is_last && is_free(&mine[i]);
     }
     return nullptr;
   }
@@ -281,31 +267,28 @@ class [[gnu::visibility("default")]] held_locks {
   /// missing.
   [[gnu::noinline, gnu::cold]] static void remove_below(entry* place) noexcept {
     auto& mine = own();
-    for (; place < mine.top; ++place) {
+    for (; place + 1 < mine.top; ++place) {
       // relaxed(owner): as in remove().
       place->store(place[1].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
-    remove(mine.top);
-    mine.top = mine.top == mine.of->entries.data() ? mine.top : mine.top - 1;
+    keep_order();
+    remove(place);
   }
 
   /// Empties a table whose thread is no more. What it waited for last it did not hold.
   template <class Bury>
   static void bury_all(std::span<entry> entries, bool but_last, Bury bury_one) noexcept {
-    bool is_last = true;
-    for (std::size_t i = entries.size(); i-- > 0;) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
-      if (found == 0) continue;
-      if (!but_last || !is_last) bury_one(entry_tag::lock_of(found));
-      is_last = false;
+      // relaxed(owner): as above.
+      const bool is_last =
+          i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
+      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);
     }
   }
-
-  /// Where a thread without a table points to: in use, and nobody's.
-  static inline constinit entry closed_{1};
   static inline const typename W::template at_start<held_locks> at_start_{};
 
   std::array<table, W::slot_count> tables_{};

@@ -75,6 +75,7 @@ struct held_table {
   static constexpr std::uint64_t entries_in_wait = most + 1;
   static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
 
+  // The end of the entries is where the alignment ends: an address shows that a table is full.
   alignas(bytes) word wait{0};
   std::array<word, most> entries{};
   // Of the wait, for reports and for the choice of a victim.

@@ -188,7 +188,7 @@ class stall_watch {
   }
 
   [[nodiscard]] bool holds_nothing_else() const noexcept {
-    return place_ == nullptr || !tables::holds_below(place_);
+    return place_ == nullptr || tables::own_below(place_).empty();
   }
 
   /// Who holds nothing is in no cycle.
