@@ -135,7 +135,7 @@ class dead_owner_client : public model::client {
   }
 
  private:
-  lockyard::detail::lock_name lock_;
+  lockyard::detail::lock_name<W> lock_;
   model::plain_data<unsigned> data_{0};
 };
 
@@ -196,7 +196,7 @@ class abba_client : public model::client {
   }
 
  private:
-  using lock_name = lockyard::detail::lock_name;
+  using lock_name = lockyard::detail::lock_name<W>;
   std::array<lock_name, 2> locks_{};
   typename W::template atomic<std::uint32_t> looked_{0};
   std::array<model::plain_data<bool>, 2> found_{};
@@ -256,7 +256,7 @@ class gave_up_client : public model::client {
 
  private:
   using tables = lockyard::detail::held_locks<W>;
-  lockyard::detail::lock_name other_, mine_, its_;
+  lockyard::detail::lock_name<W> other_, mine_, its_;
 };
 
 }  // namespace lockyard::checker

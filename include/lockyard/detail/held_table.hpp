@@ -15,10 +15,9 @@
 
 namespace lockyard::inline v0::detail {
 
-/// Base of every resilient lock: tables know locks by the address of this.
-struct lock_name {
-  const char* text = nullptr;
-};
+/// The first member of every resilient lock: tables know locks by the address of this.
+template <world W>
+using lock_name = typename W::template var<const char*>;
 
 /// What a table says of a lock beside its address, in the two low bits.
 struct entry_tag {

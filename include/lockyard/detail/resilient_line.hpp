@@ -44,7 +44,7 @@ template <world W, line_form Form>
 class resilient_line : private line_bits {
  public:
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
-  using nodes = queue_nodes<W, std::uint32_t, levels>;
+  using nodes = queue_nodes<typename W::unwatched, std::uint32_t, levels>;
 
   constexpr resilient_line() noexcept = default;
   resilient_line(const resilient_line&) = delete;

@@ -171,7 +171,7 @@ class stall_watch {
     for (const entry& each : tables::own_below(nullptr)) {
       // relaxed(owner): the thread's own.
       const void* const lock = entry_tag::lock_of(each.load(std::memory_order_relaxed));
-      if (lock != nullptr) held[count++] = {lock, static_cast<const lock_name*>(lock)->text};
+      if (lock != nullptr) held[count++] = {lock, static_cast<const lock_name<W>*>(lock)->read()};
     }
     return count;
   }

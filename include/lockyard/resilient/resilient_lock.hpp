@@ -30,7 +30,7 @@ namespace lockyard::inline v0 {
 /// ended, and looks again every millisecond. What it cannot see, because the wait goes over a
 /// std::mutex, a join or a device, ends by the stall time-out.
 template <world W, resilience R, detail::line_form Form>
-class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
+class LOCKYARD_CAPABILITY resilient_lock {
   using shared = typename W::unwatched;
   using tables = detail::held_locks<shared>;
   using entry = typename tables::entry;
@@ -40,8 +40,7 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
 
  public:
   /// `name` is told in reports. Must live as long as the process, as string literals do.
-  constexpr explicit resilient_lock(const char* name = nullptr) noexcept
-      : detail::lock_name{name} {}
+  constexpr explicit resilient_lock(const char* name = nullptr) noexcept : name_{name} {}
   resilient_lock(const resilient_lock&) = delete;
   resilient_lock& operator=(const resilient_lock&) = delete;
 
@@ -126,7 +125,7 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
     return true;
   }
 
-  [[nodiscard]] const char* name() const noexcept { return this->text; }
+  [[nodiscard]] const char* name() const noexcept { return name_.read(); }
 
   /// Of all locks of this type, from the next wait on. Returns false, and changes nothing, unless
   /// both are positive.
@@ -139,7 +138,7 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
   }
 
   [[nodiscard]] lock_label label() const noexcept {
-    return {static_cast<const detail::lock_name*>(this), this->text};
+    return {static_cast<const detail::lock_name<shared>*>(&name_), name_.read()};
   }
 
   entry* enter() noexcept {
@@ -196,6 +195,7 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
     assert(false && "unlock() by a thread that does not hold the lock");
   }
 
+  detail::lock_name<W> name_;
   line line_;
 };
 
