@@ -23,8 +23,8 @@ struct resilience {
   std::uint32_t head_ms = 500;
 };
 
-/// How long a lock may stay with one owner while somebody is next in line, before that one gets
-/// `timed_out`: the first that waits, and the head of the queue behind it, with whom the whole
+/// How long somebody may be next in line before that one gets `timed_out`: the first that waits,
+/// for an owner, and the head of the queue, for an owner and that first one, with whom the whole
 /// queue leaves. `never` switches that off. The time in which the waiter itself was stopped
 /// does not count.
 struct stall_limits {

@@ -140,7 +140,8 @@ class [[gnu::visibility("default")]] held_locks {
     // holds.
     mine.wait.store(serial * table::entries_in_wait + index, std::memory_order_release);
     // order[begun]: seq_cst; pairs [begun]; of the threads of a cycle the one whose fence is the
-    // last sees the waits of all the others when it looks next.
+    // last sees the waits of all the others when it looks next. And with the release sequence of
+    // the lock's word, a wait that ended before an owner released the lock is seen to be over.
     W::fence(std::memory_order_seq_cst);
     return before;
   }
@@ -165,6 +166,9 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   static bool is_dead(const void* lock) noexcept { return all().dead_.contains(lock); }
+  static void forget_dead(const void* lock) noexcept {
+    if (is_dead(lock)) exhume(lock);
+  }
   static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
 
   /// After fork the child has none of the other threads: what they held is a dead thread's.

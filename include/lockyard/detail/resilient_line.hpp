@@ -249,8 +249,7 @@ class resilient_line : private line_bits {
       // A claim of `pending` that will be taken back makes this fail, too.
       // order[own_head]: acquire; pairs [unlock_waited]; as in acquire_as_pending().
       // relaxed(revalidated): a failure waits again.
-      if (!word_.compare_exchange_strong(found,
-                                         is_last ? owned : (found & ~(asleep | open)) | owned,
+      if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
@@ -269,6 +268,7 @@ class resilient_line : private line_bits {
       const std::uint32_t next = node / one_in_next;
       if (next == 0) return;
       give_back(from);
+      if constexpr (parks) keep_open_for(next);
       // relaxed(atomicity): as for a cancelled one.
       const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_relaxed);
       if ((behind & cancelled) == 0) {
@@ -277,6 +277,14 @@ class resilient_line : private line_bits {
       }
       from = next;
     }
+  }
+
+  /// While one that has to wake up first is on its way, others go on.
+  void keep_open_for(std::uint32_t next) noexcept {
+    // relaxed(hint): one that parks later keeps the line open itself.
+    if ((nodes::of(next).load(std::memory_order_relaxed) & parked) == 0) return;
+    // relaxed(atomicity): a permission; goes when nobody waits, and the node is still in the line.
+    word_.fetch_or(open, std::memory_order_relaxed);
   }
 
   /// Whether the node was the last of the queue, which is none any more.

@@ -170,8 +170,11 @@ class stall_watch {
     std::size_t count = 0;
     for (const entry& each : tables::own_below(nullptr)) {
       // relaxed(owner): the thread's own.
-      const void* const lock = entry_tag::lock_of(each.load(std::memory_order_relaxed));
-      if (lock != nullptr) held[count++] = {lock, static_cast<const lock_name<W>*>(lock)->read()};
+      const std::uint64_t found = each.load(std::memory_order_relaxed);
+      // A handler may have interrupted an unlock: the lock may be gone.
+      if (found == 0 || (found & entry_tag::all) == entry_tag::releasing) continue;
+      const void* const lock = entry_tag::lock_of(found);
+      held[count++] = {lock, static_cast<const lock_name<W>*>(lock)->read()};
     }
     return count;
   }

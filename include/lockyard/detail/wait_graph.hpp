@@ -24,9 +24,10 @@ namespace lockyard::inline v0::detail {
 /// releases nothing, and what is below the entry of its wait is what it holds. So at the
 /// moment between the first pass and the second all the waits and holds were there together. A wait
 /// whose lock has just been acquired, and not yet been declared over, does no harm: its lock is not
-/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() or
-/// unlock() that it interrupted may a cycle be one more than there is, because that lock counts as
-/// held: the handler has to end before the code below it can let go.
+/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() that
+/// it interrupted may a cycle be one more than there is, because that lock counts as held: the
+/// handler has to end before the code below it can let go. Where it interrupted an unlock(), one
+/// may be missed.
 template <world W>
 class wait_graph {
  public:

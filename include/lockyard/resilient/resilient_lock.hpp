@@ -43,6 +43,10 @@ class LOCKYARD_CAPABILITY resilient_lock {
   constexpr explicit resilient_lock(const char* name = nullptr) noexcept : name_{name} {}
   resilient_lock(const resilient_lock&) = delete;
   resilient_lock& operator=(const resilient_lock&) = delete;
+  /// Precondition: nobody holds the lock, but for threads that have ended, and nobody waits for it.
+  ~resilient_lock() {
+    if constexpr (R.recovers) tables::forget_dead(label().address);
+  }
 
   /// Effects: acquires the lock, waiting while it is held; or does not, and says why.
   /// Synchronisation: what earlier owners did before unlock happens before a return with
@@ -53,7 +57,9 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// where the lock stalled (stall_limits). `nested_busy` in a signal handler that interrupted
   /// a wait for which it would take one node too many. Do not call again in a loop: release what
   /// else is held first.
-  /// Progress: ends, if every running thread is run by the scheduler.
+  /// Progress: ends, if every running thread is run by the scheduler; but not where stall time-outs
+  /// are `never` and the owner is stuck, nor while the one ahead meets nothing but waiters that
+  /// give up at that moment.
   [[nodiscard]] lock_result lock(
       std::source_location at = std::source_location::current()) noexcept {
     return acquire({}, at);
@@ -127,7 +133,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
 
   [[nodiscard]] const char* name() const noexcept { return name_.read(); }
 
-  /// Of all locks of this type, from the next wait on. Returns false, and changes nothing, unless
+  /// Of all locks with this `R`, from the next wait on. Returns false, and changes nothing, unless
   /// both are positive.
   static bool set_stall_limits(stall_limits next) noexcept { return limits().set(next); }
   [[nodiscard]] static stall_limits current_stall_limits() noexcept { return limits().get(); }

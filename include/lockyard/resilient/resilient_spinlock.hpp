@@ -17,10 +17,10 @@ namespace lockyard::inline v0 {
 ///   Scherer (2001, 2002); tables by tag, cycles of any length and owner death are this library's.
 /// Guarantees: mutual exclusion; first come, first served, but for a thread without a node. Not
 ///   recursive. Usable between a thread and its own signal handlers, if the thread has locked one
-///   resilient lock before. After fork the child may use locks for which nobody waited; one that
-///   another thread held reports a dead owner. May be destroyed by the next owner as soon as that
-///   one holds it.
-/// Size: 16 bytes, and for all together 2.3 MiB of tables and nodes in zeroed static memory,
+///   resilient lock before. After fork the child may use locks for which nobody waited, and may
+///   wait for ever for others; one that another thread held reports a dead owner. May be destroyed
+///   by the next owner as soon as that one holds it.
+/// Size: 16 bytes, and for all together 2.5 MiB of tables and nodes in zeroed static memory,
 /// touched
 ///   where threads use them. All zero bytes are the free state.
 template <world W = default_world, resilience R = resilience{}>
