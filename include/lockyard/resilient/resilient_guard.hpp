@@ -16,8 +16,8 @@ template <class Lock>
 class [[nodiscard]] resilient_guard {
  public:
   /// Effects: as lock.lock().
-  explicit resilient_guard(Lock& lock,
-                           std::source_location at = std::source_location::current()) noexcept
+  [[nodiscard]] explicit resilient_guard(
+      Lock& lock, std::source_location at = std::source_location::current()) noexcept
       : lock_{&lock}, result_{lock.lock(at)} {}
   resilient_guard(resilient_guard&& other) noexcept
       : lock_{std::exchange(other.lock_, nullptr)}, result_{other.result_} {}
