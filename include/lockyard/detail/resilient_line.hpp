@@ -155,10 +155,19 @@ class resilient_line : private line_bits {
 
   /// The head waits for that, too, and may have gone to sleep meanwhile.
   void give_up_pending() noexcept {
+    // relaxed(revalidated): the exchange decides.
+    std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (tail,pending,owned)  t,1,o -> t,0,o
     // relaxed(atomicity): takes back a claim under which nothing was done.
-    const std::uint32_t found = word_.fetch_and(~pending, std::memory_order_relaxed);
+    while (!word_.compare_exchange_weak(found, left_without(found, pending),
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
     if (parks && (found & asleep) != 0) W::wake(word_, 1);
+  }
+  /// Where nobody waits any more, nobody sleeps, and the lock is free to try_lock.
+  static constexpr std::uint32_t left_without(std::uint32_t word, std::uint32_t bits) noexcept {
+    const std::uint32_t left = word & ~bits;
+    return is_waited_for(left) ? left : left & owned;
   }
 
   template <class Watch>
@@ -283,8 +292,8 @@ class resilient_line : private line_bits {
     while (found / one_in_tail == last) {
       // (tail,pending,owned)  last,p,o -> 0,p,o
       // relaxed(atomicity): numbers; a node that is free for its thread is used by none any more.
-      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_relaxed,
-                                        std::memory_order_relaxed)) {
+      if (word_.compare_exchange_strong(found, left_without(found, last * one_in_tail),
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
         return true;
       }
     }

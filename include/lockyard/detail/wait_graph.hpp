@@ -109,7 +109,9 @@ class wait_graph {
     return wanted;
   }
 
-  /// Whether the lock is among the first so many entries. One that is being released is not.
+  /// Whether the lock is among the first so many entries. One that is being released is not: below
+  /// a wait it is there because a handler has interrupted its unlock, maybe after the release, and
+  /// a deadlock that ends by the stall time-out is better than one that is none.
   static bool holds(const table& each, std::size_t count, const void* lock) noexcept {
     return std::any_of(each.entries.begin(), each.entries.begin() + count,
                        [lock](const entry& known) {

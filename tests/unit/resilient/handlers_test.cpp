@@ -111,6 +111,38 @@ TYPED_TEST(Handlers, get_a_deadlock_until_a_contended_unlock_is_over) {
   }
 }
 
+/// A cycle through a lock whose unlock a handler has interrupted: nobody else can release it.
+TYPED_TEST(Handlers, close_a_cycle_when_they_come_before_a_release) {
+  const limits_for<TypeParam> limits{short_limits()};
+  for (int nth = 1; nth <= 3; ++nth) {  // finds the entry, marks it, releases the lock
+    TypeParam lock, other;
+    lock_errc mine = lock_errc::acquired, theirs = lock_errc::acquired;
+    std::atomic<bool> holds{false};
+    ASSERT_TRUE(lock.lock());
+    std::thread partner{[&] {
+      ASSERT_TRUE(other.lock());
+      holds = true;
+      const limits_for<TypeParam> none{patient};
+      theirs = lock.lock().code();
+      if (theirs == lock_errc::acquired) lock.unlock();
+      other.unlock();
+    }};
+    await([&] { return holds.load(); });
+    await_waiters(lock, 1);
+    const handling handler{[&] {
+      mine = other.lock().code();
+      if (mine == lock_errc::acquired) other.unlock();
+    }};
+    {
+      const hooking hook{raises_before(nth)};
+      lock.unlock();
+    }
+    partner.join();
+    EXPECT_TRUE(mine == lock_errc::deadlock || theirs == lock_errc::deadlock) << nth;
+    EXPECT_TRUE(is_free(lock) && is_free(other));
+  }
+}
+
 TYPED_TEST(Handlers, may_use_another_lock_before_each_step) {
   TypeParam lock, other;
   const handling handler{[&] {

@@ -147,9 +147,14 @@ TYPED_TEST(Steps, of_claims_that_come_too_late_keep_nobody_from_the_lock) {
   std::vector<std::unique_ptr<actor>> late;
   for (std::size_t i = 0; i < 2; ++i) {
     late.push_back(std::make_unique<actor>([&, i] {
-      const hooking hook{[&, i](step each) {
-        if (each.bytes == 4 && each.kind == step_kind::fetch_or) before_claim[i].stop();
-        if (each.bytes == 4 && each.kind == step_kind::fetch_and && i == 0) before_return.stop();
+      const hooking hook{[&, i, claims = false](step each) mutable {
+        if (each.bytes != 4) return;
+        if (each.kind == step_kind::fetch_or) {
+          before_claim[i].stop();
+          claims = true;
+        } else if (each.kind == step_kind::compare_exchange && claims && i == 0) {
+          before_return.stop();
+        }
       }};
       this->use()();
     }));
@@ -218,6 +223,35 @@ TYPED_TEST(Steps, of_a_waiter_that_leaves_when_it_is_granted_lose_nobody) {
     EXPECT_EQ(how, is_released ? lock_errc::acquired : lock_errc::timed_out);
     EXPECT_EQ(this->served_, 2);
     EXPECT_TRUE(is_free(lock));
+  }
+}
+
+/// What a sleeper has asked the owner for is of no use to anybody when the last one leaves after
+/// the release.
+TYPED_TEST(Steps, of_the_last_waiter_that_leaves_leave_the_lock_free) {
+  for (const std::size_t place : {0U, 1U}) {
+    ASSERT_TRUE(this->lock_.lock());
+    gate leaving;
+    leaving.disarm();
+    const auto give_up = [&] {
+      // A time-out is certain when it has looked; next it takes itself out of the word.
+      const hooking hook{leaving.before(step_kind::compare_exchange, 4)};
+      this->give_up()();
+    };
+    const auto first = this->in_line(give_up);
+    told_world::now_ns += 5'000'000;
+    const auto last = place == 1 ? this->in_line(give_up) : nullptr;
+    if (place == 1) first->look_after(milliseconds{5});
+    const auto& leaver = place == 1 ? last : first;
+    leaver->look();
+    leaving.arm();
+    told_world::now_ns += 10'000'000;
+    leaver->let_look();
+    leaving.await();
+    this->lock_.unlock();
+    leaving.open();
+    leaver->join();
+    EXPECT_TRUE(is_free(this->lock_));
   }
 }
 
