@@ -20,7 +20,7 @@ enum class lock_event : std::uint8_t {
   nested_busy,
   not_held,        ///< unlock by a thread that does not hold the lock; nothing was done
   table_overflow,  ///< the thread holds more locks than its table has room for; said once
-  no_slot,         ///< more threads than there are tables; said once
+  no_table,        ///< more threads than there are tables; said once
 };
 
 /// A lock, by its address and the name that it was given, or null.
@@ -62,7 +62,7 @@ inline constexpr std::string_view text_of(lock_event what) noexcept {
              "it was locked";
     case lock_event::table_overflow:
       return "is one more than a thread's table holds: deadlocks with it end by time-out only";
-    case lock_event::no_slot:
+    case lock_event::no_table:
       return "is used by one thread more than there are tables: its deadlocks end by time-out only";
   }
   return "";

@@ -40,30 +40,50 @@ class [[gnu::visibility("default")]] held_locks {
     return put(place, lock);
   }
 
-  /// The entry of a lock that the thread holds and is about to release; null if it has none.
+  /// The entry of a lock that is about to be released, if it is the last one that the thread has
+  /// acquired; null if not.
   static entry* begin_release(const void* lock) noexcept {
     entry* const top = own().top;
     // relaxed(owner): only this thread writes entries.
     if (top == nullptr || top[-1].load(std::memory_order_relaxed) != entry_tag::entry_of(lock))
         [[unlikely]] {
-      return begin_release_below(lock);
+      return nullptr;
     }
     return mark(top - 1, lock, entry_tag::releasing);
   }
 
-  /// The lock is released, or was not acquired. A handler that comes in between uses what is above.
-  static void remove(entry* place) noexcept {
-    auto& mine = own();
+  /// It is released. A handler that comes in between uses what is above.
+  static void end_release(entry* place) noexcept {
     keep_order();
-    if (place + 1 != mine.top) [[unlikely]]
-      return remove_below(place);
     // relaxed(owner): others believe entries of a thread that waits; this one does not.
     place->store(0, std::memory_order_relaxed);
     keep_order();
-    mine.top = place;
+    own().top = place;
   }
 
   // The slow ones.
+
+  /// As begin_release(), of any lock that has an entry.
+  static entry* begin_release_below(const void* lock) noexcept {
+    const std::span<entry> mine = own_below(nullptr);
+    for (std::size_t i = mine.size(); i-- > 0;) {
+      // relaxed(owner): as there.
+      if (mine[i].load(std::memory_order_relaxed) == entry_tag::entry_of(lock))
+        return mark(&mine[i], lock, entry_tag::releasing);
+    }
+    return nullptr;
+  }
+
+  /// The lock is released, or was not acquired. Entries above move down, so that no hole remains:
+  /// each is there twice for a moment, and never missing.
+  static void remove(entry* place) noexcept {
+    keep_order();
+    for (; place + 1 < own().top; ++place) {
+      // relaxed(owner): as in end_release().
+      place->store(place[1].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    end_release(place);
+  }
 
   /// A lock without an entry is not held, or was not acquired, any more. Returns false if no such
   /// lock can be held.
@@ -227,7 +247,7 @@ class [[gnu::visibility("default")]] held_locks {
     ++mine.beyond;
     if (!mine.has_told) {
       mine.has_told = true;
-      const auto what = mine.of == nullptr ? lock_event::no_slot : lock_event::table_overflow;
+      const auto what = mine.of == nullptr ? lock_event::no_table : lock_event::table_overflow;
       deliver({what, {W::thread_id(), {lock, nullptr}, {}}, {}, {}}, mine.inside_handler);
     }
     return nullptr;
@@ -250,29 +270,6 @@ class [[gnu::visibility("default")]] held_locks {
                                                std::memory_order_relaxed)) {
     }
     return true;
-  }
-
-  /// Locks may be released in another order than they were acquired in.
-  [[gnu::noinline, gnu::cold]] static entry* begin_release_below(const void* lock) noexcept {
-    const std::span<entry> mine = own_below(nullptr);
-    for (std::size_t i = mine.size(); i-- > 0;) {
-      // relaxed(owner): as in begin_release().
-      if (mine[i].load(std::memory_order_relaxed) == entry_tag::entry_of(lock))
-        return mark(&mine[i], lock, entry_tag::releasing);
-    }
-    return nullptr;
-  }
-
-  /// Those above move down, so that no hole remains. Each is there twice for a moment, and never
-  /// missing.
-  [[gnu::noinline, gnu::cold]] static void remove_below(entry* place) noexcept {
-    auto& mine = own();
-    for (; place + 1 < mine.top; ++place) {
-      // relaxed(owner): as in remove().
-      place->store(place[1].load(std::memory_order_relaxed), std::memory_order_relaxed);
-    }
-    keep_order();
-    remove(place);
   }
 
   /// Empties a table whose thread is no more. What it waited for last it did not hold.

@@ -164,12 +164,6 @@ class resilient_line : private line_bits {
     }
     if (parks && (found & asleep) != 0) W::wake(word_, 1);
   }
-  /// Where nobody waits any more, nobody sleeps, and the lock is free to try_lock.
-  static constexpr std::uint32_t left_without(std::uint32_t word, std::uint32_t bits) noexcept {
-    const std::uint32_t left = word & ~bits;
-    return is_waited_for(left) ? left : left & owned;
-  }
-
   template <class Watch>
   lock_errc acquire_as_pending(Watch& watch) noexcept {
     std::uint32_t found = 0;

@@ -108,9 +108,9 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
     if constexpr (R.recovers) {
       entry* const place = tables::begin_release(label().address);
       if (place == nullptr) [[unlikely]]
-        return unlock_unlisted();
+        return unlock_other();
       line_.release();
-      tables::remove(place);
+      tables::end_release(place);
     } else {
       line_.release();
     }
@@ -184,11 +184,16 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
     }
   }
 
-  [[gnu::noinline, gnu::cold]] void unlock_unlisted() noexcept {
+  /// Another lock was acquired later, or this one has no entry.
+  [[gnu::noinline, gnu::cold]] void unlock_other() noexcept {
+    if (entry* const place = tables::begin_release_below(label().address)) {
+      line_.release();
+      return tables::remove(place);
+    }
     if (tables::remove_unlisted(label().address)) return line_.release();
     const lock_wait wait{shared::thread_id(), label(), {}};
     detail::deliver({lock_event::not_held, wait, {}, {}}, tables::inside_handler());
-    assert(!"unlock() by a thread that does not hold the lock");
+    assert(false && "unlock() by a thread that does not hold the lock");
   }
 
   line line_;

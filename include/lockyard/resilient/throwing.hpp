@@ -15,6 +15,9 @@
 namespace lockyard::inline v0 {
 
 namespace detail {
+template <class Lock>
+concept has_time_outs = requires(Lock& lock) { lock.try_lock_for(std::chrono::nanoseconds{}); };
+
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_lock_error(lock_result how) {
 #if defined(__cpp_exceptions)
   throw std::system_error{how.error()};
@@ -43,19 +46,17 @@ class LOCKYARD_CAPABILITY throwing {
   /// As Lock's: true for `acquired`, false for `timed_out`, which is no error here; throws the
   /// others.
   template <class Rep, class Period>
+    requires detail::has_time_outs<Lock>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& duration,
                                   std::source_location at = std::source_location::current())
-      LOCKYARD_TRY_ACQUIRE(true)
-    requires requires(Lock& lock) { lock.try_lock_for(duration, at); }
-  {
+      LOCKYARD_TRY_ACQUIRE(true) {
     return check_timed(lock_.try_lock_for(duration, at));
   }
   template <class Clock, class Duration>
+    requires detail::has_time_outs<Lock>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit,
                                     std::source_location at = std::source_location::current())
-      LOCKYARD_TRY_ACQUIRE(true)
-    requires requires(Lock& lock) { lock.try_lock_until(limit, at); }
-  {
+      LOCKYARD_TRY_ACQUIRE(true) {
     return check_timed(lock_.try_lock_until(limit, at));
   }
   void unlock() noexcept LOCKYARD_RELEASE() { lock_.unlock(); }

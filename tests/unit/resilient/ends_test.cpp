@@ -331,10 +331,10 @@ TYPED_TEST(FewTables, leave_a_thread_without_one_its_time_outs) {
   std::thread{[&] {
     const reports told;
     ASSERT_TRUE(lock.lock());
-    EXPECT_EQ(told.count(lock_event::no_slot), 1U);
+    EXPECT_EQ(told.count(lock_event::no_table), 1U);
     EXPECT_EQ(lock.lock(), lock_errc::timed_out);
     EXPECT_EQ(lock.try_lock_for(milliseconds{1}), lock_errc::timed_out);
-    EXPECT_EQ(told.count(lock_event::no_slot), 1U);
+    EXPECT_EQ(told.count(lock_event::no_table), 1U);
     lock.unlock();
   }}.join();
   may_end = true;
