@@ -42,7 +42,7 @@ def page_lines() -> list[str]:
 
 
 def check_example(place: Path, option: str) -> None:
-    flags = "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Werror"
+    flags = "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
     run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", place, option, flags)
     run("cmake", "--build", place)
     for _ in range(10):
