@@ -65,7 +65,8 @@ constexpr void satisfies_its_entry() {
 template <class Lock>
 void is_as_ours_are() {
   static constinit Lock lock;
-  static_assert(noexcept(lock.lock()) && noexcept(lock.try_lock()) && noexcept(lock.unlock()));
+  static_assert(noexcept(lock.lock()) != traits_of<Lock>().recovering);
+  static_assert(noexcept(lock.try_lock()) && noexcept(lock.unlock()));
   static_assert(std::is_trivially_destructible_v<Lock>);
   static_assert(!std::is_copy_constructible_v<Lock> && !std::is_move_constructible_v<Lock>);
   static_assert(std::is_same_v<in_world_t<Lock, native>, Lock>, "written against a world");

@@ -166,9 +166,6 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   static bool is_dead(const void* lock) noexcept { return all().dead_.contains(lock); }
-  static void forget_dead(const void* lock) noexcept {
-    if (is_dead(lock)) exhume(lock);
-  }
   static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
 
   /// After fork the child has none of the other threads: what they held is a dead thread's.

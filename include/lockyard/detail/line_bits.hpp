@@ -31,6 +31,9 @@ struct line_bits {
                                  parked = 32, one_in_next = 1U << 16U;
 
   static constexpr bool is_waited_for(std::uint32_t word) noexcept { return word >= pending; }
+  static constexpr bool is_unwanted(std::uint32_t word) noexcept {
+    return !is_waited_for(word) && (word & owned) == 0;
+  }
 
   /// Where nobody waits any more, nobody sleeps, and the lock is free to try_lock.
   static constexpr std::uint32_t left_without(std::uint32_t word, std::uint32_t bits) noexcept {

@@ -121,7 +121,7 @@ class resilient_line : private line_bits {
   /// Stays awake for a while, where newcomers need not line up.
   bool overtake() noexcept {
     const auto may_take = [](std::uint32_t word) noexcept {
-      return (word & owned) == 0 && (!is_waited_for(word) || (word & open) != 0);
+      return is_unwanted(word) || (word & (owned | open)) == open;
     };
     const auto may_stop = [may_take](std::uint32_t word) noexcept {
       return may_take(word) || (is_waited_for(word) && (word & open) == 0);
@@ -310,12 +310,8 @@ class resilient_line : private line_bits {
   template <class Watch>
   lock_errc acquire_without_node(Watch& watch) noexcept {
     for (;;) {
-      std::uint32_t found = 0;
-      const auto is_free = [](std::uint32_t word) noexcept {
-        return !is_waited_for(word) && (word & owned) == 0;
-      };
-      const auto seen = watch.await(word_, is_free, policy{}, parks);
-      if (seen && (found = *seen, take(found))) return lock_errc::acquired;
+      auto seen = watch.await(word_, &is_unwanted, policy{}, parks);
+      if (seen && take(*seen)) return lock_errc::acquired;
       if (const lock_errc why = watch.look(in_line::nodeless); why != lock_errc::acquired)
         return why;
     }
@@ -341,9 +337,8 @@ class resilient_line : private line_bits {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & bits) != 0) {
-      const std::uint32_t closed = found & ~open;
-      const std::uint32_t wanted =
-          (sleeps < most_overtaken_sleeps ? found | open : closed) | asleep;
+      const std::uint32_t opened = sleeps < most_overtaken_sleeps ? found | open : found & ~open;
+      const std::uint32_t wanted = opened | asleep;
       // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
       if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
                                                            std::memory_order_relaxed)) {

@@ -39,14 +39,12 @@ class LOCKYARD_CAPABILITY resilient_lock {
   using line = detail::resilient_line<W, Form>;
 
  public:
+  static constexpr bool recovers = R.recovers;
+
   /// `name` is told in reports. Must live as long as the process, as string literals do.
   constexpr explicit resilient_lock(const char* name = nullptr) noexcept : name_{name} {}
   resilient_lock(const resilient_lock&) = delete;
   resilient_lock& operator=(const resilient_lock&) = delete;
-  /// Precondition: nobody holds the lock, but for threads that have ended, and nobody waits for it.
-  ~resilient_lock() {
-    if constexpr (R.recovers) tables::forget_dead(label().address);
-  }
 
   /// Effects: acquires the lock, waiting while it is held; or does not, and says why.
   /// Synchronisation: what earlier owners did before unlock happens before a return with
@@ -121,8 +119,9 @@ class LOCKYARD_CAPABILITY resilient_lock {
     }
   }
 
-  /// Effects: releases the lock if its owner's thread has ended; returns whether it did, which is
-  /// once for each such owner. What the lock protects is as that thread left it.
+  /// Needed before the lock's end if its owner has ended, or another one at its place has a dead
+  /// owner. Effects: releases the lock if its owner's thread has ended; returns whether it did,
+  /// which is once for each such owner. What the lock protects is as that thread left it.
   /// Synchronisation: the thread's acts happen before the return, and before the next
   /// acquisition's.
   bool release_dead_owner() noexcept {

@@ -39,7 +39,8 @@ class LOCKYARD_CAPABILITY throwing {
   constexpr explicit throwing(const char* name) noexcept : lock_{name} {}
 
   /// As Lock's lock(). Errors: throws what that returns.
-  void lock(std::source_location at = std::source_location::current()) LOCKYARD_ACQUIRE() {
+  void lock(std::source_location at = std::source_location::current()) noexcept(!Lock::recovers)
+      LOCKYARD_ACQUIRE() {
     check(lock_.lock(at));
   }
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) { return lock_.try_lock(); }
