@@ -171,6 +171,18 @@ clock_source clock_of(const node& source) {
   source.fail("must be tsc or monotonic_raw");
 }
 
+void check_scenario(const study& of, const job& found, const node& scenario, const node& threads) {
+  if (of.scenarios.empty()) {
+    if (!scenario.is_null()) scenario.fail("must be null in this study");
+    return;
+  }
+  const auto* const chosen = find_scenario(of, found.scenario);
+  if (chosen == nullptr) scenario.fail("names no scenario of this study");
+  if (chosen->threads != 0 && chosen->threads != found.threads) {
+    threads.fail("must be " + std::to_string(chosen->threads) + " in this scenario");
+  }
+}
+
 json parsed(std::string_view text) {
   try {
     return json::parse(text);
@@ -195,6 +207,7 @@ job parse_job(std::string_view text) {
   }
   const node conditions = root.at("conditions");
   const node lock = root.at("lock");
+  const node scenario = conditions.at("scenario");
   const auto threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads));
   const node writers = conditions.at("writers");
   job result{.study = root.at("study").text(),
@@ -208,6 +221,7 @@ job parse_job(std::string_view text) {
              .sleepers = sleepers_of(conditions.at("sleepers")),
              .writers = writers_of(writers, threads).value_or(0),
              .burst = burst_of(conditions.at("burst")),
+             .scenario = scenario.is_null() ? "" : scenario.text(),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -235,6 +249,7 @@ job parse_job(std::string_view text) {
     conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
                                                     : "must be null in this study");
   }
+  check_scenario(*chosen, result, scenario, conditions.at("threads"));
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }

@@ -42,9 +42,10 @@ struct job {
   schedule under;
   surroundings_request around;
   work_request work;
-  unsigned sleepers;  ///< on other locks, where the study has them
-  unsigned writers;   ///< of the threads, where the others read; else 0
-  unsigned burst;     ///< tasks that are submitted together, where the study has tasks; else 0
+  unsigned sleepers;     ///< on other locks, where the study has them
+  unsigned writers;      ///< of the threads, where the others read; else 0
+  unsigned burst;        ///< tasks that are submitted together, where the study has tasks; else 0
+  std::string scenario;  ///< empty where the study has none
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had

@@ -87,6 +87,27 @@ ordered_json describe_pools(const study& of) {
   return pools;
 }
 
+ordered_json describe_scenarios(const study& of) {
+  auto scenarios = ordered_json::array();
+  for (const scenario& each : of.scenarios) {
+    scenarios.push_back({{"name", each.name},
+                         {"group", each.group},
+                         {"threads", each.threads},
+                         {"default_run_s", each.default_run_s},
+                         {"default_budget_s", each.default_budget_s}});
+  }
+  return scenarios;
+}
+
+/// Those of the catalogue that go through the scenarios.
+ordered_json describe_locks_of_scenarios(const study& of) {
+  auto locks = ordered_json::array();
+  for (const cell& each : of.cells) {
+    if (!of.scenarios.empty()) locks.push_back(each.lock);
+  }
+  return locks;
+}
+
 ordered_json describe_clock() {
   const bool invariant = detail::arch::cycle_counter_is_invariant();
   clock::calibrate(clock_source::tsc);
@@ -149,7 +170,9 @@ ordered_json describe_catalog() {
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},
                        {"default_burst", each.default_burst},
-                       {"pools", describe_pools(each)}});
+                       {"pools", describe_pools(each)},
+                       {"scenarios", describe_scenarios(each)},
+                       {"locks_of_scenarios", describe_locks_of_scenarios(each)}});
   }
   return {{"schema", schema_version},
           {"version", LOCKYARD_VERSION},

@@ -33,6 +33,15 @@ struct cell {
   lock_traits traits;
 };
 
+/// One of the situations into which a study brings each of its locks.
+struct scenario {
+  std::string_view name;
+  std::string_view group;  ///< of those that differ in little; alone, the name itself
+  unsigned threads;        ///< 0: as asked
+  double default_run_s;
+  double default_budget_s;
+};
+
 struct study {
   std::string_view name;
   std::string_view summary;
@@ -44,15 +53,16 @@ struct study {
   bool single_threaded = false;       ///< runs on one thread whatever is asked
   std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs = 0;
-  double default_gap_ns = 0;   ///< between bursts, where nobody gave one
-  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
+  double default_gap_ns = 0;          ///< between bursts, where nobody gave one
+  unsigned default_burst = 0;         ///< tasks in a burst; 0: the study has no tasks
+  std::vector<scenario> scenarios{};  ///< a cell for each; none: the study has one situation
   std::vector<cell> cells;
 
   /// Whether the cells are pools of workers, and not the catalogue's locks.
   [[nodiscard]] bool has_pools() const noexcept { return default_burst != 0; }
   /// Whether several threads want one lock, or run tasks.
   [[nodiscard]] bool has_team() const noexcept {
-    return !of_machine && !single_threaded && !of_ways;
+    return !of_machine && !single_threaded && !of_ways && scenarios.empty();
   }
 };
 
@@ -87,6 +97,7 @@ study readers_study();
 study uncontended_study();
 study wakeup_study();
 study workers_study();
+study recovery_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();
@@ -94,5 +105,6 @@ const std::vector<study>& all_studies();
 /// Null if there is none of that name.
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
+const scenario* find_scenario(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness
