@@ -46,8 +46,8 @@ Locks = Annotated[
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
         help="Which locks: groups and names; all is ours and the system's. Of these, readers "
-        "measures those that can be shared.",
-        show_default="seeds; in readers all",
+        "measures those that can be shared, recovery the resilient ones.",
+        show_default="seeds; in readers and recovery all",
         autocompletion=completions.locks,
     ),
 ]
@@ -83,7 +83,7 @@ For = Annotated[
         "--for",
         metavar="TIME",
         help="Time for each cell, as in 500ms, 2s, 1m.",
-        show_default="2s, of the machine more; 30s as published",
+        show_default="2s, of the machine and of stuck owners more; 30s as published",
     ),
 ]
 Runs = Annotated[
@@ -94,7 +94,7 @@ Loops = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Lock operations of each thread in a run.",
+        help="Lock operations of each thread in a run; in recovery rounds of a scenario.",
         show_default="as many as fit the run",
     ),
 ]
@@ -275,6 +275,17 @@ Ways = Annotated[
         help="Which ways to wait, in wakeup; 'lockyard list --json' has them.",
         show_default="all",
         autocompletion=completions.ways,
+        rich_help_panel=WORK,
+    ),
+]
+Scenario = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME,…",
+        help="Which scenarios, in recovery: names and groups, as in aa,cycle,stuck64; "
+        "'lockyard list --json' has them.",
+        show_default="all",
+        autocompletion=completions.scenarios,
         rich_help_panel=WORK,
     ),
 ]

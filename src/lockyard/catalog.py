@@ -43,6 +43,17 @@ class Library:
 
 
 @dataclass(frozen=True)
+class Scenario:
+    """A situation into which a study brings each of its locks."""
+
+    name: str
+    group: str  # of those that differ in little; alone, the name itself
+    threads: int  # 0: as asked
+    default_run_s: float
+    default_budget_s: float
+
+
+@dataclass(frozen=True)
 class Study:
     name: str
     summary: str
@@ -57,15 +68,18 @@ class Study:
     pools: tuple[Lock, ...] = ()  # of workers, the same
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
+    scenarios: tuple[Scenario, ...] = ()  # a cell for each
+    locks_of_scenarios: tuple[str, ...] = ()  # which alone it measures
 
     @property
     def has_team(self) -> bool:
         """Whether several threads want one lock, or run tasks."""
-        return not self.of_machine and not self.single_threaded and not self.ways
+        others = self.of_machine or self.single_threaded or self.ways or self.scenarios
+        return not others
 
 
-Entry = TypeVar("Entry", Lock, Library, Study)
-Named = TypeVar("Named", Lock, Study, str)
+Entry = TypeVar("Entry", Lock, Library, Scenario, Study)
+Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,11 @@ class Catalog:
         """Those of the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
 
+    def select_recovering(self, names: Iterable[str]) -> list[Lock]:
+        """Those of the given locks that a study brings into its scenarios."""
+        known = {name for study in self.studies for name in study.locks_of_scenarios}
+        return [lock for lock in self.select_locks(names) if lock.name in known]
+
     def select_pools(self, names: Iterable[str]) -> list[Lock]:
         """The same of pools of workers."""
         return self._select("pool", self.pools, names)
@@ -155,6 +174,20 @@ class Catalog:
         by_name = {way: way for way in self.ways}
         return list(dict.fromkeys(_find("way to wait", by_name, name) for name in names))
 
+    @property
+    def scenarios(self) -> list[Scenario]:
+        """All of them, whatever the study."""
+        return [scenario for study in self.studies for scenario in study.scenarios]
+
+    def select_scenarios(self, names: Iterable[str]) -> list[str]:
+        """Those of the given names and groups, each once, in the order given."""
+        by_name: dict[str, list[str]] = {}
+        for scenario in self.scenarios:
+            by_name.setdefault(scenario.group, []).append(scenario.name)
+        by_name |= {each.name: [each.name] for each in self.scenarios}
+        found = (_find("scenario", by_name, name) for name in names)
+        return list(dict.fromkeys(name for each in found for name in each))
+
     def select_studies(self, names: Iterable[str]) -> list[Study]:
         by_name = {study.name: study for study in self.studies}
         chosen = {name: _find("study", by_name, name) for name in names}
@@ -173,7 +206,13 @@ def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
 
 def _study(values: Mapping[str, Any]) -> Study:
     pools = tuple(_entry(Lock, pool) for pool in values["pools"])
-    return _entry(Study, {**values, "pools": pools, "ways": tuple(values["ways"])})
+    changed = {
+        "pools": pools,
+        "ways": tuple(values["ways"]),
+        "scenarios": tuple(_entry(Scenario, each) for each in values["scenarios"]),
+        "locks_of_scenarios": tuple(values["locks_of_scenarios"]),
+    }
+    return _entry(Study, {**values, **changed})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str) -> Named:

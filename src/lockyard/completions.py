@@ -40,6 +40,14 @@ def ways(incomplete: str) -> list[str]:
     return _completed(incomplete, harness.catalog().ways)
 
 
+def scenarios(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    found = harness.catalog().scenarios
+    known = dict.fromkeys([*(each.group for each in found), *(each.name for each in found)])
+    return _completed(incomplete, list(known))
+
+
 def policies(incomplete: str) -> list[str]:
     from lockyard.conditions import POLICIES
 

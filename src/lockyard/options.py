@@ -208,6 +208,11 @@ def ways(text: str) -> list[str]:
     return names("--ways", text, groups="")
 
 
+def scenarios(text: str) -> list[str]:
+    """There are no groups of all, and the table of 'lockyard list' does not have them."""
+    return names("--scenario", text, groups="")
+
+
 def pinning(text: str) -> Pinning:
     if text in ("none", "compact", "spread"):
         return text

@@ -59,10 +59,12 @@ class Cell:
     sleepers: int | None = None  # on other locks; nothing where the study has none
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
+    scenario: str | None = None  # nothing where the study has none
 
     @property
     def label(self) -> str:
-        return f"{self.study} {self.lock} × {self.threads}" if self.lock else self.study
+        how = self.scenario or f"× {self.threads}"
+        return f"{self.study} {self.lock} {how}" if self.lock else self.study
 
     def limit_s(self, spent_s: float) -> float:
         """How long the next run may take; 0 if no run is worth starting in what is left."""
@@ -98,6 +100,7 @@ class Cell:
                 "sleepers": self.sleepers,
                 "writers": self.writers,
                 "burst": self.burst,
+                "scenario": self.scenario,
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -128,6 +131,8 @@ class Request:
     shared: Sequence[Lock] = ()  # the same where it has readers
     writers: Sequence[int] = ()  # of the threads, where it has readers
     bursts: Sequence[int] = ()
+    recovering: Sequence[Lock] = ()  # what is measured where the study has scenarios
+    scenarios: Sequence[str] = ()  # all, if none is named
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -149,6 +154,8 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         )
     if request.writers and not any(study.of_readers for study in studies):
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
+    if request.scenarios and not any(study.scenarios for study in studies):
+        raise UsageError("--scenario: is of recovery; measure that, or leave --scenario out")
     check_work(request.work, studies, request.as_published)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
@@ -161,6 +168,8 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         )
     if study.ways:
         return _cells_of_ways(study, request)
+    if study.scenarios:
+        return _cells_of_scenarios(study, request)
     if study.of_machine:
         _check_study_of_machine(study, request)
         request = _each_processor(request)
@@ -237,6 +246,30 @@ def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
         for conditions in request.conditions
         for each in work
         for way in (request.ways or study.ways)
+    ]
+
+
+def _cells_of_scenarios(study: Study, request: Request) -> list[Cell]:
+    """Each with the threads that it takes, and with a time of its own where nobody gave one."""
+    if not request.recovering:
+        raise UsageError(
+            f"study '{study.name}' measures {', '.join(study.locks_of_scenarios)}, and none of "
+            "those given by --locks is one; name one, or leave --locks out"
+        )
+    return [
+        replace(_cell(timed, lock.name, threads, conditions, NONE, request), scenario=each.name)
+        for each in study.scenarios
+        if each.name in (request.scenarios or [each.name])
+        for timed in [
+            replace(
+                study,
+                default_run_s=each.default_run_s,
+                default_budget_s=each.default_budget_s,
+            )
+        ]
+        for threads in ([each.threads] if each.threads else dict.fromkeys(request.threads))
+        for conditions in request.conditions
+        for lock in request.recovering
     ]
 
 

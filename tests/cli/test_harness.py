@@ -37,6 +37,7 @@ JOB: dict[str, Any] = {
         "sleepers": None,
         "writers": None,
         "burst": None,
+        "scenario": None,
         "loops": None,
         "duration_s": 0.02,
         "as_published": False,
@@ -77,6 +78,24 @@ def test_a_wakeup_without_a_worker_is_refused() -> None:
     refused = answer(json.dumps(job))
     assert refused.returncode == 2
     assert "job at /conditions/threads: must be at least 2" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "changes"),
+    [
+        ("scenario", {"scenario": "abc"}),
+        ("scenario", {"scenario": None}),
+        ("threads", {"scenario": "abba", "threads": 2}),
+    ],
+)
+def test_a_scenario_is_one_of_the_study_with_its_threads(
+    place: str, changes: dict[str, Any]
+) -> None:
+    job = copy.deepcopy(JOB) | {"study": "recovery", "lock": "resilient_mutex"}
+    job["conditions"] |= changes
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert f"job at /conditions/{place}: " in refused.stderr
 
 
 def test_answers_every_job_with_a_record_in_order() -> None:
@@ -134,6 +153,7 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/burst", 0),
         ("/conditions/burst", 4097),
         ("/conditions/burst", 8),  # of a study without tasks
+        ("/conditions/scenario", "aa"),  # of a study without scenarios
         ("/rehearse", 1),
         ("/cgroup", 7),
     ],

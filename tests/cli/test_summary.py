@@ -31,6 +31,7 @@ from made_up_records import a_record, summed_up
         {"sleepers": 3},
         {"writers": 1},
         {"burst": 3},
+        {"scenario": "aa"},
         {"gap_ns": 200},
         {"lengths": "exponential"},
     ],

@@ -30,7 +30,7 @@ DEFAULTS = {
     "sleepers": 1,
 }
 # These have a place of their own in a cell's name.
-NAMED_APART = ("threads", "as_published")
+NAMED_APART = ("threads", "as_published", "scenario")
 
 
 @dataclass(frozen=True)

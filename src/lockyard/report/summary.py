@@ -46,6 +46,11 @@ class CellSummary:
         return json.dumps([self.conditions.get(key) for key in WORK_CONDITIONS])
 
     @property
+    def scenario(self) -> str:
+        """Nothing where the study has none."""
+        return self.conditions.get("scenario") or ""
+
+    @property
     def checks_hold(self) -> bool:
         return not any(value is False for run in self.runs for value in run["checks"].values())
 
@@ -148,6 +153,7 @@ CELL_CONDITIONS = (
     "sleepers",
     "writers",
     "burst",
+    "scenario",
 )
 
 

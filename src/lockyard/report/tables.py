@@ -41,7 +41,7 @@ def tables(
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
-        if not cell.of_machine:
+        if not cell.of_machine and not cell.scenario:
             name = f"{cell.study} as published" if cell.as_published else cell.study
             settings = studies.setdefault((name, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
@@ -52,7 +52,7 @@ def tables(
             continue
         for setting, group in settings.items():
             columns = [*layout.columns, *_compared_columns(layout, group, against)]
-            yield _fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
+            yield fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
         if len(settings) > 1:
             yield _conditions_compared(name, layout, settings, console)
     if against is not None:
@@ -87,7 +87,7 @@ def _means(
             ),
         ]
         title = f"{name}: geometric mean over the cells"
-        yield _fitting(title, columns, list(first.values()), console, layout.of)
+        yield fitting(title, columns, list(first.values()), console, layout.of)
 
 
 def _cells_with(groups: Groups, of: CellSummary) -> str:
@@ -119,7 +119,7 @@ def _conditions_compared(
             reference = first.get(cell.lock)
             if reference is None or not reference.runs:
                 return MISSING
-            return _ratio(compared, Reference(reference, chosen=False), cell)
+            return ratio_text(compared, Reference(reference, chosen=False), cell)
 
         return text
 
@@ -135,7 +135,7 @@ def _conditions_compared(
                 8,
             )
         )
-    return _fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
+    return fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
 
 
 def _compared_columns(
@@ -157,19 +157,19 @@ def _compared_columns(
     for compared in (layout.compared, *layout.also_compared):
         yield Column(
             f"{compared.title} / {name}\n[95 % interval]",
-            partial(_ratio, compared, reference),
+            partial(ratio_text, compared, reference),
             RATIO_IMPORTANCE,
         )
 
 
-def _ratio(compared: Compared, reference: Reference, cell: CellSummary) -> str:
+def ratio_text(compared: Compared, reference: Reference, cell: CellSummary) -> str:
     if cell is reference.cell:
         return "the reference"
     found = reference.ratio(compared, cell)
     return ratio(found) if found else MISSING
 
 
-def _fitting(
+def fitting(
     title: str,
     columns: Sequence[Column],
     cells: Sequence[CellSummary],
