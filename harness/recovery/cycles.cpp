@@ -109,9 +109,12 @@ class cycle_of_threads {
       if (each.answer == lock_errc::deadlock) ++victims;
       first_error = std::min(first_error, each.returned);
     }
-    // Nobody was told, or somebody before there was a cycle.
-    if (victims == 0 || first_error <= trouble) ++books_.wrong_answers;
-    if (victims > 0) books_.add(trouble, first_error);
+    const bool is_told = first_error != std::numeric_limits<ticks>::max();
+    if (!is_told || first_error <= trouble) {  // or somebody was before there was a cycle
+      ++books_.wrong_answers;
+    } else if (victims > 0) {
+      books_.add(trouble, first_error);
+    }
     books_.victims += victims;
     books_.answers.add(calls_[size_].answer);
     if (calls_[size_].answer != lock_errc::acquired) ++books_.innocents_harmed;

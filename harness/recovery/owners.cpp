@@ -158,8 +158,11 @@ class dying_owner {
   void close_books_of_round() {
     books_.answers.add(answer_);
     const ticks trouble = is_waited_for_ ? ended_ : called_;
-    if (answer_ != lock_errc::owner_dead || returned_ <= trouble) ++books_.wrong_answers;
-    if (answer_ == lock_errc::owner_dead) books_.add(trouble, returned_);
+    if (answer_ == lock_errc::owner_dead && returned_ > trouble) {
+      books_.add(trouble, returned_);
+    } else {
+      ++books_.wrong_answers;
+    }
     const bool is_released = locks_.release_dead_owner(lock());
     const bool is_released_again = locks_.release_dead_owner(lock());
     books_.each_released_once &= is_released && !is_released_again;

@@ -193,6 +193,14 @@ def test_shows_a_row_for_each_lock_in_each_scenario(lockyard: Callable[..., Outc
     assert ["resilient_mutex", "ordered"] in rows
 
 
+def test_the_verdict_names_the_scenario_that_failed(lockyard: Callable[..., Outcome]) -> None:
+    shown = run_it(lockyard, "cycle3", "--locks", "broken_lock", "--loops", "5")
+    assert shown.returncode == ExitStatus.CHECK_FAILED
+    assert "BROKEN: broken_lock failed the checks of recovery: do not use it" in shown.stdout
+    assert "[recovery · broken_lock · cycle3 · 4 threads]" in shown.stdout
+    assert "with 4 threads in cycle3 fails its checks (right_answers)" in shown.stdout
+
+
 def test_completes_groups_and_names(lockyard: Callable[..., Outcome]) -> None:
     completed = lockyard(
         extra={

@@ -59,7 +59,8 @@ class Naming:
 
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"
-        return " · ".join([counted(cell.threads, what), *self.conditions(cell)])
+        scenario = [cell.scenario] if cell.scenario else []
+        return " · ".join([*scenario, counted(cell.threads, what), *self.conditions(cell)])
 
 
 def counted(number: int, what: str) -> str:
