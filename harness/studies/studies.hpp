@@ -53,9 +53,11 @@ struct study {
   bool single_threaded = false;       ///< runs on one thread whatever is asked
   std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs = 0;
-  double default_gap_ns = 0;          ///< between bursts, where nobody gave one
-  unsigned default_burst = 0;         ///< tasks in a burst; 0: the study has no tasks
-  std::vector<scenario> scenarios{};  ///< a cell for each; none: the study has one situation
+  double default_gap_ns = 0;   ///< between bursts, where nobody gave one
+  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
+  /// A cell for each; none: the study has one situation.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<scenario> scenarios{};
   std::vector<cell> cells;
 
   /// Whether the cells are pools of workers, and not the catalogue's locks.
