@@ -71,6 +71,13 @@ class clock {
   static inline double early_read_ns_ = 0.0;
 };
 
+/// Keeps the processor until so much time is over; a thread that loses it meanwhile does not make
+/// up for it.
+inline void wait_busily(double length_ns) noexcept {
+  const ticks end = clock::now() + clock::from_ns(length_ns);
+  while (clock::now() < end) detail::arch::pause();
+}
+
 constexpr std::string_view name_of(clock_source source) noexcept {
   return source == clock_source::tsc ? "tsc" : "monotonic_raw";
 }

@@ -163,6 +163,11 @@ unsigned burst_of(const node& count) {
   return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_burst));
 }
 
+/// Empty where the study has none.
+std::string workload_of(const node& name) {
+  return name.is_null() ? "" : name.text();
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -171,15 +176,15 @@ clock_source clock_of(const node& source) {
   source.fail("must be tsc or monotonic_raw");
 }
 
-void check_scenario(const study& of, const job& found, const node& scenario, const node& threads) {
-  if (of.scenarios.empty()) {
-    if (!scenario.is_null()) scenario.fail("must be null in this study");
+void check_workload(const study& of, const job& found, const node& workload, const node& threads) {
+  if (of.workloads.empty()) {
+    if (!workload.is_null()) workload.fail("must be null in this study");
     return;
   }
-  const auto* const chosen = find_scenario(of, found.scenario);
-  if (chosen == nullptr) scenario.fail("names no scenario of this study");
+  const auto* const chosen = find_workload(of, found.workload);
+  if (chosen == nullptr) workload.fail("names no workload of this study");
   if (chosen->threads != 0 && chosen->threads != found.threads) {
-    threads.fail("must be " + std::to_string(chosen->threads) + " in this scenario");
+    threads.fail("must be " + std::to_string(chosen->threads) + " in this workload");
   }
 }
 
@@ -207,7 +212,6 @@ job parse_job(std::string_view text) {
   }
   const node conditions = root.at("conditions");
   const node lock = root.at("lock");
-  const node scenario = conditions.at("scenario");
   const auto threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads));
   const node writers = conditions.at("writers");
   job result{.study = root.at("study").text(),
@@ -220,8 +224,8 @@ job parse_job(std::string_view text) {
              .work = work_of(conditions),
              .sleepers = sleepers_of(conditions.at("sleepers")),
              .writers = writers_of(writers, threads).value_or(0),
+             .workload = workload_of(conditions.at("workload")),
              .burst = burst_of(conditions.at("burst")),
-             .scenario = scenario.is_null() ? "" : scenario.text(),
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -249,7 +253,7 @@ job parse_job(std::string_view text) {
     conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
                                                     : "must be null in this study");
   }
-  check_scenario(*chosen, result, scenario, conditions.at("threads"));
+  check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }
@@ -258,7 +262,7 @@ job parse_job(std::string_view text) {
     if (result.work.kind != lengths::constant) {
       conditions.at("lengths").fail("must be constant in this study, which has its own");
     }
-  } else if (!result.work.is_none() && (!chosen->has_team() || result.as_published)) {
+  } else if (!result.work.is_none() && (!chosen->takes_lengths() || result.as_published)) {
     conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
   }
   return result;

@@ -44,8 +44,8 @@ struct job {
   work_request work;
   unsigned sleepers;     ///< on other locks, where the study has them
   unsigned writers;      ///< of the threads, where the others read; else 0
+  std::string workload;  ///< empty where the study has none
   unsigned burst;        ///< tasks that are submitted together, where the study has tasks; else 0
-  std::string scenario;  ///< empty where the study has none
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had

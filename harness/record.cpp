@@ -87,23 +87,25 @@ ordered_json describe_pools(const study& of) {
   return pools;
 }
 
-ordered_json describe_scenarios(const study& of) {
-  auto scenarios = ordered_json::array();
-  for (const scenario& each : of.scenarios) {
-    scenarios.push_back({{"name", each.name},
-                         {"group", each.group},
-                         {"threads", each.threads},
-                         {"default_run_s", each.default_run_s},
-                         {"default_budget_s", each.default_budget_s}});
+ordered_json describe_workloads(const study& of) {
+  const auto of_study = [](double own, double usual) { return own != 0 ? own : usual; };
+  auto workloads = ordered_json::array();
+  for (const listed_workload& each : of.workloads) {
+    workloads.push_back(
+        {{"name", each.name},
+         {"group", each.group},
+         {"threads", each.threads},
+         {"default_run_s", of_study(each.default_run_s, of.default_run_s)},
+         {"default_budget_s", of_study(each.default_budget_s, of.default_budget_s)}});
   }
-  return scenarios;
+  return workloads;
 }
 
-/// Those of the catalogue that go through the scenarios.
-ordered_json describe_locks_of_scenarios(const study& of) {
+/// Of the catalogue; none if the study has cells of all, or of none.
+ordered_json describe_only_locks(const study& of) {
   auto locks = ordered_json::array();
   for (const cell& each : of.cells) {
-    if (!of.scenarios.empty()) locks.push_back(each.lock);
+    if (of.of_some_locks) locks.push_back(each.lock);
   }
   return locks;
 }
@@ -166,13 +168,13 @@ ordered_json describe_catalog() {
                        {"of_readers", each.of_readers},
                        {"single_threaded", each.single_threaded},
                        {"ways", std::move(ways)},
+                       {"workloads", describe_workloads(each)},
+                       {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},
                        {"default_burst", each.default_burst},
-                       {"pools", describe_pools(each)},
-                       {"scenarios", describe_scenarios(each)},
-                       {"locks_of_scenarios", describe_locks_of_scenarios(each)}});
+                       {"pools", describe_pools(each)}});
   }
   return {{"schema", schema_version},
           {"version", LOCKYARD_VERSION},

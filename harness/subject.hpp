@@ -96,6 +96,8 @@ struct subject {
 /// within a page, because the place alone can change a figure.
 template <class Protected>
 class arena {
+  static_assert(sizeof(Protected) <= pages::size);
+
  public:
   arena(const subject& of, std::uint64_t seed)
       : operations_{of.operations},

@@ -3,6 +3,8 @@
 
 #include "clock.hpp"
 
+#include <lockyard/detail/arch.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,16 +17,22 @@ namespace {
 
 constexpr std::uint32_t calibration_steps = 10'000;
 constexpr int calibration_rounds = 100;
+constexpr int thorough_rounds = 1000;
 
 /// The least of many rounds: whatever interrupts one only adds.
-double measured_step_ns() noexcept {
+template <class What>
+double least_ns(int rounds, What what) noexcept {
   ticks least = std::numeric_limits<ticks>::max();
-  for (int round = 0; round < calibration_rounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const ticks before = clock::now();
-    keep_busy(calibration_steps);
+    what();
     least = std::min(least, elapsed(before, clock::now()));
   }
-  return std::max(clock::ns(least), 1.0) / calibration_steps;
+  return std::max(clock::ns(least), 1.0);
+}
+
+double measured_step_ns(int rounds) noexcept {
+  return least_ns(rounds, [] { keep_busy(calibration_steps); }) / calibration_steps;
 }
 
 }  // namespace
@@ -34,6 +42,23 @@ double measured_step_ns() noexcept {
   std::uint64_t state = steps;
   for (; steps != 0; --steps) state = state * 6364136223846793005U + 1442695040888963407U;
   asm volatile("" : : "r"(state));  // the compiler is to believe that somebody wants the result
+}
+
+void keep_busy_apart(std::uint32_t steps) noexcept {
+  detail::arch::settle();
+  keep_busy(steps);
+  detail::arch::settle();
+}
+
+std::uint32_t steps_apart(double length_ns) noexcept {
+  constexpr int row = 16;
+  const double step_ns = measured_step_ns(thorough_rounds);
+  const auto first = static_cast<std::uint32_t>(std::lround(length_ns / step_ns));
+  const double row_ns = least_ns(thorough_rounds, [first] {
+    for (int i = 0; i < row; ++i) keep_busy_apart(first);
+  });
+  const double beyond_ns = row_ns / row - length_ns;
+  return static_cast<std::uint32_t>(std::lround(std::max(first - beyond_ns / step_ns, 0.0)));
 }
 
 std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind) {
@@ -48,7 +73,7 @@ std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind) {
 
 workload::workload(const work_request& wanted, unsigned threads, std::uint64_t seed) {
   if (wanted.is_none()) return;
-  step_ns_ = measured_step_ns();
+  step_ns_ = measured_step_ns(calibration_rounds);
   std::vector<std::uint32_t> gaps = steps_of(wanted.gap_ns / *step_ns_, wanted.kind);
   std::vector<std::uint32_t> holds = steps_of(wanted.hold_ns / *step_ns_, wanted.kind);
   std::mt19937_64 chance{seed};

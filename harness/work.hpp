@@ -36,6 +36,13 @@ struct work_request {
 /// clock. The same code for every lock.
 void keep_busy(std::uint32_t steps) noexcept;
 
+/// The same after all that came before, and before all that comes after: a processor that executes
+/// out of order would hide a lock behind it.
+void keep_busy_apart(std::uint32_t steps) noexcept;
+
+/// How many steps keep the processor busy, apart, for so long. Takes about 20 ms.
+std::uint32_t steps_apart(double length_ns) noexcept;
+
 /// One thread's lengths, taken one after the other, over and over. Each thread has a copy of its
 /// own, so that its place in the table is in a register.
 class worker {

@@ -17,6 +17,10 @@ template asymmetric_fence process_instance<asymmetric_fence>;
 template calibration process_instance<calibration>;
 template slot_registry process_instance<slot_registry>;
 template queue_nodes<native> process_instance<queue_nodes<native>>;
+template queue_nodes<native, std::uint32_t, 8>
+    process_instance<queue_nodes<native, std::uint32_t, 8>>;
+template held_locks<native> process_instance<held_locks<native>>;
+template limits_of_type<resilience{}> process_instance<limits_of_type<resilience{}>>;
 template parking_lot<native>::table process_instance<parking_lot<native>::table>;
 template debug::detail::lock_watch process_instance<debug::detail::lock_watch>;
 

@@ -203,11 +203,6 @@ void send(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
   word.store(value, std::memory_order_release);
 }
 
-void wait_busily(double length_ns) noexcept {
-  const ticks end = clock::now() + clock::from_ns(length_ns);
-  while (clock::now() < end) detail::arch::pause();
-}
-
 }  // namespace
 
 std::vector<cost> costs_on_one_core(const job& of, int cpu, double share_ns) {

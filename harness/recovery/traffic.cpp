@@ -3,13 +3,13 @@
 // Threads that hold several locks at a time and cannot deadlock: every error is one too many.
 
 #include "../closing_time.hpp"
+#include "../draws.hpp"
 #include "../team.hpp"
 #include "scenes.hpp"
 
 #include <bit>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <span>
 
 namespace lockyard::harness {
@@ -23,7 +23,7 @@ constexpr unsigned most_held = 4;
 /// Which locks a thread takes next.
 class next_locks {
  public:
-  explicit next_locks(std::uint64_t seed) : chance_{seed} {
+  explicit next_locks(std::uint64_t seed) : draws_{seed} {
     std::iota(places_.begin(), places_.end(), 0U);
   }
 
@@ -43,9 +43,9 @@ class next_locks {
   }
 
  private:
-  unsigned below(unsigned limit) { return static_cast<unsigned>(chance_() >> 32U) % limit; }
+  unsigned below(unsigned limit) { return static_cast<unsigned>(draws_.next() >> 32U) % limit; }
 
-  std::mt19937_64 chance_;
+  xorshift draws_;
   std::array<unsigned, locks_of_traffic> places_;  ///< all of them
   std::array<unsigned, most_held> next_{};
 };
@@ -72,7 +72,7 @@ class traffic {
 
   thread_span take_part(unsigned thread, loop_limit limit) {
     traffic_log& log = logs_[thread];
-    next_locks wanted{seed_ + thread};
+    next_locks wanted{mixed(seed_) + thread};
     thread_span span{.first = clock::now()};
     for (std::uint64_t round = 0;
          span.operations < limit.operations && !closing_.has_come(round, limit.end); ++round) {

@@ -60,10 +60,11 @@ template <class Lock>
     const bool is_timed = on.closing.looks_before(span.operations);
     const ticks called = is_timed ? clock::now_early() : 0;
     lock.lock_shared();
-    if (is_timed) log.waits.add(elapsed(called, clock::now()));
+    const ticks acquired = is_timed ? clock::now() : 0;
     if (on.data.begun != on.data.ended) ++log.halves;
     work.hold();
     lock.unlock_shared();
+    if (is_timed) log.waits.add(elapsed(called, acquired));
   }
   span.last = clock::now();
   return span;

@@ -24,42 +24,37 @@ namespace {
 enum class trouble : std::uint8_t { none, own_lock, cycle, stuck_owner, dead_owner };
 
 struct recovery_scenario {
-  scenario listed;
+  listed_workload listed;
   trouble kind;
   trouble_books (*bring_about)(const job&, const answering_subject&) = nullptr;
   outcome (*avoid)(const job&, const answering_subject&) = nullptr;
 };
 
-constexpr double usual_run_s = 0.2;
-constexpr double usual_budget_s = 2;
 /// The stall time-outs, and something for threads to come and go.
 constexpr double stuck_run_s = 0.6;
 constexpr double stuck_budget_s = 4;
 /// Of the calibration of clocks: a stall is timed by another one than a run.
 constexpr double nearly = 0.99;
 
-constexpr scenario quick(std::string_view name, std::string_view group, unsigned threads) {
-  return {name, group, threads, usual_run_s, usual_budget_s};
-}
-constexpr scenario patient(std::string_view name, unsigned waiters) {
+constexpr listed_workload patient(std::string_view name, unsigned waiters) {
   return {name, "stuck", waiters + 1, stuck_run_s, stuck_budget_s};
 }
 
 // Beside a cycle's threads there is an innocent one, beside waiters an owner.
 constexpr recovery_scenario recovery_scenarios[] = {
-    {quick("aa", "aa", 1), trouble::own_lock, lock_again},
-    {quick("abba", "abba", 3), trouble::cycle, close_cycles},
-    {quick("cycle3", "cycle", 4), trouble::cycle, close_cycles},
-    {quick("cycle4", "cycle", 5), trouble::cycle, close_cycles},
-    {quick("cycle8", "cycle", 9), trouble::cycle, close_cycles},
+    {{"aa", "", 1}, trouble::own_lock, lock_again},
+    {{"abba", "", 3}, trouble::cycle, close_cycles},
+    {{"cycle3", "cycle", 4}, trouble::cycle, close_cycles},
+    {{"cycle4", "cycle", 5}, trouble::cycle, close_cycles},
+    {{"cycle8", "cycle", 9}, trouble::cycle, close_cycles},
     {patient("stuck1", 1), trouble::stuck_owner, outwait},
     {patient("stuck2", 2), trouble::stuck_owner, outwait},
     {patient("stuck8", 8), trouble::stuck_owner, outwait},
     {patient("stuck64", 64), trouble::stuck_owner, outwait},
-    {quick("dead_waited", "dead", 2), trouble::dead_owner, die_waited_for},
-    {quick("dead_found", "dead", 2), trouble::dead_owner, die_unseen},
-    {quick("ordered", "ordered", 0), trouble::none, nullptr, keep_order},
-    {quick("gated", "gated", 0), trouble::none, nullptr, pass_gate},
+    {{"dead_waited", "dead", 2}, trouble::dead_owner, die_waited_for},
+    {{"dead_found", "dead", 2}, trouble::dead_owner, die_unseen},
+    {{"ordered"}, trouble::none, nullptr, keep_order},
+    {{"gated"}, trouble::none, nullptr, pass_gate},
 };
 
 template <class Value>
@@ -95,7 +90,7 @@ outcome outcome_of_troubles(const job& of, trouble kind, const trouble_books& bo
 }
 
 outcome recover(const job& of, const answering_subject& locks) {
-  const auto* const chosen = std::ranges::find(recovery_scenarios, of.scenario,
+  const auto* const chosen = std::ranges::find(recovery_scenarios, of.workload,
                                                [](const auto& each) { return each.listed.name; });
   if (chosen->avoid != nullptr) return chosen->avoid(of, locks);
   const ticks start = clock::now();
@@ -149,8 +144,8 @@ std::vector<cell> recovering_cells() {
   return cells;
 }
 
-std::vector<scenario> listed_scenarios() {
-  std::vector<scenario> listed;
+std::vector<listed_workload> recovery_workloads() {
+  std::vector<listed_workload> listed;
   std::ranges::transform(recovery_scenarios, std::back_inserter(listed),
                          &recovery_scenario::listed);
   return listed;
@@ -163,9 +158,10 @@ study recovery_study() {
           .summary =
               "how long a resilient lock takes to turn a deadlock, a stuck or a dead owner into an "
               "error, and whether it does so where there is none",
-          .default_run_s = usual_run_s,
-          .default_budget_s = usual_budget_s,
-          .scenarios = listed_scenarios(),
+          .default_run_s = 0.2,
+          .default_budget_s = 2,
+          .workloads = recovery_workloads(),
+          .of_some_locks = true,
           .cells = recovering_cells()};
 }
 

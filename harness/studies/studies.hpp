@@ -33,13 +33,13 @@ struct cell {
   lock_traits traits;
 };
 
-/// One of the situations into which a study brings each of its locks.
-struct scenario {
+/// One of the things that the threads of a study can do; each is a cell.
+struct listed_workload {
   std::string_view name;
-  std::string_view group;  ///< of those that differ in little; alone, the name itself
-  unsigned threads;        ///< 0: as asked
-  double default_run_s;
-  double default_budget_s;
+  std::string_view group = "";  ///< of those that differ in little; none if it is alone
+  unsigned threads = 0;         ///< 0: as asked
+  double default_run_s = 0;     ///< 0: the study's
+  double default_budget_s = 0;  ///< 0: the study's
 };
 
 struct study {
@@ -55,17 +55,21 @@ struct study {
   std::uint64_t published_runs = 0;
   double default_gap_ns = 0;   ///< between bursts, where nobody gave one
   unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
-  /// A cell for each; none: the study has one situation.
+  /// Where its threads can do several things.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<scenario> scenarios{};
+  std::vector<listed_workload> workloads{};
+  bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
+  void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
 
   /// Whether the cells are pools of workers, and not the catalogue's locks.
   [[nodiscard]] bool has_pools() const noexcept { return default_burst != 0; }
   /// Whether several threads want one lock, or run tasks.
   [[nodiscard]] bool has_team() const noexcept {
-    return !of_machine && !single_threaded && !of_ways && scenarios.empty();
+    return !of_machine && !single_threaded && !of_ways;
   }
+  /// Whether its threads hold and stay away for as long as they are asked to.
+  [[nodiscard]] bool takes_lengths() const noexcept { return has_team() && workloads.empty(); }
 };
 
 /// The cells of a study over the whole catalogue, or over those locks of it that can be shared.
@@ -96,6 +100,8 @@ study wait_study();
 study idle_study();
 study throughput_study();
 study readers_study();
+study torture_study();
+study scale_study();
 study uncontended_study();
 study wakeup_study();
 study workers_study();
@@ -107,6 +113,6 @@ const std::vector<study>& all_studies();
 /// Null if there is none of that name.
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
-const scenario* find_scenario(const study& in, std::string_view name);
+const listed_workload* find_workload(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

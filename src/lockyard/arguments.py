@@ -94,7 +94,7 @@ Loops = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Lock operations of each thread in a run; in recovery rounds of a scenario.",
+        help="Lock operations of each thread in a run; in recovery rounds.",
         show_default="as many as fit the run",
     ),
 ]
@@ -278,14 +278,14 @@ Ways = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-Scenario = Annotated[
+Workload = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which scenarios, in recovery: names and groups, as in aa,cycle,stuck64; "
-        "'lockyard list --json' has them.",
+        help="Which workloads, one cell each: in torture classic, nohold; in scale lock1, lock2, "
+        "open1, open2; in recovery aa, abba, ordered, gated and the groups cycle, stuck, dead.",
         show_default="all",
-        autocompletion=completions.scenarios,
+        autocompletion=completions.workloads,
         rich_help_panel=WORK,
     ),
 ]

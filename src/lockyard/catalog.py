@@ -5,7 +5,7 @@ find them."""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
@@ -43,11 +43,11 @@ class Library:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A situation into which a study brings each of its locks."""
+class Workload:
+    """One of the things that the threads of a study can do."""
 
     name: str
-    group: str  # of those that differ in little; alone, the name itself
+    group: str  # of those that differ in little; nothing if it is alone
     threads: int  # 0: as asked
     default_run_s: float
     default_budget_s: float
@@ -68,17 +68,30 @@ class Study:
     pools: tuple[Lock, ...] = ()  # of workers, the same
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
-    scenarios: tuple[Scenario, ...] = ()  # a cell for each
-    locks_of_scenarios: tuple[str, ...] = ()  # which alone it measures
+    workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
+    only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
     def has_team(self) -> bool:
         """Whether several threads want one lock, or run tasks."""
-        others = self.of_machine or self.single_threaded or self.ways or self.scenarios
-        return not others
+        return not self.of_machine and not self.single_threaded and not self.ways
+
+    @property
+    def takes_lengths(self) -> bool:
+        """Whether the threads hold and stay away for as long as they are asked to."""
+        return self.has_team and not self.workloads
+
+    def doing(self, workload: Workload) -> Study:
+        """The study of that one alone, with the time that it takes."""
+        return replace(
+            self,
+            workloads=(),
+            default_run_s=workload.default_run_s,
+            default_budget_s=workload.default_budget_s,
+        )
 
 
-Entry = TypeVar("Entry", Lock, Library, Scenario, Study)
+Entry = TypeVar("Entry", Lock, Library, Workload, Study)
 Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
@@ -140,8 +153,8 @@ class Catalog:
         return [lock for lock in self.select_locks(names) if lock.shared]
 
     def select_recovering(self, names: Iterable[str]) -> list[Lock]:
-        """Those of the given locks that a study brings into its scenarios."""
-        known = {name for study in self.studies for name in study.locks_of_scenarios}
+        """Those of the given locks that a study measures that has only some."""
+        known = {name for study in self.studies for name in study.only_locks}
         return [lock for lock in self.select_locks(names) if lock.name in known]
 
     def select_pools(self, names: Iterable[str]) -> list[Lock]:
@@ -169,24 +182,25 @@ class Catalog:
         """All ways to wait, whatever the study."""
         return [way for study in self.studies for way in study.ways]
 
+    @property
+    def workloads(self) -> list[Workload]:
+        """All of them, whatever the study."""
+        return [workload for study in self.studies for workload in study.workloads]
+
+    def select_workloads(self, names: Iterable[str]) -> list[str]:
+        """Those of the given names and groups, each once, in the order given."""
+        by_name: dict[str, list[str]] = {}
+        for each in self.workloads:
+            by_name.setdefault(each.group or each.name, []).append(each.name)
+        by_name |= {each.name: [each.name] for each in self.workloads}
+        found = (_find("workload", by_name, name, "list --json") for name in names)
+        return list(dict.fromkeys(name for each in found for name in each))
+
     def select_ways(self, names: Iterable[str]) -> list[str]:
         """Those of the given names, each once, in the order given."""
         by_name = {way: way for way in self.ways}
-        return list(dict.fromkeys(_find("way to wait", by_name, name) for name in names))
-
-    @property
-    def scenarios(self) -> list[Scenario]:
-        """All of them, whatever the study."""
-        return [scenario for study in self.studies for scenario in study.scenarios]
-
-    def select_scenarios(self, names: Iterable[str]) -> list[str]:
-        """Those of the given names and groups, each once, in the order given."""
-        by_name: dict[str, list[str]] = {}
-        for scenario in self.scenarios:
-            by_name.setdefault(scenario.group, []).append(scenario.name)
-        by_name |= {each.name: [each.name] for each in self.scenarios}
-        found = (_find("scenario", by_name, name) for name in names)
-        return list(dict.fromkeys(name for each in found for name in each))
+        found = (_find("way to wait", by_name, name, "list --json") for name in names)
+        return list(dict.fromkeys(found))
 
     def select_studies(self, names: Iterable[str]) -> list[Study]:
         by_name = {study.name: study for study in self.studies}
@@ -209,15 +223,15 @@ def _study(values: Mapping[str, Any]) -> Study:
     changed = {
         "pools": pools,
         "ways": tuple(values["ways"]),
-        "scenarios": tuple(_entry(Scenario, each) for each in values["scenarios"]),
-        "locks_of_scenarios": tuple(values["locks_of_scenarios"]),
+        "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
+        "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})
 
 
-def _find(what: str, by_name: Mapping[str, Named], name: str) -> Named:
+def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:
     if name in by_name:
         return by_name[name]
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
-    raise UsageError(f"unknown {what} '{name}': {hint} ('lockyard list' shows all)")
+    raise UsageError(f"unknown {what} '{name}': {hint} ('lockyard {shown_by}' shows all)")

@@ -67,7 +67,8 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure idle --slice 100us,10ms --load 2  ·  "
     "lockyard measure workers --burst 1,32 --peers  ·  lockyard measure readers --threads 9 "
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
-    "lockyard measure recovery --scenario cycle,stuck64  ·  "
+    "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
+    "lockyard measure recovery --workload cycle,stuck64  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -101,7 +102,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     writers: arguments.Writers = "",
     sleepers: arguments.Sleepers = None,
     ways: arguments.Ways = "",
-    scenario: arguments.Scenario = "",
+    workload: arguments.Workload = "",
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
@@ -135,17 +136,18 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         bursts=options.bursts(burst) if burst else (),
         writers=options.writers(writers) if writers else (),
         ways=options.ways(ways) if ways else (),
-        scenarios=options.scenarios(scenario) if scenario else (),
+        workloads=options.workloads(workload) if workload else (),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),
         as_published=as_published,
     )
     others = ["peers"] if peers else []
+    named = options.names("--locks", locks) if locks else []
     chosen = command.Choice(
         studies=options.studies(studies),
-        locks=[*(options.names("--locks", locks) if locks else ["seeds"]), *others],
-        locks_or_all=[*(options.names("--locks", locks) if locks else ["all"]), *others],
+        locks=[*(named or ["seeds"]), *others],
+        locks_or_all=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", pools), *others],
         against=against or None,
     )

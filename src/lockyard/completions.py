@@ -24,7 +24,8 @@ def references(incomplete: str) -> list[str]:
     from lockyard import harness
     from lockyard.catalog import BEST_SLEEPING_PEER
 
-    known = [BEST_SLEEPING_PEER, *(lock.name for lock in harness.catalog().measured)]
+    catalog = harness.catalog()
+    known = [BEST_SLEEPING_PEER, *(each.name for each in catalog.measured), *catalog.ways]
     return [name for name in known if name.startswith(incomplete)]
 
 
@@ -40,12 +41,12 @@ def ways(incomplete: str) -> list[str]:
     return _completed(incomplete, harness.catalog().ways)
 
 
-def scenarios(incomplete: str) -> list[str]:
+def workloads(incomplete: str) -> list[str]:
     from lockyard import harness
 
-    found = harness.catalog().scenarios
-    known = dict.fromkeys([*(each.group for each in found), *(each.name for each in found)])
-    return _completed(incomplete, list(known))
+    found = harness.catalog().workloads
+    groups = (each.group for each in found if each.group)
+    return _completed(incomplete, [*dict.fromkeys(groups), *(each.name for each in found)])
 
 
 def policies(incomplete: str) -> list[str]:

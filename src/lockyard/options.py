@@ -38,16 +38,18 @@ def duration_s(option: str, text: str) -> float:
 
 
 def threads(text: str) -> list[int]:
-    return [_thread_count(part) for part in text.split(",")]
+    return _counts("--threads", text, "threads", range(1, MAX_THREADS + 1), "1,4,16")
 
 
-def _thread_count(text: str) -> int:
-    if not text.strip().isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+def _counts(option: str, text: str, of: str, allowed: range, example: str) -> list[int]:
+    """Those of a list, in its order, and as often as they stand there."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) in allowed for part in parts):
         raise UsageError(
-            f"--threads {text}: each number of threads is from 1 to {MAX_THREADS}; "
-            "separate several by commas, as in 1,4,16"
+            f"{option} {text}: each number of {of} is from {allowed[0]} to {allowed[-1]}; separate "
+            f"several by commas, as in {example}"
         )
-    return int(text)
+    return [int(part) for part in parts]
 
 
 def policies(text: str) -> list[str]:
@@ -167,25 +169,13 @@ def positive(option: str, value: int | None) -> int | None:
 
 
 def bursts(text: str) -> list[int]:
-    found = [part.strip() for part in text.split(",")]
-    for part in found:
-        if not part.isdecimal() or not 1 <= int(part) <= MAX_BURST:
-            raise UsageError(
-                f"--burst {text}: each number of tasks is from 1 to {MAX_BURST}; separate several "
-                "by commas, as in 1,32"
-            )
-    return list(dict.fromkeys(int(part) for part in found))
+    found = _counts("--burst", text, "tasks", range(1, MAX_BURST + 1), "1,32")
+    return list(dict.fromkeys(found))
 
 
 def writers(text: str) -> list[int]:
-    found = [part.strip() for part in text.split(",")]
-    for part in found:
-        if not part.isdecimal() or int(part) >= MAX_THREADS:
-            raise UsageError(
-                f"--writers {text}: each number of writers is from 0 to {MAX_THREADS - 1}; "
-                "separate several by commas, as in 0,1"
-            )
-    return list(dict.fromkeys(int(part) for part in found))
+    found = _counts("--writers", text, "writers", range(MAX_THREADS), "0,1")
+    return list(dict.fromkeys(found))
 
 
 def sleepers(value: int | None) -> int | None:
@@ -194,23 +184,22 @@ def sleepers(value: int | None) -> int | None:
     return value
 
 
-def names(option: str, text: str, groups: str = "seeds, all, or ") -> list[str]:
+def names(
+    option: str, text: str, known: str = "seeds, all, or names from 'lockyard list'"
+) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
-        raise UsageError(
-            f"{option}: names nothing to measure; give {groups}names from 'lockyard list'"
-        )
+        raise UsageError(f"{option}: names nothing to measure; give {known}")
     return found
 
 
 def ways(text: str) -> list[str]:
     """There are no groups of them, and the table of 'lockyard list' does not have them."""
-    return names("--ways", text, groups="")
+    return names("--ways", text, known="names from 'lockyard list --json'")
 
 
-def scenarios(text: str) -> list[str]:
-    """There are no groups of all, and the table of 'lockyard list' does not have them."""
-    return names("--scenario", text, groups="")
+def workloads(text: str) -> list[str]:
+    return names("--workload", text, known="names or groups from 'lockyard list --json'")
 
 
 def pinning(text: str) -> Pinning:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
-from lockyard.work import NONE, Work, check_work
+from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Lock, Study
+    from lockyard.catalog import Lock, Study, Workload
     from lockyard.program import Job
 
 SCHEMA = 1
@@ -59,12 +59,13 @@ class Cell:
     sleepers: int | None = None  # on other locks; nothing where the study has none
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
-    scenario: str | None = None  # nothing where the study has none
 
     @property
     def label(self) -> str:
-        how = self.scenario or f"× {self.threads}"
-        return f"{self.study} {self.lock} {how}" if self.lock else self.study
+        if not self.lock:
+            return self.study
+        study = " ".join(part for part in (self.study, self.work.workload) if part)
+        return f"{study} {self.lock} × {self.threads}"
 
     def limit_s(self, spent_s: float) -> float:
         """How long the next run may take; 0 if no run is worth starting in what is left."""
@@ -100,7 +101,6 @@ class Cell:
                 "sleepers": self.sleepers,
                 "writers": self.writers,
                 "burst": self.burst,
-                "scenario": self.scenario,
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -131,8 +131,8 @@ class Request:
     shared: Sequence[Lock] = ()  # the same where it has readers
     writers: Sequence[int] = ()  # of the threads, where it has readers
     bursts: Sequence[int] = ()
-    recovering: Sequence[Lock] = ()  # what is measured where the study has scenarios
-    scenarios: Sequence[str] = ()  # all, if none is named
+    recovering: Sequence[Lock] = ()  # the same where it can measure only some
+    workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -154,9 +154,8 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         )
     if request.writers and not any(study.of_readers for study in studies):
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
-    if request.scenarios and not any(study.scenarios for study in studies):
-        raise UsageError("--scenario: is of recovery; measure that, or leave --scenario out")
     check_work(request.work, studies, request.as_published)
+    check_workloads(request.workloads, studies)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
@@ -168,26 +167,19 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         )
     if study.ways:
         return _cells_of_ways(study, request)
-    if study.scenarios:
-        return _cells_of_scenarios(study, request)
+    if study.workloads:
+        return [
+            cell
+            for each in workloads_of(study, request.workloads)
+            for cell in _cells_of_study(study.doing(each), locks, _doing(each, request))
+        ]
     if study.of_machine:
         _check_study_of_machine(study, request)
         request = _each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    names: list[str | None] = [lock.name for lock in locks]
-    if study.of_machine:
-        names = [None]
-    if study.pools:
-        names = [pool.name for pool in request.pools]
-    if study.of_readers:
-        names = [lock.name for lock in request.shared]
-    if study.of_readers and not names:
-        raise UsageError(
-            f"study '{study.name}' measures locks that readers can share, and none of those given "
-            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
-        )
+    names = _names_of_study(study, locks, request)
     return [
         replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
         for threads in counts
@@ -197,6 +189,37 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         for count in _writers_of_study(study, threads, request)
         for name in names
     ]
+
+
+def _doing(workload: Workload, request: Request) -> Request:
+    """Its threads have lengths of their own, and may be of a number of its own."""
+    threads = [workload.threads] if workload.threads else request.threads
+    return replace(request, threads=threads, work=[Work(workload=workload.name)])
+
+
+def _names_of_study(
+    study: Study, locks: Sequence[Lock], request: Request
+) -> Sequence[str] | Sequence[None]:
+    """Of what it measures under the same conditions; the machine has no name."""
+    if study.of_machine:
+        return [None]
+    if study.pools:
+        return [pool.name for pool in request.pools]
+    if study.of_readers and not request.shared:
+        raise UsageError(
+            f"study '{study.name}' measures locks that readers can share, and none of those given "
+            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
+        )
+    if study.only_locks and not request.recovering:
+        raise UsageError(
+            f"study '{study.name}' measures {', '.join(study.only_locks)}, and none of those given "
+            "by --locks is one; name one, or leave --locks out"
+        )
+    if study.of_readers:
+        locks = request.shared
+    elif study.only_locks:
+        locks = request.recovering
+    return [lock.name for lock in locks]
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
@@ -246,30 +269,6 @@ def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
         for conditions in request.conditions
         for each in work
         for way in (request.ways or study.ways)
-    ]
-
-
-def _cells_of_scenarios(study: Study, request: Request) -> list[Cell]:
-    """Each with the threads that it takes, and with a time of its own where nobody gave one."""
-    if not request.recovering:
-        raise UsageError(
-            f"study '{study.name}' measures {', '.join(study.locks_of_scenarios)}, and none of "
-            "those given by --locks is one; name one, or leave --locks out"
-        )
-    return [
-        replace(_cell(timed, lock.name, threads, conditions, NONE, request), scenario=each.name)
-        for each in study.scenarios
-        if each.name in (request.scenarios or [each.name])
-        for timed in [
-            replace(
-                study,
-                default_run_s=each.default_run_s,
-                default_budget_s=each.default_budget_s,
-            )
-        ]
-        for threads in ([each.threads] if each.threads else dict.fromkeys(request.threads))
-        for conditions in request.conditions
-        for lock in request.recovering
     ]
 
 

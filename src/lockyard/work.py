@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the threads of a run do: how long they hold the lock, and how long they stay away."""
+"""What the threads of a run do: how long they hold the lock and stay away, or which workload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lockyard.options import duration_s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Study
+    from lockyard.catalog import Study, Workload
 
 LENGTHS = ("constant", "exponential")
 LONGEST_NS = 100_000_000  # the harness counts no longer ones
@@ -25,6 +25,7 @@ class Work:
     hold_ns: int = 0
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
+    workload: str | None = None  # of a study that has several; its lengths are its own
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,11 +64,38 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
             "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
             "two out"
         )
-    if not any(study.has_team or study.ways for study in studies):
+    if not any(study.takes_lengths or study.ways for study in studies):
         raise UsageError(
-            "--hold and --gap: mean nothing to studies without threads that want one lock; "
-            "measure throughput, readers, wait or idle, or leave them out"
+            "--hold and --gap: mean nothing to studies without threads that want one lock, or with "
+            "lengths of their own; measure throughput, readers, wait or idle, or leave them out"
         )
+
+
+def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
+    """Refuses those that no study has, and studies of which all were left out."""
+    if not names:
+        return
+    if not any(study.workloads for study in studies):
+        raise UsageError(
+            "--workload: torture, scale and recovery have several; measure one of these, or leave "
+            "it out"
+        )
+    known = [each.name for study in studies for each in study.workloads]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--workload {name}: the studies to measure have {', '.join(known)}")
+    for study in studies:
+        if study.workloads and not workloads_of(study, names):
+            raise UsageError(
+                f"--workload: names none of study '{study.name}', which has "
+                f"{', '.join(each.name for each in study.workloads)}; name one, or leave the study "
+                "out"
+            )
+
+
+def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
+    """Those of the names that the study has, or all."""
+    return [each for each in study.workloads if not names or each.name in names]
 
 
 def _kinds(text: str) -> list[str]:

@@ -35,9 +35,9 @@ JOB: dict[str, Any] = {
         "gap_ns": 0,
         "lengths": "constant",
         "sleepers": None,
+        "workload": None,
         "writers": None,
         "burst": None,
-        "scenario": None,
         "loops": None,
         "duration_s": 0.02,
         "as_published": False,
@@ -83,12 +83,12 @@ def test_a_wakeup_without_a_worker_is_refused() -> None:
 @pytest.mark.parametrize(
     ("place", "changes"),
     [
-        ("scenario", {"scenario": "abc"}),
-        ("scenario", {"scenario": None}),
-        ("threads", {"scenario": "abba", "threads": 2}),
+        ("workload", {"workload": "abc"}),
+        ("workload", {"workload": None}),
+        ("threads", {"workload": "abba", "threads": 2}),
     ],
 )
-def test_a_scenario_is_one_of_the_study_with_its_threads(
+def test_a_workload_is_one_of_the_study_with_its_threads(
     place: str, changes: dict[str, Any]
 ) -> None:
     job = copy.deepcopy(JOB) | {"study": "recovery", "lock": "resilient_mutex"}
@@ -150,10 +150,11 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/sleepers", 0),
         ("/conditions/sleepers", 65),
         ("/conditions/writers", 1),  # of a study without readers
+        ("/conditions/workload", "lock1"),  # of a study without workloads
+        ("/conditions/workload", 1),
         ("/conditions/burst", 0),
         ("/conditions/burst", 4097),
         ("/conditions/burst", 8),  # of a study without tasks
-        ("/conditions/scenario", "aa"),  # of a study without scenarios
         ("/rehearse", 1),
         ("/cgroup", 7),
     ],

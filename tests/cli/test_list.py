@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +30,10 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome]) -> None:
     names = {lock["name"]: lock for lock in listed["locks"]}
     assert names["ticket_spinlock"]["fairness"] == "fifo"
     assert names["futex_mutex"]["size_bytes"] == 4
-    assert {study["name"] for study in listed["studies"]} >= {"wait", "idle", "uncontended"}
+    studies = {study["name"]: study for study in listed["studies"]}
+    assert studies.keys() >= {"wait", "idle", "uncontended"}
+    # The help of --ways sends its readers here.
+    assert {"futex", "event_count"} <= set(studies["wakeup"]["ways"])
 
 
 def test_has_no_colour_codes_in_a_pipe(lockyard: Callable[..., Outcome]) -> None:
@@ -40,12 +45,22 @@ def test_tells_its_version(lockyard: Callable[..., Outcome]) -> None:
     assert shown.stdout.startswith("lockyard 0.")
 
 
-def test_completes_lock_names_behind_a_comma(lockyard: Callable[..., Outcome]) -> None:
-    completed = lockyard(
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("wait --locks tas_spinlock,ticket_s", ["tas_spinlock,ticket_spinlock"]),
+        ("wait --against ticket_s", ["ticket_spinlock"]),
+        ("wakeup --against event", ["event_count", "eventfd"]),
+    ],
+)
+def test_completes_names(
+    lockyard: Callable[..., Outcome], words: str, completed: list[str]
+) -> None:
+    answer = lockyard(
         extra={
             "_LOCKYARD_COMPLETE": "complete_bash",
-            "COMP_WORDS": "lockyard measure wait --locks tas_spinlock,ticket_s",
+            "COMP_WORDS": f"lockyard measure {words}",
             "COMP_CWORD": "4",
         }
     )
-    assert completed.stdout.split() == ["tas_spinlock,ticket_spinlock"]
+    assert answer.stdout.split() == completed

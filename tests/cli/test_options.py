@@ -60,8 +60,11 @@ def test_reads_lists_of_threads_policies_and_names() -> None:
     for text in ("", "0", "1,,2", "4097", "-1", "1.5"):
         with pytest.raises(UsageError, match="--threads"):
             options.threads(text)
-    with pytest.raises(UsageError, match="--pools: names nothing to measure"):
+    assert options.threads("2,1,2") == [2, 1, 2]
+    with pytest.raises(UsageError, match="--pools: names nothing to measure; give seeds"):
         options.names("--pools", " , ")
+    with pytest.raises(UsageError, match=r"--ways: names nothing .* 'lockyard list --json'"):
+        options.ways(",")
 
 
 def test_reads_sizes_of_bursts() -> None:
@@ -69,6 +72,13 @@ def test_reads_sizes_of_bursts() -> None:
     for text in ("0", "4097", "x", "1,,2", "-1"):
         with pytest.raises(UsageError, match=f"--burst {text}: each number of tasks is from 1"):
             options.bursts(text)
+
+
+def test_reads_numbers_of_writers() -> None:
+    assert options.writers("0, 2,0,4095") == [0, 2, 4095]
+    for text in ("4096", "x", "1,,2", "-1"):
+        with pytest.raises(UsageError, match=f"--writers {text}: .* from 0 to 4095; .* 0,1"):
+            options.writers(text)
 
 
 def test_reads_numbers_of_sleepers() -> None:

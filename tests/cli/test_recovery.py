@@ -13,7 +13,7 @@ from made_up_records import CATALOG, a_lock, a_study
 
 import lockyard as package
 from lockyard import harness
-from lockyard.catalog import Scenario
+from lockyard.catalog import Workload
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.histogram import Histogram
 from lockyard.plan import Request, plan_cells
@@ -27,18 +27,18 @@ SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.j
 LOCKS = (a_lock("resilient_spinlock"), a_lock("resilient_mutex"))
 NAMES = tuple(lock.name for lock in LOCKS)
 SCENARIOS = (
-    Scenario("aa", "aa", 1, 0.1, 1.0),
-    Scenario("stuck8", "stuck", 9, 0.6, 4.0),
-    Scenario("ordered", "ordered", 0, 0.1, 1.0),
+    Workload("aa", "", 1, 0.1, 1.0),
+    Workload("stuck8", "stuck", 9, 0.6, 4.0),
+    Workload("ordered", "", 0, 0.1, 1.0),
 )
-RECOVERY = a_study("recovery", scenarios=SCENARIOS, locks_of_scenarios=NAMES)
+RECOVERY = a_study("recovery", workloads=SCENARIOS, only_locks=NAMES)
 WAIT = CATALOG.select_studies(["wait"])
 STUCK = ("stuck1", "stuck2", "stuck8", "stuck64")
 
 
 def planned(request: Request, *others: Any) -> list[tuple[str, str | None, int, str | None]]:
     cells = plan_cells([RECOVERY, *others], CATALOG.locks[:1], request)
-    return [(cell.study, cell.lock, cell.threads, cell.scenario) for cell in cells]
+    return [(cell.study, cell.lock, cell.threads, cell.work.workload) for cell in cells]
 
 
 def test_has_a_cell_for_each_lock_in_each_scenario_with_the_threads_that_it_takes() -> None:
@@ -54,7 +54,7 @@ def test_has_a_cell_for_each_lock_in_each_scenario_with_the_threads_that_it_take
         ("wait", "ticket_spinlock", 2, None),
         ("wait", "ticket_spinlock", 4, None),
     ]
-    one = Request([2], recovering=LOCKS[1:], scenarios=["stuck8"])
+    one = Request([2], recovering=LOCKS[1:], workloads=["stuck8"])
     assert planned(one) == [("recovery", "resilient_mutex", 9, "stuck8")]
 
 
@@ -66,18 +66,16 @@ def test_what_waits_for_a_time_out_has_more_time_unless_some_was_given() -> None
 
 
 def test_refuses_what_measures_nothing() -> None:
-    with pytest.raises(UsageError, match="--scenario: is of recovery"):
-        plan_cells(WAIT, CATALOG.locks, Request([2], scenarios=["aa"]))
     with pytest.raises(UsageError, match="measures resilient_spinlock, resilient_mutex, and none"):
         planned(Request([2]))
 
 
 def test_finds_scenarios_by_name_and_by_group() -> None:
     catalog = harness.catalog()
-    assert catalog.select_scenarios(["stuck", "aa", "stuck8"]) == [*STUCK, "aa"]
-    assert catalog.select_scenarios(["cycle4"]) == ["cycle4"]
-    with pytest.raises(UsageError, match="unknown scenario 'stack'"):
-        catalog.select_scenarios(["stack"])
+    assert catalog.select_workloads(["stuck", "aa", "stuck8"]) == [*STUCK, "aa"]
+    assert catalog.select_workloads(["cycle4"]) == ["cycle4"]
+    with pytest.raises(UsageError, match="unknown workload 'stack'"):
+        catalog.select_workloads(["stack"])
 
 
 def test_finds_the_resilient_locks_that_recover() -> None:
@@ -87,7 +85,7 @@ def test_finds_the_resilient_locks_that_recover() -> None:
 
 
 def run_it(lockyard: Callable[..., Outcome], scenarios: str, *arguments: str) -> Outcome:
-    return lockyard("measure", "recovery", "--scenario", scenarios, *arguments, "--runs", "1")
+    return lockyard("measure", "recovery", "--workload", scenarios, *arguments, "--runs", "1")
 
 
 def measured(
@@ -112,7 +110,7 @@ def total(document: dict[str, Any]) -> int:
 
 
 def scenario_of(run: dict[str, Any]) -> str:
-    return str(run["conditions"]["scenario"])
+    return str(run["conditions"]["workload"])
 
 
 def test_every_lock_tells_each_trouble_by_its_name(lockyard: Callable[..., Outcome]) -> None:
@@ -179,7 +177,7 @@ def test_shows_a_row_for_each_lock_in_each_scenario(lockyard: Callable[..., Outc
     arguments = ("--threads", "2", "--for", "60ms", "--against", "resilient_spinlock")
     scenarios = "cycle3,dead_found,ordered"
     shown = lockyard(
-        *("measure", "recovery", "--scenario", scenarios, *arguments, "--runs", "2"),
+        *("measure", "recovery", "--workload", scenarios, *arguments, "--runs", "2"),
         extra={"COLUMNS": "200"},
     )
     assert shown.returncode == 0, shown.stderr
@@ -197,15 +195,18 @@ def test_the_verdict_names_the_scenario_that_failed(lockyard: Callable[..., Outc
     shown = run_it(lockyard, "cycle3", "--locks", "broken_lock", "--loops", "5")
     assert shown.returncode == ExitStatus.CHECK_FAILED
     assert "BROKEN: broken_lock failed the checks of recovery: do not use it" in shown.stdout
-    assert "[recovery · broken_lock · cycle3 · 4 threads]" in shown.stdout
-    assert "with 4 threads in cycle3 fails its checks (right_answers)" in shown.stdout
+    assert "[recovery · broken_lock · 4 threads · workload cycle3]" in shown.stdout
+    assert (
+        "recovery cycle3 of broken_lock with 4 threads fails its checks (right_answers)"
+        in shown.stdout
+    )
 
 
 def test_completes_groups_and_names(lockyard: Callable[..., Outcome]) -> None:
     completed = lockyard(
         extra={
             "_LOCKYARD_COMPLETE": "complete_bash",
-            "COMP_WORDS": "lockyard measure recovery --scenario aa,stuck",
+            "COMP_WORDS": "lockyard measure recovery --workload aa,stuck",
             "COMP_CWORD": "4",
         }
     )

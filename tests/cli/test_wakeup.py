@@ -87,7 +87,7 @@ def test_refuses_ways_without_the_study(lockyard: Callable[..., Outcome]) -> Non
     assert "--ways" in refused.stderr
     unknown = lockyard("measure", "wakeup", "--ways", "futx")
     assert unknown.returncode == 2
-    assert "did you mean futex" in unknown.stderr
+    assert "did you mean futex? ('lockyard list --json' shows all)" in unknown.stderr
 
 
 def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outcome]) -> None:

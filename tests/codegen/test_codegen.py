@@ -92,3 +92,13 @@ def test_a_pair_has_so_many_locked_instructions_and_no_call(
 def test_mutex_is_released_by_a_plain_store(code: str) -> None:
     hot = instructions(code, "mutex_pair")
     assert [each for each in hot if each.startswith("movb $0x0,")], hot
+
+
+def test_notifying_nobody_is_a_load_a_comparison_and_a_branch(code: str) -> None:
+    hot = instructions(code, "notify_nobody")
+    assert not [each for each in hot if is_locked(each)], hot
+    assert not [each for each in hot if each.startswith(("call", "mfence"))], hot
+    assert len([each for each in hot if "(" in each]) == 1, hot
+    assert len([each for each in hot if each.startswith("j")]) == 1, hot
+    # An own instruction for the load, and a mark for indirect branches.
+    assert len(hot) <= 5, hot

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One uncontended pair each, for test_codegen.py to read.
+// One uncontended pair each, and a notification of nobody, for test_codegen.py to read.
 
+#include <lockyard/event/event_count.hpp>
 #include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
@@ -56,5 +57,8 @@ void semaphore_pair(lockyard::semaphore& permits, int& counter) {
 }
 void futex_pair(lockyard::futex_mutex& lock, int& counter) {
   pair(lock, counter);
+}
+void notify_nobody(lockyard::event_count& count) {
+  count.notify_one();
 }
 }

@@ -28,6 +28,10 @@ template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <>
 constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
+template <>
+constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model::model>>> = 1;
+template <>
+constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
 std::vector<subject> catalogue_locks() {
   std::vector<subject> found;
@@ -65,9 +69,10 @@ model::settings subject::settings_in(const model::exclusion_shape& chosen) const
 const std::vector<subject>& all_subjects() {
   static const std::vector<subject> subjects = [] {
     std::vector<subject> all = catalogue_locks();
-    for (const auto& more : {clients(), condition_clients(), semaphore_clients(),
-                             task_queue_clients(), litmus_of_two_words(), litmus_of_many_threads(),
-                             litmus_of_changes(), mutants(), idle_mutants(), semaphore_mutants()}) {
+    for (const auto& more : {clients(), condition_clients(), resilient_clients(),
+                             semaphore_clients(), task_queue_clients(), litmus_of_two_words(),
+                             litmus_of_many_threads(), litmus_of_changes(), mutants(),
+                             idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -5,6 +5,7 @@
 #include "events.hpp"
 #include "execution.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lockyard::model {
@@ -103,10 +104,13 @@ void*& execution::state_of(const void* type, std::size_t owner, deleter end) {
   return states_.back().object;
 }
 
+/// A destructor may let other threads go on, which make and end states of their own meanwhile.
 void execution::end_states(std::size_t owner) {
-  for (std::size_t i = states_.size(); i-- > 0;) {
-    if (states_[i].owner != owner) continue;
-    const state_entry ended = states_[i];
+  for (;;) {
+    const auto last = std::find_if(states_.rbegin(), states_.rend(),
+                                   [=](const state_entry& each) { return each.owner == owner; });
+    if (last == states_.rend()) return;
+    const state_entry ended = *last;
     ended.end(ended.object, true);
     std::erase_if(states_, [&](const state_entry& each) {
       return each.type == ended.type && each.owner == owner;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What each thread holds and waits for, where other threads can read it: the tables behind the
-// detection of deadlocks.
+// The tables of all threads, and what a thread does with its own: the base of the detection of
+// deadlocks.
 
+#include <lockyard/detail/dead_owners.hpp>
+#include <lockyard/detail/held_table.hpp>
 #include <lockyard/lock_report.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -15,61 +17,9 @@
 #include <cstdint>
 #include <source_location>
 #include <span>
+#include <type_traits>
 
 namespace lockyard::inline v0::detail {
-
-/// Base of every resilient lock: tables know locks by the address of this.
-struct lock_name {
-  const char* text = nullptr;
-};
-
-/// What a table says of a lock beside its address, in the two low bits.
-struct entry_tag {
-  static constexpr std::uint64_t held = 0;     ///< or being acquired, for some instructions
-  static constexpr std::uint64_t waiting = 1;  ///< the thread is, or was interrupted while it was
-  static constexpr std::uint64_t releasing =
-      2;  ///< to others it is free, to its handlers it is not
-  static constexpr std::uint64_t all = 3;
-
-  static const void* lock_of(std::uint64_t entry) noexcept {
-    return reinterpret_cast<const void*>(entry & ~all);
-  }
-  static std::uint64_t entry_of(const void* lock) noexcept {
-    return reinterpret_cast<std::uint64_t>(lock);
-  }
-};
-
-/// The locks of one thread: first come those that it holds, in the order in which it took them, and
-/// last what it waits for. A signal handler's come behind those of the code that it interrupted.
-///
-/// Only its thread writes a table. Others read it, and believe what they read if the thread was
-/// in one and the same wait before and after: a thread that waits changes nothing below. So the
-/// fast paths need neither fences nor a version; `wait` is the version, and changes when a
-/// wait begins or ends.
-template <world W>
-struct held_table {
-  using word = typename W::template atomic<std::uint64_t>;
-
-  /// What the kernel has; fewer in a world of few threads, which a checker has to search.
-  static constexpr std::size_t most = W::slot_count > 64 ? 31 : 3;
-  static constexpr std::size_t bytes = (most + 1) * sizeof(std::uint64_t);
-  static_assert(std::has_single_bit(bytes));
-
-  /// 0 while the thread does not wait; otherwise never the same for two waits at one entry.
-  static constexpr std::uint64_t entries_in_wait = most + 1;
-  static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
-
-  // The end of the entries is where the alignment ends: an address shows that a table is full.
-  alignas(bytes) word wait{0};
-  std::array<word, most> entries{};
-  // Of the wait, for reports and for the choice of a victim.
-  typename W::template atomic<std::int64_t> since{0};
-  typename W::template atomic<const char*> name{nullptr};
-  typename W::template atomic<std::source_location> at{};
-  // And of the thread.
-  typename W::template atomic<std::uint32_t> thread{0};
-  word waits{0};
-};
 
 /// The tables of all threads, and the locks that dead threads held. Tables are found by thread
 /// slot and never go away, so that they may be read at any time.
@@ -78,7 +28,6 @@ class [[gnu::visibility("default")]] held_locks {
  public:
   using table = held_table<W>;
   using entry = typename table::word;
-  static constexpr std::size_t most_dead = 64;
 
   // The fast paths of the calling thread.
 
@@ -159,9 +108,8 @@ class [[gnu::visibility("default")]] held_locks {
                                 const char* name, std::source_location at) noexcept {
     table& mine = *own().of;
     // relaxed(owner): only this thread writes its table.
-    const interrupted before{
-        mine.wait.load(std::memory_order_relaxed), mine.since.load(std::memory_order_relaxed),
-        mine.name.load(std::memory_order_relaxed), mine.at.load(std::memory_order_relaxed)};
+    const interrupted before{mine.wait.load(std::memory_order_relaxed), mine.since.read(),
+                             mine.name.read(), mine.at.read()};
     if (before.wait != 0) hide(mine);
     describe(mine, since, name, at);
     mark(&place, lock, entry_tag::waiting);
@@ -171,6 +119,9 @@ class [[gnu::visibility("default")]] held_locks {
     // order[begin]: release; pairs [wait_graph.hpp:look]; who sees the wait sees what the thread
     // holds.
     mine.wait.store(serial * table::entries_in_wait + index, std::memory_order_release);
+    // order[begun]: seq_cst; pairs [begun]; of the threads of a cycle the one whose fence is the
+    // last sees the waits of all the others when it looks next.
+    W::fence(std::memory_order_seq_cst);
     return before;
   }
 
@@ -179,8 +130,9 @@ class [[gnu::visibility("default")]] held_locks {
     table& mine = *own().of;
     hide(mine);
     mark(&place, lock, entry_tag::held);
-    if (before.wait == 0) return;
+    // Even where no wait was visible: one may have been about to become so.
     describe(mine, before.since, before.name, before.at);
+    if (before.wait == 0) return;
     // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
     mine.wait.store(before.wait, std::memory_order_release);
   }
@@ -188,33 +140,12 @@ class [[gnu::visibility("default")]] held_locks {
   static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
   /// From here on no slot has had a table.
   static std::size_t count() noexcept {
-    // order[count]: acquire; pairs [grow]; the tables below it are there.
-    return all().count_.load(std::memory_order_acquire);
+    // relaxed(fence): of a cycle, begin_wait()'s fences make the last one see all tables.
+    return all().count_.load(std::memory_order_relaxed);
   }
 
-  // Locks whose owners have ended.
-
-  static bool is_dead(const void* lock) noexcept {
-    auto& graves = all().dead_;
-    // order[dead]: acquire; pairs [bury]; the dead owner's last acts come before.
-    return std::any_of(graves.begin(), graves.end(), [lock](const entry& each) {
-      return each.load(std::memory_order_acquire) == entry_tag::entry_of(lock);
-    });
-  }
-
-  /// One thread alone gets true for a lock whose owner has ended: it may release it.
-  static bool exhume(const void* lock) noexcept {
-    for (entry& each : all().dead_) {
-      std::uint64_t buried = entry_tag::entry_of(lock);
-      // order[exhume]: acquire; pairs [bury]; as above.
-      // relaxed(hint): another one's.
-      if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
+  static bool is_dead(const void* lock) noexcept { return all().dead_.contains(lock); }
+  static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
 
   /// After fork the child has none of the other threads: what they held is a dead thread's.
   static void forget_in_child() noexcept {
@@ -223,14 +154,14 @@ class [[gnu::visibility("default")]] held_locks {
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
-      bury_all(each.entries, waits);
+      // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
+      bury_all(each.entries, waits, [](const void* lock) {
+        if (!has_below(nullptr, lock) && !is_dead(lock)) all().dead_.add(lock);
+      });
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);
     }
-    if (own().of != nullptr) {
-      // relaxed(owner): as above.
-      own().of->thread.store(W::thread_id(), std::memory_order_relaxed);
-    }
+    if (own().of != nullptr) own().of->thread.write(W::thread_id());
   }
 
  private:
@@ -252,7 +183,7 @@ class [[gnu::visibility("default")]] held_locks {
     last_will& operator=(const last_will&) = delete;
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
-      bury_all(of->of->entries, false);
+      bury_all(of->of->entries, false, [](const void* lock) { all().dead_.add(lock); });
       of->top = nullptr;
       of->of = nullptr;
       of->has_ended = true;
@@ -262,8 +193,8 @@ class [[gnu::visibility("default")]] held_locks {
   static held_locks& all() noexcept { return W::template process_state<held_locks>(); }
   static memory& own() noexcept { return W::template thread_state<memory>(); }
   static void keep_order() noexcept {
-    // order[own]: seq_cst; pairs [own]; the thread's handlers find each step done or not begun.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // order[own]: acq_rel; pairs [own]; the thread's handlers find each step done or not begun.
+    std::atomic_signal_fence(std::memory_order_acq_rel);
   }
 
   static entry* put(entry* place, const void* lock) noexcept {
@@ -285,10 +216,9 @@ class [[gnu::visibility("default")]] held_locks {
   }
   static void describe(table& mine, std::int64_t since, const char* name,
                        std::source_location at) noexcept {
-    // relaxed(owner): as entries.
-    mine.since.store(since, std::memory_order_relaxed);
-    mine.name.store(name, std::memory_order_relaxed);
-    mine.at.store(at, std::memory_order_relaxed);
+    mine.since.write(since);
+    mine.name.write(name);
+    mine.at.write(at);
   }
 
   [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
@@ -311,14 +241,12 @@ class [[gnu::visibility("default")]] held_locks {
     mine.of = &of(slot);
     mine.top = mine.of->entries.data();
     W::template thread_state<last_will>().of = &mine;  // made after the slot's: ends before it
-    // relaxed(owner): for reports, like the rest of the table.
-    mine.of->thread.store(W::thread_id(), std::memory_order_relaxed);
+    mine.of->thread.write(W::thread_id());
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = all().count_.load(std::memory_order_relaxed);
-    // order[grow]: release; pairs [count]; the table is ready.
-    // relaxed(revalidated): compared again.
+    // relaxed(atomicity): tables are there from the beginning.
     while (found <= slot &&
-           !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_release,
+           !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
     }
     return true;
@@ -348,35 +276,24 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   /// Empties a table whose thread is no more. What it waited for last it did not hold.
-  static void bury_all(std::span<entry> entries, bool but_last) noexcept {
+  template <class Bury>
+  static void bury_all(std::span<entry> entries, bool but_last, Bury bury_one) noexcept {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // relaxed(owner): the thread ends, or is no more.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
+      // relaxed(owner): as above.
       const bool is_last =
           i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
-      if (found != 0 && !(but_last && is_last)) bury(entry_tag::lock_of(found));
+      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
       // relaxed(owner): as above.
       entries[i].store(0, std::memory_order_relaxed);
     }
   }
-  /// Where there is no room, waiters find out by the stall time-out.
-  static void bury(const void* lock) noexcept {
-    for (entry& each : all().dead_) {
-      std::uint64_t free = 0;
-      // order[bury]: release; pairs [dead, exhume]; the thread's acts come before.
-      // relaxed(hint): another one's.
-      if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-        return;
-      }
-    }
-  }
-
   static inline const typename W::template at_start<held_locks> at_start_{};
 
   std::array<table, W::slot_count> tables_{};
   typename W::template atomic<std::uint32_t> count_{0};
-  std::array<entry, (W::slot_count > 64 ? most_dead : 2)> dead_{};
+  dead_owners<W> dead_{};
 };
 
 }  // namespace lockyard::inline v0::detail

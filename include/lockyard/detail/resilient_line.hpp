@@ -4,6 +4,7 @@
 // The word of a resilient lock and the line of those who wait for it. Why a wait ends without the
 // lock is the affair of a watch (stall_watch.hpp); how it ends is this file's.
 
+#include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/resilient/lock_result.hpp>
@@ -23,24 +24,6 @@ enum class line_form : std::uint8_t {
 
 /// A queued spinlock whose waiters may leave at any time, wherever they stand.
 ///
-/// | bits of the word | meaning |
-/// |---|---|
-/// | 0 | owned |
-/// | 1 | asleep: unlock has to wake whoever is next (parks) |
-/// | 2 | open: newcomers may overtake those who wait (parks) |
-/// | 8 | pending: one waiter goes before the queue |
-/// | 16 to 31 | tail: number of the queue's last node, or 0 |
-///
-/// | bits of a node | meaning |
-/// |---|---|
-/// | 0 | in use |
-/// | 1 | granted: its waiter is the head of the queue |
-/// | 2 | expired, beside granted: and leaves, and everybody behind it |
-/// | 3 | cancelled: its waiter is gone |
-/// | 4 | passed: whoever comes behind it is the head of the queue |
-/// | 5 | parked: its waiter has to be woken |
-/// | 16 to 31 | number of the node behind, or 0 |
-///
 /// I1 Whoever sets `pending` for good found neither it nor a tail; where the lock is not open,
 ///    the word is taken only where nobody waits, by the pending waiter, or by the head while nobody
 ///    is pending. I2 The head's place is one: it is a thread's, or lies in a granted node whose
@@ -58,8 +41,11 @@ enum class line_form : std::uint8_t {
 /// `parked` so, and a grant is a read-modify-write that finds it. unlock wakes by the address
 /// alone, and uses nothing of the lock after the release.
 template <world W, line_form Form>
-class resilient_line {
+class resilient_line : private line_bits {
  public:
+  static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
+  using nodes = queue_nodes<W, std::uint32_t, levels>;
+
   constexpr resilient_line() noexcept = default;
   resilient_line(const resilient_line&) = delete;
   resilient_line& operator=(const resilient_line&) = delete;
@@ -77,8 +63,7 @@ class resilient_line {
   void release() noexcept {
     if constexpr (parks) {
       std::uint32_t found = owned;
-      // order[unlock_unwaited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // order[unlock_unwaited]: release; pairs [take]; publishes the critical section.
       // relaxed(revalidated): compared again.
       if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
                                          std::memory_order_relaxed)) [[unlikely]] {
@@ -86,8 +71,7 @@ class resilient_line {
       }
     } else {
       // (tail,pending,owned)  t,p,1 -> t,p,0
-      // order[unlock]: release; pairs [take, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
+      // order[unlock]: release; pairs [take]; publishes the critical section.
       word_.fetch_sub(owned, std::memory_order_release);
     }
   }
@@ -112,19 +96,12 @@ class resilient_line {
   }
 
  private:
-  using nodes = queue_nodes<W, std::uint32_t, W::slot_count * 8 < 65'536 ? 8 : 1>;
   using policy = wait_policies::pausing_then_yielding<16>;
   static constexpr bool parks = Form == line_form::parks;
 
-  static constexpr std::uint32_t owned = 1, asleep = 2, open = 4, pending = 1U << 8U,
-                                 one_in_tail = 1U << 16U;
-  static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
-                                 parked = 32, one_in_next = 1U << 16U;
   static_assert(nodes::last < one_in_tail);
   /// How often the one that is next goes to sleep before nobody may overtake it any more.
   static constexpr unsigned most_overtaken_sleeps = 8;
-
-  static constexpr bool is_waited_for(std::uint32_t word) noexcept { return word >= pending; }
 
   // The owner's side
 
@@ -132,9 +109,8 @@ class resilient_line {
     std::uint32_t left = 0;
     do {
       left = is_waited_for(found) ? found & ~(owned | asleep) : 0;
-      // order[unlock_waited]: release; pairs [take, overtake, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; publishes the critical section.
-      // relaxed(revalidated): compared again.
+      // order[unlock_waited]: release; pairs [take, overtake, own_pending, own_head]; publishes the
+      // critical section. relaxed(revalidated): compared again.
     } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
                                           std::memory_order_relaxed));
     if ((found & asleep) != 0) W::wake(word_, 2);  // a pending one, and the head
@@ -157,7 +133,7 @@ class resilient_line {
                W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
       if (!may_take(*found)) return false;
       const std::uint32_t taken = is_waited_for(*found) ? *found | owned : owned;
-      // order[overtake]: acquire; pairs [unlock_unwaited, unlock_waited]; as in take().
+      // order[overtake]: acquire; pairs [unlock_waited]; as in take().
       // relaxed(revalidated): the next turn looks again.
       if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
@@ -195,9 +171,11 @@ class resilient_line {
         return how;
       }
       // (tail,pending,owned)  t,1,0 -> t,0,1
-      // relaxed(atomicity): the wait has acquired; a failure waits again.
+      // order[own_pending]: acquire; pairs [unlock_waited]; somebody may have overtaken since the
+      // wait, and left the word as it was.
+      // relaxed(revalidated): a failure waits again.
     } while (!word_.compare_exchange_strong(found, found - pending + owned,
-                                            std::memory_order_relaxed, std::memory_order_relaxed));
+                                            std::memory_order_acquire, std::memory_order_relaxed));
     return lock_errc::acquired;
   }
 
@@ -206,7 +184,7 @@ class resilient_line {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (tail,pending,owned)  t,p,o -> self,p,o
-    // order[enqueue]: acq_rel; pairs [enqueue, close]; a link adds to the claim of the node ahead,
+    // order[enqueue]: acq_rel; pairs [enqueue]; a link adds to the claim of the node ahead,
     // and is not wiped out by the zero that ended that node's last use.
     // relaxed(revalidated): compared again.
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
@@ -214,10 +192,9 @@ class resilient_line {
     }
     const std::uint32_t ahead = found / one_in_tail;
     if (ahead == 0) return true;
-    // order[link]: acq_rel; pairs [pass, link]; the place comes with what the one ahead has done;
-    // who passes to this node finds it claimed.
+    // order[link]: release; pairs [pass]; who passes to this node finds it claimed.
     const std::uint32_t node =
-        nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_acq_rel);
+        nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_release);
     if ((node & passed) == 0) return false;
     give_back(ahead);
     return true;
@@ -233,9 +210,8 @@ class resilient_line {
       if (const auto found = watch.await(node, is_told, policy{}, parks)) {
         told = *found;
       } else if (const lock_errc why = watch.look(in_line::queued); why != lock_errc::acquired) {
-        // order[cancel]: acq_rel; pairs [grant, cancel]; one that was granted comes too late to
-        // leave the place alone, and takes it with what came with it.
-        told = node.fetch_or(cancelled, std::memory_order_acq_rel);
+        // relaxed(atomicity): I4. What a new head goes by it changes in one step with a look.
+        told = node.fetch_or(cancelled, std::memory_order_relaxed);
         if (!is_told(told)) return why;
       } else {
         if constexpr (parks) park(node, watch);
@@ -268,10 +244,11 @@ class resilient_line {
       const bool is_last = found / one_in_tail == self;
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
       // A claim of `pending` that will be taken back makes this fail, too.
-      // relaxed(atomicity): the wait has acquired.
+      // order[own_head]: acquire; pairs [unlock_waited]; as in acquire_as_pending().
+      // relaxed(revalidated): a failure waits again.
       if (!word_.compare_exchange_strong(found,
                                          is_last ? owned : (found & ~(asleep | open)) | owned,
-                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
+                                         std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
       is_last ? give_back(self) : pass(self, granted);
@@ -284,15 +261,13 @@ class resilient_line {
   void pass(std::uint32_t from, std::uint32_t signal) noexcept {
     for (;;) {
       if (close(from)) return give_back(from);
-      // order[pass]: acq_rel; pairs [link]; who links later finds the place, and what was done in
-      // it; who linked before has claimed its node.
-      const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acq_rel);
+      // order[pass]: acquire; pairs [link]; the node behind is claimed before it is granted.
+      const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acquire);
       const std::uint32_t next = node / one_in_next;
       if (next == 0) return;
       give_back(from);
-      // order[grant]: acq_rel; pairs [cancel, stall_watch.hpp:awaited,
-      // stall_watch.hpp:awaited_plain]; the new head sees what was done before it.
-      const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_acq_rel);
+      // relaxed(atomicity): as for a cancelled one.
+      const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_relaxed);
       if ((behind & cancelled) == 0) {
         if ((behind & parked) != 0) W::wake(nodes::of(next), 1);
         return;
@@ -307,9 +282,8 @@ class resilient_line {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while (found / one_in_tail == last) {
       // (tail,pending,owned)  last,p,o -> 0,p,o
-      // order[close]: acq_rel; pairs [enqueue]; the node's next use comes after this one.
-      // relaxed(revalidated): compared again.
-      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_acq_rel,
+      // relaxed(atomicity): numbers; a node that is free for its thread is used by none any more.
+      if (word_.compare_exchange_strong(found, found % one_in_tail, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
         return true;
       }
@@ -318,8 +292,8 @@ class resilient_line {
   }
 
   static void give_back(std::uint32_t number) noexcept {
-    // order[give_back]: release; pairs [enqueue]; as there.
-    nodes::of(number).store(0, std::memory_order_release);
+    // relaxed(atomicity): its thread claims it by a read-modify-write of this zero.
+    nodes::of(number).store(0, std::memory_order_relaxed);
   }
 
   template <class Watch>

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,32 @@ struct stall_clock {
   static constexpr unsigned most_looks_at_cycle = 3;
 };
 
+/// The stall time-outs of a type of locks. Not words of a world: nothing hangs on their order.
+template <resilience R>
+class [[gnu::visibility("default")]] limits_of_type {
+ public:
+  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
+
+  bool set(stall_limits next) noexcept {
+    if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
+    // relaxed(atomicity): two numbers that need not change at the same time.
+    pending_.store(next.pending.count(), std::memory_order_relaxed);
+    // relaxed(atomicity): as above.
+    head_.store(next.head.count(), std::memory_order_relaxed);
+    return true;
+  }
+  [[nodiscard]] stall_limits get() const noexcept {
+    // relaxed(atomicity): as above.
+    return {std::chrono::nanoseconds{pending_.load(std::memory_order_relaxed)},
+            std::chrono::nanoseconds{head_.load(std::memory_order_relaxed)}};
+  }
+
+ private:
+  static constexpr std::int64_t ns_in_ms = 1'000'000;
+  std::atomic<std::int64_t> pending_{R.pending_ms * ns_in_ms};
+  std::atomic<std::int64_t> head_{R.head_ms * ns_in_ms};
+};
+
 /// Of one call that waits. The lock's queue asks it after each slice whether to leave.
 template <world W, resilience R>
 class stall_watch {
@@ -70,10 +97,8 @@ class stall_watch {
                            ? W::spin_limit(stall_clock::first_slice)
                            : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
                                                            : stall_clock::slice);
-    // order[awaited]: acquire; pairs [resilient_line.hpp:unlock,
-    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
-    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
-    return W::await(on, predicate, std::memory_order_acquire, policy, limit);
+    // relaxed(revalidated): who waits takes what it has seen by an exchange.
+    return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
   /// Sleeps while the word holds `expected`, until it is time to look.
   void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
@@ -218,14 +243,10 @@ struct no_watch {
   template <class Predicate, class Policy>
   static std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                             bool sleeps_then) noexcept {
-    // order[awaited_plain]: acquire; pairs [resilient_line.hpp:unlock,
-    // resilient_line.hpp:unlock_unwaited, resilient_line.hpp:unlock_waited,
-    // resilient_line.hpp:pass, resilient_line.hpp:grant]; see there.
-    if (!sleeps_then) return W::await(on, predicate, std::memory_order_acquire, policy);
-    // order[awaited_asleep]: acquire; pairs [resilient_line.hpp:unlock_unwaited,
-    // resilient_line.hpp:unlock_waited, resilient_line.hpp:pass, resilient_line.hpp:grant]; as
-    // above.
-    return W::await(on, predicate, std::memory_order_acquire, policy,
+    // relaxed(revalidated): as in stall_watch.
+    if (!sleeps_then) return W::await(on, predicate, std::memory_order_relaxed, policy);
+    // relaxed(revalidated): as above.
+    return W::await(on, predicate, std::memory_order_relaxed, policy,
                     W::spin_limit(stall_clock::first_slice));
   }
   static void sleep(const word& on, std::uint32_t expected, in_line /*where*/) noexcept {

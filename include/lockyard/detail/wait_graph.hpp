@@ -33,7 +33,7 @@ class wait_graph {
   using tables = held_locks<W>;
   using table = typename tables::table;
   using entry = typename tables::entry;
-  static constexpr std::size_t longest = W::slot_count > 64 ? 32 : 4;
+  static constexpr std::size_t longest = table::is_large ? 32 : 4;
 
   /// Precondition: the calling thread has begun to wait for the lock at `place`. Returns whether a
   /// cycle through it was found, which is kept until the next call.
@@ -41,10 +41,9 @@ class wait_graph {
     const table& mine = *tables::own_table();
     count_ = 0;
     add(mine);
-    for (const void* wanted = lock; count_ < longest;) {
+    for (const void* wanted = lock; wanted != nullptr;) {
       if (holds(mine, index_of(mine, place), wanted)) return count_ > 1 && was_there_throughout();
-      wanted = add_holder_of(wanted);
-      if (wanted == nullptr) return false;
+      wanted = count_ < longest ? add_holder_of(wanted) : nullptr;
     }
     return false;
   }
@@ -103,13 +102,10 @@ class wait_graph {
     // relaxed(fence): was_there_throughout() finds out whether these belong to the wait.
     const void* const wanted = entry_tag::lock_of(
         each.entries[table::entry_of_wait(wait)].load(std::memory_order_relaxed));
-    // relaxed(fence): as above.
     links_[count_++] = {&each,
                         wait,
-                        each.since.load(std::memory_order_relaxed),
-                        {each.thread.load(std::memory_order_relaxed),
-                         {wanted, each.name.load(std::memory_order_relaxed)},
-                         each.at.load(std::memory_order_relaxed)}};
+                        each.since.read(),
+                        {each.thread.read(), {wanted, each.name.read()}, each.at.read()}};
     return wanted;
   }
 

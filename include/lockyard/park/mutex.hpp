@@ -59,7 +59,9 @@ enum class release_fence : std::uint8_t {
 /// second look, takes the guard, and ends the sleep of the first one; or it finds the lock
 /// attended, and by I2 that thread's last look comes after the release. An unlock that holds the
 /// guard while it releases is seen by every thread that links its node later. Lifetime: N1 to N3 of
-/// parking_lot.hpp. The mutants mutex_* hang if a barrier, the second look or I2's fence goes.
+/// parking_lot.hpp. The mutants mutex_* hang if the second look or a sleeper's barrier goes, or
+/// I2's barrier, or its fence where a waiter gives up; `lockyard check --mutants` weakens the other
+/// fences, and each then hangs.
 template <world W = default_world, release_fence Fence = release_fence::asymmetric>
 class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
   using attendance = detail::attendance<W>;

@@ -130,30 +130,12 @@ class LOCKYARD_CAPABILITY resilient_lock : private detail::lock_name {
 
   /// Of all locks of this type, from the next wait on. Returns false, and changes nothing, unless
   /// both are positive.
-  static bool set_stall_limits(stall_limits next) noexcept {
-    if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
-    auto& now = limits();
-    // relaxed(atomicity): two numbers that need not change at the same time.
-    now.pending.store(next.pending.count(), std::memory_order_relaxed);
-    now.head.store(next.head.count(), std::memory_order_relaxed);
-    return true;
-  }
-  [[nodiscard]] static stall_limits current_stall_limits() noexcept {
-    const auto& now = limits();
-    // relaxed(atomicity): as above.
-    return {std::chrono::nanoseconds{now.pending.load(std::memory_order_relaxed)},
-            std::chrono::nanoseconds{now.head.load(std::memory_order_relaxed)}};
-  }
+  static bool set_stall_limits(stall_limits next) noexcept { return limits().set(next); }
+  [[nodiscard]] static stall_limits current_stall_limits() noexcept { return limits().get(); }
 
  private:
-  struct [[gnu::visibility("default")]] limits_of_type {
-    static constexpr std::int64_t in_ms = 1'000'000;
-    std::atomic<std::int64_t> pending{R.pending_ms * in_ms};
-    std::atomic<std::int64_t> head{R.head_ms * in_ms};
-  };
-  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
-  static limits_of_type& limits() noexcept {
-    return shared::template process_state<limits_of_type>();
+  static detail::limits_of_type<R>& limits() noexcept {
+    return shared::template process_state<detail::limits_of_type<R>>();
   }
 
   [[nodiscard]] lock_label label() const noexcept {

@@ -55,23 +55,20 @@ def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
 
 
 def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
-    by_group = {
-        "litmus": subjects.of_groups(known, "litmus") if choice.litmus else [],
-        "mutant": subjects.of_groups(known, "mutant") if choice.mutants else [],
-    }
-    if choice.mutants and not by_group["mutant"]:
+    litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
+    faults = subjects.of_groups(known, "mutant") if choice.mutants else []
+    if choice.mutants and not faults:
         say("the checker lists no fault made by hand; only the automatic ones are checked")
-    if choice.litmus and not by_group["litmus"]:
+    if choice.litmus and not litmus:
         raise MissingCapabilityError(
             f"the checker at {checker_path()} lists no litmus test, so nothing would be "
             "proved; install lockyard again, or correct LOCKYARD_CHECKER"
         )
     ordinary = subjects.of_groups(known, "lock", "client")
-    named = subjects.named(ordinary, choice.names) if choice.names else []
-    chosen = [*by_group["litmus"], *(ordinary if choice.all else named), *by_group["mutant"]]
+    wanted = ordinary if choice.all else subjects.named(ordinary, choice.names)
     return [
         Check(subject, shape, each)
-        for subject in chosen
+        for subject in (*litmus, *wanted, *faults)
         for shape in ((choice.shape,) if choice.shape else subject.shapes)
         for each in settings.by_bound()
     ]

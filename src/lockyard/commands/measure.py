@@ -51,10 +51,10 @@ def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: 
     request = replace(
         request,
         ways=catalog.select_ways(request.ways),
+        workloads=catalog.select_workloads(request.workloads),
         pools=pools,
         shared=_with(catalog.select_shared(choice.locks_or_all), references, sharing),
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
-        scenarios=catalog.select_scenarios(request.scenarios),
     )
     cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
     plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)

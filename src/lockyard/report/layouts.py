@@ -145,6 +145,26 @@ def _wakeup(title: str, values: str) -> Layout:
     )
 
 
+def _rate(title: str, *others: Column) -> Layout:
+    """Of what is counted without a look at the clock."""
+    return Layout(
+        title=title,
+        columns=[
+            RUNS,
+            Column("rate", lambda cell: rate(cell.median("operations_per_s"))),
+            Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.3f}", 7),
+            Column("most to\nfewest", _most_to_fewest, 8),
+            _share("owner\nswitches", "owner_switch_share", 5),
+            _share("processor\ntime", "cpu_share", 6),
+            *others,
+            Column("context switches\nper operation", _switches, 4),
+            _share("overlap", "overlap", 1),
+        ],
+        maxima=None,
+        compared=RATE,
+    )
+
+
 LAYOUTS = {
     "wait": Layout(
         title="wait: from the call to the acquisition",
@@ -170,20 +190,15 @@ LAYOUTS = {
         maxima="idle_wanted_max_ns",
         compared=RATE,
     ),
-    "throughput": Layout(
-        title="throughput: operations per second, no clock read around the lock",
-        columns=[
-            RUNS,
-            Column("rate", lambda cell: rate(cell.median("operations_per_s"))),
-            Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.3f}", 7),
-            Column("most to\nfewest", _most_to_fewest, 8),
-            _share("owner\nswitches", "owner_switch_share", 5),
-            _share("processor\ntime", "cpu_share", 6),
-            Column("context switches\nper operation", _switches, 4),
-            _share("overlap", "overlap", 1),
-        ],
-        maxima=None,
-        compared=RATE,
+    "throughput": _rate(
+        "throughput: operations per second, no clock read around the lock",
+    ),
+    "torture": _rate(
+        "torture: operations per second of locktorture's writers",
+        Column("long holds\na run", lambda cell: f"{cell.mean('long_holds') or 0:.1f}", 6),
+    ),
+    "scale": _rate(
+        "scale: operations per second on several locks, as will-it-scale has them",
     ),
     "readers": Layout(
         title="readers: reads per second, the writers' wait, and the pair of one reader alone",

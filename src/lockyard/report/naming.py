@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from lockyard.report.summary import CellSummary
 
@@ -30,7 +30,7 @@ DEFAULTS = {
     "sleepers": 1,
 }
 # These have a place of their own in a cell's name.
-NAMED_APART = ("threads", "as_published", "scenario")
+NAMED_APART = ("threads", "as_published")
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,21 @@ class Naming:
                     values.setdefault((cell.study, key), set()).add(json.dumps(value))
         return cls(frozenset(where for where, found in values.items() if len(found) > 1))
 
-    def conditions(self, cell: CellSummary) -> list[str]:
-        """Those that a reader cannot take for granted."""
+    def conditions(self, cell: CellSummary, besides: Container[str] = ()) -> list[str]:
+        """Those that a reader cannot take for granted, besides those that stand elsewhere."""
         return [
             _in_words(key, value)
             for key, value in cell.conditions.items()
             if value is not None
             and key not in NAMED_APART
+            and key not in besides
             and (key, value) != ("priority", 0)  # of a policy that has none
             and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
         ]
 
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"
-        scenario = [cell.scenario] if cell.scenario else []
-        return " · ".join([*scenario, counted(cell.threads, what), *self.conditions(cell)])
+        return " · ".join([counted(cell.threads, what), *self.conditions(cell)])
 
 
 def counted(number: int, what: str) -> str:

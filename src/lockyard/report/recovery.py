@@ -44,15 +44,17 @@ def recovery_tables(
 ) -> Iterable[Table]:
     """For each set of conditions: what trouble came to, and what traffic without any did."""
     naming = Naming.of(cells)
-    places = {each.name: place for place, each in enumerate(catalog.scenarios)}
+    places = {each.name: place for place, each in enumerate(catalog.workloads)}
     found: dict[tuple[str, bool], list[CellSummary]] = {}
     for cell in cells:
-        if cell.scenario:
-            setting = "".join(f" · {each}" for each in naming.conditions(cell))
-            found.setdefault((setting, cell.scenario not in WITHOUT_TROUBLE), []).append(cell)
+        if cell.of_recovery:
+            setting = "".join(
+                f" · {each}" for each in naming.conditions(cell, besides=("workload",))
+            )
+            found.setdefault((setting, cell.workload not in WITHOUT_TROUBLE), []).append(cell)
     for (setting, is_trouble), group in found.items():
         locks = list(dict.fromkeys(cell.lock for cell in group))
-        group.sort(key=lambda cell: (locks.index(cell.lock), places.get(cell.scenario, 0)))
+        group.sort(key=lambda cell: (locks.index(cell.lock), places.get(cell.workload, 0)))
         what = "from the trouble to the error" if is_trouble else "traffic without trouble"
         columns = [*(TROUBLE if is_trouble else TRAFFIC)]
         columns += _compared(group, P50 if is_trouble else RATE, against)
@@ -76,7 +78,7 @@ def _compared(
 
 
 def _situation(cell: CellSummary) -> tuple[str, int]:
-    return cell.scenario, cell.threads
+    return cell.workload, cell.threads
 
 
 def _percentile(cell: CellSummary, share: float) -> str:
@@ -93,7 +95,7 @@ def _victims(cell: CellSummary) -> str:
     return f"{sum(victims) / sum(rounds):.4g}" if victims and sum(rounds) else MISSING
 
 
-SCENARIO = Column("scenario", lambda cell: cell.scenario)
+SCENARIO = Column("scenario", lambda cell: cell.workload)
 TROUBLE = (
     SCENARIO,
     RUNS,
@@ -101,7 +103,7 @@ TROUBLE = (
     Column("p50", lambda cell: _percentile(cell, 0.5)),
     Column("p99", lambda cell: _percentile(cell, 0.99), 8),
     Column("max", lambda cell: duration(cell.maximum("recovery_max_ns"))),
-    Column("target", lambda cell: TARGETS.get(cell.scenario, MISSING), 4),
+    Column("target", lambda cell: TARGETS.get(cell.workload, MISSING), 4),
     Column("victims\nper round", _victims, 6),
     Column("innocents\nharmed", lambda cell: _sum(cell, "innocents_harmed"), 7),
     Column("wrong\nanswers", lambda cell: _sum(cell, "wrong_answers"), 8),

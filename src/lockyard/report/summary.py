@@ -29,6 +29,7 @@ class CellSummary:
     runs: list[Record] = field(default_factory=list)  # that count, in block order
     cut_short: int = 0  # runs whose time limit came before their loops were done
     trouble: str = ""  # why there are none, or no more
+    recovers_spinning: bool = False  # a lock that ends a deadlock, and whose waiters do not sleep
 
     @property
     def as_published(self) -> bool:
@@ -41,14 +42,19 @@ class CellSummary:
     @property
     def work(self) -> str:
         """What the threads do beside locking; nothing if they do nothing."""
-        if not self.conditions.get("hold_ns") and not self.conditions.get("gap_ns"):
+        keys = ("hold_ns", "gap_ns", "workload")
+        if not any(self.conditions.get(key) for key in keys):
             return ""
         return json.dumps([self.conditions.get(key) for key in WORK_CONDITIONS])
 
     @property
-    def scenario(self) -> str:
-        """Nothing where the study has none."""
-        return self.conditions.get("scenario") or ""
+    def workload(self) -> str:
+        """Of a study that has several; else nothing."""
+        return self.conditions.get("workload") or ""
+
+    @property
+    def of_recovery(self) -> bool:
+        return self.study == "recovery"
 
     @property
     def checks_hold(self) -> bool:
@@ -99,6 +105,7 @@ class CellSummary:
 def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     """One summary for each cell, in the catalogue's order; what it does not know comes last."""
     cells: dict[str, CellSummary] = {}
+    recovering = {lock.name for lock in catalog.locks if lock.recovering and lock.family != "park"}
     planned: dict[str, int] = {}  # where the plan has each set of conditions first
     for record in records:
         conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
@@ -108,7 +115,13 @@ def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
         key = json.dumps([record["study"], record["lock"], setting])
         cell = cells.setdefault(
             key,
-            CellSummary(record["study"], record["lock"] or "", conditions["threads"], conditions),
+            CellSummary(
+                record["study"],
+                record["lock"] or "",
+                conditions["threads"],
+                conditions,
+                recovers_spinning=record["lock"] in recovering,
+            ),
         )
         if record["status"] == "ok":
             cell.runs.append(record)
@@ -153,7 +166,6 @@ CELL_CONDITIONS = (
     "sleepers",
     "writers",
     "burst",
-    "scenario",
 )
 
 

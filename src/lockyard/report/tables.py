@@ -12,6 +12,7 @@ from lockyard.report.console import PIPE_WIDTH, titled_table
 from lockyard.report.layouts import LAYOUTS, Column, by_value
 from lockyard.report.naming import Naming
 from lockyard.report.reference import Reference, mean_over_cells
+from lockyard.report.scaling import ARCHITECTURES, has_published, published_speedup
 from lockyard.report.units import MISSING, duration, ratio
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def tables(
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
-        if not cell.of_machine and not cell.scenario:
+        if not cell.of_machine and not cell.of_recovery:
             name = f"{cell.study} as published" if cell.as_published else cell.study
             settings = studies.setdefault((name, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
@@ -51,7 +52,11 @@ def tables(
             yield Text(f"{name}: this version has no table for it; the records hold its values")
             continue
         for setting, group in settings.items():
-            columns = [*layout.columns, *_compared_columns(layout, group, against)]
+            columns = [
+                *layout.columns,
+                *_compared_columns(layout, group, against),
+                *_published_columns(group, lambda cell: [cell]),
+            ]
             yield fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
         if len(settings) > 1:
             yield _conditions_compared(name, layout, settings, console)
@@ -64,7 +69,8 @@ def _means(
     against: Against,
     console: Console,
 ) -> Iterable[Table]:
-    """Of each study with several settings: each lock over all of them."""
+    """Of each study with several settings: each lock over all of them, and before over those of
+    each workload."""
     for name in dict.fromkeys(name for name, *_ in studies if name in LAYOUTS):
         layout = LAYOUTS[name]
         groups = [
@@ -73,25 +79,38 @@ def _means(
             for group in settings.values()
             if of == name and (reference := against.among(group, layout.compared)) is not None
         ]
-        if len(groups) < 2:
-            continue
-        first = {cell.lock: cell for _, group in reversed(groups) for cell in group if cell.runs}
-        columns = [
-            Column("cells", partial(_cells_with, groups)),
-            *(
-                Column(
-                    f"{compared.title} / {against.name}\n[95 % interval]",
-                    partial(_mean, compared, groups),
-                )
-                for compared in (layout.compared, *layout.also_compared)
-            ),
-        ]
         title = f"{name}: geometric mean over the cells"
-        yield fitting(title, columns, list(first.values()), console, layout.of)
+        by_workload: dict[str, list[tuple[Reference, list[CellSummary]]]] = {}
+        for reference, group in groups:
+            by_workload.setdefault(group[0].workload, []).append((reference, group))
+        if len(by_workload) > 1:
+            for workload, some in by_workload.items():
+                yield from _mean_over(some, f"{title} · {workload}", layout, against, console)
+        yield from _mean_over(groups, title, layout, against, console)
 
 
-def _cells_with(groups: Groups, of: CellSummary) -> str:
-    return str(sum(cell.lock == of.lock and bool(cell.runs) for _, all_ in groups for cell in all_))
+def _mean_over(
+    groups: Groups, title: str, layout: Layout, against: Against, console: Console
+) -> Iterable[Table]:
+    if len(groups) < 2:
+        return
+    first = {cell.lock: cell for _, group in reversed(groups) for cell in group if cell.runs}
+    columns = [
+        Column("cells", lambda of: str(len(_cells_with(groups, of)))),
+        *(
+            Column(
+                f"{compared.title} / {against.name}\n[95 % interval]",
+                partial(_mean, compared, groups),
+            )
+            for compared in (layout.compared, *layout.also_compared)
+        ),
+        *_published_columns(list(first.values()), partial(_cells_with, groups)),
+    ]
+    yield fitting(title, columns, list(first.values()), console, layout.of)
+
+
+def _cells_with(groups: Groups, of: CellSummary) -> list[CellSummary]:
+    return [cell for _, all_ in groups for cell in all_ if cell.lock == of.lock and cell.runs]
 
 
 def _mean(compared: Compared, groups: Groups, of: CellSummary) -> str:
@@ -160,6 +179,27 @@ def _compared_columns(
             partial(ratio_text, compared, reference),
             RATIO_IMPORTANCE,
         )
+
+
+def _published_columns(
+    cells: Sequence[CellSummary], meant_by: Callable[[CellSummary], Sequence[CellSummary]]
+) -> Iterable[Column]:
+    """What a text has for them; a row may stand for several cells."""
+    if any(has_published(cell) for cell in cells):
+        for architecture in ARCHITECTURES:
+            yield Column(
+                f"published:\n{architecture}",
+                partial(_published, architecture, meant_by),
+                RATIO_IMPORTANCE,
+            )
+
+
+def _published(
+    architecture: str,
+    meant_by: Callable[[CellSummary], Sequence[CellSummary]],
+    cell: CellSummary,
+) -> str:
+    return published_speedup(meant_by(cell), architecture)
 
 
 def ratio_text(compared: Compared, reference: Reference, cell: CellSummary) -> str:

@@ -131,16 +131,13 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
     return []
 
 
-def _how(cell: CellSummary) -> str:
-    threads = f"with {cell.threads} threads"
-    return f"{threads} in {cell.scenario}" if cell.scenario else threads
-
-
 def _trouble(cells: list[CellSummary]) -> list[str]:
     lines = []
     unavailable: dict[str, list[str]] = {}  # one reason may hold for many cells
     for cell in cells:
-        name = f"{cell.study} of {cell.lock} {_how(cell)}" if cell.lock else cell.study
+        name = f"{cell.study} {cell.workload}".rstrip()
+        if cell.lock:
+            name = f"{name} of {cell.lock} with {cell.threads} threads"
         if not cell.checks_hold:
             failed = {
                 check for run in cell.runs for check, held in run["checks"].items() if held is False

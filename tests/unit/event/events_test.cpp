@@ -24,17 +24,21 @@ using std::chrono::milliseconds;
 static_assert(sizeof(event_count) == 8 && sizeof(spinning_event_count) == 12);
 static_assert(sizeof(manual_reset_event) == 4 && sizeof(auto_reset_event) == 1);
 
-/// Counts barriers, and has them or not; time passes if the test says so.
+/// Counts barriers, and has them or not, and fences; time passes if the test says so.
 struct played_world : scripted_world {
   using unwatched = played_world;
   static inline int barriers = 0;
   static inline bool barriers_work = true;
+  static inline int fences = 0;  ///< of those who do not rely on barriers
   static inline bool time_passes = false;
 
   static bool asymmetric_fence_heavy() noexcept {
     ++barriers;
     return barriers_work;
   }
+  static bool asymmetric_fence_register() noexcept { return barriers_work; }
+  static void asymmetric_fence_light() noexcept { ++fences; }
+  static void asymmetric_fence_light(registered_t /*tag*/) noexcept {}
   static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept { return {}; }
   static bool passed(deadline limit) noexcept { return limit == deadline{} || time_passes; }
   template <class... Arguments>
@@ -49,6 +53,7 @@ class Played : public ::testing::Test {
     scripted_world::now_playing = {};
     played_world::barriers = 0;
     played_world::barriers_work = true;
+    played_world::fences = 0;
     played_world::time_passes = false;
   }
   static script& played() { return scripted_world::now_playing; }
@@ -125,6 +130,34 @@ TEST_F(EventCount, looks_again_by_itself_where_it_cannot_have_a_barrier) {
   count_.await(holding());
   EXPECT_EQ(played().waits, 3);
   EXPECT_EQ(played_world::barriers, 3) << "a failed one arms nothing";
+}
+
+TEST_F(EventCount, has_its_fence_again_after_a_barrier_that_failed) {
+  count_.notify_one();
+  EXPECT_EQ(played_world::fences, 1) << "which opens it";
+  count_.notify_one();
+  count_.notify_all();
+  EXPECT_EQ(played_world::fences, 1) << "it is open";
+  played_world::barriers_work = false;
+  static_cast<void>(count_.prepare_wait());
+  count_.cancel_wait();
+  count_.notify_one();
+  count_.notify_all();
+  EXPECT_EQ(played_world::fences, 3) << "it is closed, and stays so";
+}
+
+TEST_F(EventCount, believes_who_tells_it_something_late_where_it_cannot_have_a_barrier) {
+  played_world::barriers_work = false;
+  played().deadlines_pass = true;
+  played_world::time_passes = true;
+  EXPECT_FALSE(count_.commit_wait_for(count_.prepare_wait(), milliseconds{1}));
+  played().on_wait = [this] { count_.notify_one(); };
+  EXPECT_TRUE(count_.commit_wait_for(count_.prepare_wait(), milliseconds{1}));
+  EXPECT_EQ(played().waits, 2);
+  played().on_wait = {};
+  played_world::time_passes = false;
+  EXPECT_TRUE(count_.commit_wait_for(count_.prepare_wait(), milliseconds{1}))
+      << "the time that ended it was not the caller's";
 }
 
 TEST_F(EventCount, learns_whether_to_spin) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! parking_lot's mutex and its reader-writer lock for C. A panic ends the process (Cargo.toml), so none reaches the caller.
+//! parking_lot's mutex and its reader-writer lock for C. A panic ends the process (Cargo.toml), so
+//! none reaches the caller.
 
 use parking_lot::lock_api::{RawMutex as _, RawRwLock as _};
 use parking_lot::{RawMutex, RawRwLock};

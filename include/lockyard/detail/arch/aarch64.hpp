@@ -31,6 +31,12 @@ inline std::uint64_t cycle_counter() noexcept {
   return ticks;
 }
 
+/// Nothing after it begins before every earlier branch is decided; what no branch waits for may
+/// still be under way.
+inline void settle() noexcept {
+  asm volatile("isb" ::: "memory");
+}
+
 /// The virtual counter, perhaps before earlier instructions have been executed: for the
 /// beginning of an interval, to which what was still under way is then added.
 inline std::uint64_t cycle_counter_early() noexcept {

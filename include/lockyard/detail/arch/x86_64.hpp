@@ -40,6 +40,11 @@ inline std::uint64_t cycle_counter_early() noexcept {
   return __rdtsc();
 }
 
+/// Nothing after it begins before every earlier instruction has been executed.
+inline void settle() noexcept {
+  _mm_lfence();
+}
+
 /// Whether the counter runs at one rate through every power state (CPUID 8000_0007h, EDX bit 8).
 inline bool cycle_counter_is_invariant() noexcept {
   unsigned eax = 0;

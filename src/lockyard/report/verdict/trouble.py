@@ -21,8 +21,8 @@ KINDS = {
 
 def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
     all_broken = [cell for cell in cells if not cell.checks_hold]
-    for checks, of_scenarios in (("mutual exclusion", False), ("recovery", True)):
-        broken = [cell for cell in all_broken if bool(cell.scenario) is of_scenarios]
+    for checks, of_recovery in (("mutual exclusion", False), ("recovery", True)):
+        broken = [cell for cell in all_broken if cell.of_recovery is of_recovery]
         if broken:
             yield Sentence(
                 f"BROKEN: {_locks(broken)} failed the checks of {checks}: do not use it, and read "

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How much several locks let through that are taken as the kernel takes its own in will-it-scale's
+// lock1, lock2, open1 and open2. docs/studies/scale.md gives definition and reading.
+
+#include "../closing_time.hpp"
+#include "../draws.hpp"
+#include "../rate.hpp"
+#include "../scale/objects.hpp"
+#include "../subject.hpp"
+#include "../team.hpp"
+#include "studies.hpp"
+
+#include <peers/all.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+struct workload_shape {
+  std::string_view name;
+  bool opens;               ///< and closes a file; else locks a range of one, and unlocks it
+  bool is_apart;            ///< each thread has a list or a directory of its own
+  unsigned acquisitions;    ///< of an operation, each after a stretch of the think time
+  unsigned of_shared_lock;  ///< of these
+  double think_ns;          ///< of an operation, without any lock
+};
+
+/// The think times leave about 465 ns of a thread alone to lock1 and lock2, 720 to open1 and 750 to
+/// open2, as the published tables have them.
+constexpr std::array shapes{
+    workload_shape{"lock1", false, true, 3, 1, 425},
+    workload_shape{"lock2", false, false, 2, 2, 430},
+    workload_shape{"open1", true, false, 5, 2, 650},
+    workload_shape{"open2", true, true, 5, 2, 685},
+};
+
+/// The objects of one kind, each beside its lock: one for all threads, or one for each.
+template <class Object>
+class locked_objects {
+ public:
+  locked_objects(const subject& lock, unsigned count, std::uint64_t seed) {
+    for (unsigned i = 0; i < count; ++i) {
+      places_.push_back(std::make_unique<arena<Object>>(lock, mixed(seed + i)));
+    }
+  }
+
+  [[nodiscard]] arena<Object>& of(unsigned thread) const noexcept {
+    return *places_[thread % places_.size()];
+  }
+  [[nodiscard]] std::uint64_t entered() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& each : places_) sum += each->data().books().counter;
+    return sum;
+  }
+  [[nodiscard]] bool are_whole() const noexcept {
+    return std::ranges::all_of(places_, [](const auto& each) { return each->data().is_whole(); });
+  }
+
+ private:
+  std::vector<std::unique_ptr<arena<Object>>> places_;
+};
+
+const workload_shape& shape_of(const job& of) {
+  return *std::ranges::find(shapes, of.workload, &workload_shape::name);
+}
+
+/// Steps before each acquisition. Measured once by the process that starts all runs of a block, so
+/// that the locks that are compared have the same.
+std::uint32_t think_steps_of(const workload_shape& shape) {
+  static std::map<double, std::uint32_t> known;
+  const double stretch_ns = shape.think_ns / shape.acquisitions;
+  const auto found = known.find(stretch_ns);
+  return found != known.end() ? found->second
+                              : known.emplace(stretch_ns, steps_apart(stretch_ns)).first->second;
+}
+
+/// What the threads of a run share, each object beside the lock that protects it.
+struct scale_scene {
+  scale_scene(const job& of, const workload_shape& shape, const subject& lock)
+      : ranges{lock, !shape.opens && shape.is_apart ? of.threads : 1, of.seed},
+        files{lock, 1, of.seed + 1},
+        directories{lock, shape.opens && shape.is_apart ? of.threads : 1, of.seed + 2},
+        closing{{.hold_ns = 0, .gap_ns = shape.think_ns, .kind = lengths::constant}},
+        think_steps{think_steps_of(shape)},
+        looks_up_files{!shape.opens && shape.is_apart} {}
+
+  locked_objects<range_list> ranges;
+  locked_objects<file_table> files;
+  locked_objects<directory> directories;
+  closing_time closing;
+  std::uint32_t think_steps;  ///< before each acquisition
+  bool looks_up_files;
+};
+
+template <class Lock, class Step>
+auto think_then(std::uint32_t think_steps, void* lock, Step step) {
+  keep_busy_apart(think_steps);
+  const std::lock_guard held{*static_cast<Lock*>(lock)};
+  return step();
+}
+
+using workload_loop = thread_span(scale_scene& on, unsigned thread, loop_limit limit);
+
+/// Locks a range of a file and unlocks it.
+template <class Lock>
+[[gnu::noinline]] thread_span lock_loop(scale_scene& on, unsigned thread, loop_limit limit) {
+  const std::uint32_t steps = on.think_steps;
+  const bool looks_up_files = on.looks_up_files;
+  void* const ranges_lock = on.ranges.of(thread).lock();
+  range_list& ranges = on.ranges.of(thread).data();
+  void* const files_lock = on.files.of(thread).lock();
+  file_table& files = on.files.of(thread).data();
+  thread_span span{.first = clock::now()};
+  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
+       ++span.operations) {
+    think_then<Lock>(steps, ranges_lock, [&] { ranges.insert(thread); });
+    if (looks_up_files) think_then<Lock>(steps, files_lock, [&] { files.look_up(thread, thread); });
+    think_then<Lock>(steps, ranges_lock, [&] { ranges.remove(thread); });
+  }
+  span.last = clock::now();
+  return span;
+}
+
+/// Opens a file and closes it.
+template <class Lock>
+[[gnu::noinline]] thread_span open_loop(scale_scene& on, unsigned thread, loop_limit limit) {
+  const std::uint32_t steps = on.think_steps;
+  void* const files_lock = on.files.of(thread).lock();
+  file_table& files = on.files.of(thread).data();
+  void* const directory_lock = on.directories.of(thread).lock();
+  directory& in = on.directories.of(thread).data();
+  thread_span span{.first = clock::now()};
+  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
+       ++span.operations) {
+    const auto file = think_then<Lock>(steps, files_lock, [&] { return files.open(thread); });
+    think_then<Lock>(steps, directory_lock, [&] { in.take_reference(thread); });
+    think_then<Lock>(steps, directory_lock, [&] { in.look_up(thread); });
+    think_then<Lock>(steps, directory_lock, [&] { in.drop_reference(thread); });
+    think_then<Lock>(steps, files_lock, [&] { files.close(file, thread); });
+  }
+  span.last = clock::now();
+  return span;
+}
+
+struct workload_loops {
+  workload_loop* lock;
+  workload_loop* open;
+};
+
+/// Whether each object was entered as often as the operations say.
+bool counters_are_exact(const scale_scene& on, const workload_shape& shape,
+                        std::uint64_t operations) {
+  if (!shape.opens) return on.ranges.entered() == 2 * operations;
+  return on.files.entered() == 2 * operations && on.directories.entered() == 3 * operations;
+}
+
+outcome measure(const job& of, const subject& lock, const workload_loops& all) {
+  const workload_shape& shape = shape_of(of);
+  scale_scene on{of, shape, lock};
+  file_table& files = on.files.of(0).data();
+  if (on.looks_up_files) {
+    for (unsigned thread = 0; thread < of.threads; ++thread) files.open(thread);
+  }
+  const bool shares_ranges = !shape.opens && !shape.is_apart;
+  refusal_check refusal{lock, shares_ranges ? on.ranges.of(0).lock() : on.files.of(0).lock()};
+  const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
+    return (shape.opens ? all.open : all.lock)(on, thread, limit);
+  });
+  if (on.looks_up_files) {
+    for (unsigned thread = 0; thread < of.threads; ++thread) files.close(thread, thread);
+  }
+  const ownership& shared = shares_ranges ? on.ranges.of(0).data().books() : files.books();
+  outcome result =
+      rate_outcome(of, run, on.looks_up_files ? nullptr : &shared, shape.of_shared_lock);
+  result.values["think_ns"] = shape.think_ns;
+  result.values["think_steps"] = on.think_steps;
+  result.checks = checks_of(lock, refusal, counters_are_exact(on, shape, run.operations()));
+  result.checks["objects"] = nullptr;
+  if (lock.traits.excludes) {
+    result.checks["objects"] =
+        on.ranges.are_whole() && on.files.are_whole() && on.directories.are_whole();
+  }
+  return result;
+}
+
+struct scale {
+  template <class Lock>
+  static outcome run(const job& of, const lock_traits& traits) {
+    return measure(of, {traits, operations_on<Lock>},
+                   {.lock = lock_loop<Lock>, .open = open_loop<Lock>});
+  }
+};
+
+std::vector<listed_workload> scale_workloads() {
+  std::vector<listed_workload> listed;
+  for (const workload_shape& each : shapes) listed.push_back({.name = each.name});
+  return listed;
+}
+
+}  // namespace
+
+study scale_study() {
+  return {.name = "scale",
+          .summary =
+              "how much several locks let through that are taken as will-it-scale's lock1, lock2, "
+              "open1 and open2 take the kernel's",
+          .default_run_s = 0.2,
+          .default_budget_s = 2,
+          .workloads = scale_workloads(),
+          .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
+          .cells = cells_of<scale>()};
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Locks that threads held when they ended.
+
+#include <lockyard/detail/held_table.hpp>
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::inline v0::detail {
+
+template <world W>
+class dead_owners {
+ public:
+  [[nodiscard]] bool contains(const void* lock) const noexcept {
+    return std::any_of(locks_.begin(), locks_.end(), [lock](const word& each) {
+      // relaxed(hint): remove() decides.
+      return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
+    });
+  }
+
+  /// Where there is no room, waiters find out by the stall time-out.
+  void add(const void* lock) noexcept {
+    for (word& each : locks_) {
+      std::uint64_t free = 0;
+      // order[bury]: release; pairs [exhume]; the thread's acts come before.
+      // relaxed(hint): another one's.
+      if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+
+  /// One thread alone gets true for a lock whose owner has ended: it may release it.
+  bool remove(const void* lock) noexcept {
+    for (word& each : locks_) {
+      std::uint64_t buried = entry_tag::entry_of(lock);
+      // order[exhume]: acquire; pairs [bury]; the dead owner's last acts come before.
+      // relaxed(hint): another one's.
+      if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  using word = typename held_table<W>::word;
+
+  std::array<word, (held_table<W>::is_large ? 64 : 1)> locks_{};
+};
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lockyard::inline v0::detail {
+
+/// The words of a resilient lock: its own, and its waiters' nodes.
+///
+/// | bits of the word | meaning |
+/// |---|---|
+/// | 0 | owned |
+/// | 1 | asleep: unlock has to wake whoever is next (parks) |
+/// | 2 | open: newcomers may overtake those who wait (parks) |
+/// | 8 | pending: one waiter goes before the queue |
+/// | 16 to 31 | tail: number of the queue's last node, or 0 |
+///
+/// | bits of a node | meaning |
+/// |---|---|
+/// | 0 | in use |
+/// | 1 | granted: its waiter is the head of the queue |
+/// | 2 | expired, beside granted: and leaves, and everybody behind it |
+/// | 3 | cancelled: its waiter is gone |
+/// | 4 | passed: whoever comes behind it is the head of the queue |
+/// | 5 | parked: its waiter has to be woken |
+/// | 16 to 31 | number of the node behind, or 0 |
+struct line_bits {
+  static constexpr std::uint32_t owned = 1, asleep = 2, open = 4, pending = 1U << 8U,
+                                 one_in_tail = 1U << 16U;
+  static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
+                                 parked = 32, one_in_next = 1U << 16U;
+
+  static constexpr bool is_waited_for(std::uint32_t word) noexcept { return word >= pending; }
+};
+
+}  // namespace lockyard::inline v0::detail

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recovering cost the kernel's queued spinlock, as published, beside our ratios."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from lockyard.report.units import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.report.summary import CellSummary
+
+ARCHITECTURES = ("x86_64", "arm64")
+# What the text calls our workloads; it has nothing without long holds.
+PUBLISHED_NAMES = {
+    "classic": "locktorture",
+    "lock1": "lock1",
+    "lock2": "lock2",
+    "open1": "open1",
+    "open2": "open2",
+}
+MEAN = "mean"
+
+
+@cache
+def published_rows() -> dict[tuple[str, str, int], float]:
+    """The printed speed-up by the text's workload, architecture and number of threads."""
+    return {
+        (row["workload"], row["arch"], int(row["threads"])): float(row["speedup"])
+        for row in _rows("rqspinlock_scaling.csv")
+    }
+
+
+@cache
+def published_means() -> dict[tuple[str, str], float]:
+    """The geometric mean of a whole table."""
+    return {
+        (row["workload"], row["arch"]): float(row["geometric_mean"])
+        for row in _rows("rqspinlock_means.csv")
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = (files("lockyard") / "data" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def has_published(cell: CellSummary) -> bool:
+    """The text measured a spinlock that recovers."""
+    return cell.recovers_spinning and cell.workload in PUBLISHED_NAMES
+
+
+def published_speedup(cells: Sequence[CellSummary], architecture: str) -> str:
+    """Of one cell, or the geometric mean of several; of the number of threads where the text has
+    it, else the mean of its table, which is said."""
+    if not cells or not all(has_published(cell) for cell in cells):
+        return MISSING
+    places = [(PUBLISHED_NAMES[cell.workload], architecture, cell.threads) for cell in cells]
+    found = [published_rows().get(place) or published_means()[place[:2]] for place in places]
+    are_rows = all(place in published_rows() for place in places)
+    text = f"{statistics.geometric_mean(found):.2f}"
+    return text if are_rows else f"{text} ({MEAN})"

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studies with workloads, torture and scale: what is planned, measured and shown. recovery, the
+third one, has its own tests."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from made_up_records import CATALOG, a_lock, a_record, a_study, shown
+from rich.console import Console
+
+import lockyard as package
+from lockyard import harness
+from lockyard.catalog import Catalog, Workload
+from lockyard.errors import UsageError
+from lockyard.plan import Request, plan_cells
+from lockyard.report.reference import Against
+from lockyard.report.scaling import PUBLISHED_NAMES, published_means, published_rows
+from lockyard.report.summary import summarise
+from lockyard.report.tables import tables
+from lockyard.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+    from lockyard.catalog import Study
+
+SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+
+
+def with_workloads(study: str, *names: str) -> Study:
+    listed = (
+        Workload(name, group="", threads=0, default_run_s=0.1, default_budget_s=1.0)
+        for name in names
+    )
+    return a_study(study, workloads=tuple(listed))
+
+
+TORTURE = with_workloads("torture", "classic", "nohold")
+SCALE = with_workloads("scale", "lock1", "lock2")
+WAIT = CATALOG.select_studies(["wait"])
+RECOVERING = replace(a_lock("recovering_spinlock"), recovering=True)
+SLEEPING = replace(a_lock("recovering_mutex"), recovering=True, family="park")
+LOCKS = Catalog("0", (*CATALOG.locks, RECOVERING, SLEEPING), (), (TORTURE, SCALE))
+
+
+def planned(*studies: Any, **request: Any) -> list[tuple[str, Work]]:
+    cells = plan_cells(studies, CATALOG.locks[:1], Request([2], **request))
+    return [(cell.study, cell.work) for cell in cells]
+
+
+def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
+    work = [Work(200, 100)]
+    assert planned(TORTURE, *WAIT, work=work) == [
+        ("torture", Work(workload="classic")),
+        ("torture", Work(workload="nohold")),
+        ("wait", work[0]),
+    ]
+    named = planned(TORTURE, SCALE, workloads=["lock2", "nohold"])
+    assert named == [("torture", Work(workload="nohold")), ("scale", Work(workload="lock2"))]
+
+
+@pytest.mark.parametrize(
+    ("studies", "request_", "message"),
+    [
+        (WAIT, {"workloads": ["lock1"]}, "torture, scale and recovery have several"),
+        ([TORTURE], {"workloads": ["lock1"]}, "the studies to measure have classic, nohold"),
+        ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names none of study 'torture'"),
+        ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
+    ],
+)
+def test_refuses_what_measures_nothing(
+    studies: list[Any], request_: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        planned(*studies, **request_)
+
+
+def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
+    found = lockyard("measure", *arguments, "--json")
+    assert found.returncode in (0, 4), found.stderr
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    runs = [record for record in records if record.get("lock")]
+    for run in runs:
+        jsonschema.validate(run, SCHEMA)
+    return runs
+
+
+def test_a_wrong_name_is_refused_with_those_that_are_near(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    refused = lockyard("measure", "scale", "--workload", "lokc1")
+    assert refused.returncode == 2
+    assert "did you mean lock1" in refused.stderr
+
+
+def test_every_lock_excludes_in_every_workload_past_the_processors(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    bound = ("--locks", "ours", "--threads", "1,4", "--loops", "300", "--runs", "1")
+    runs = measured(lockyard, "torture", "scale", *bound)
+    found = {(run["study"], run["conditions"]["workload"]) for run in runs}
+    assert found == {
+        *(("torture", workload) for workload in ("classic", "nohold")),
+        *(("scale", workload) for workload in ("lock1", "lock2", "open1", "open2")),
+    }
+    for run in runs:
+        values, conditions = run["values"], run["conditions"]
+        of = (run["study"], run["lock"], conditions["workload"], conditions["threads"])
+        assert set(run["checks"].values()) == {True}, of
+        assert values["operations_per_thread"] == [300] * conditions["threads"], of
+        if conditions["workload"] == "lock1":
+            assert values["owner_switches"] is None
+        elif conditions["threads"] == 1:
+            assert values["owner_switches"] == 1, of
+
+
+def test_long_holds_come_at_the_same_acquisitions_for_every_lock(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    """One in each 200,000 of a thread alone, so the first of a run are known to within a stretch;
+    which block it is decides, not which lock."""
+    bound = ("--threads", "1", "--loops", "300000", "--runs", "4", "--seed", "3")
+    locks = ("--locks", "queued_spinlock,ticket_spinlock")
+    runs = measured(lockyard, "torture", *bound, *locks)
+    by_block: dict[tuple[str, int], set[int]] = {}
+    for run in runs:
+        place = (run["conditions"]["workload"], run["block"])
+        by_block.setdefault(place, set()).add(run["values"]["long_holds"])
+        assert run["values"]["short_holds"] > 0
+        assert run["values"]["yields"] > 0
+    assert all(len(found) == 1 for found in by_block.values())
+    for (workload, _), (holds,) in by_block.items():
+        assert holds in ((1, 2) if workload == "classic" else (0,))
+
+
+def test_a_lock_that_admits_everybody_is_caught(lockyard: Callable[..., Outcome]) -> None:
+    arguments = ("--locks", "broken_lock", "--threads", "4", "--for", "60ms", "--runs", "1")
+    for run in measured(lockyard, "torture", "scale", *arguments):
+        assert run["checks"]["refused_while_held"] is False
+
+
+def test_every_lock_of_a_block_has_the_same_think_steps(lockyard: Callable[..., Outcome]) -> None:
+    bound = ("--threads", "1", "--for", "60ms", "--runs", "2")
+    locks = ("--locks", "queued_spinlock,mutex")
+    steps: dict[tuple[str, int], set[int]] = {}
+    for run in measured(lockyard, "scale", *bound, *locks):
+        place = (run["conditions"]["workload"], run["block"])
+        steps.setdefault(place, set()).add(run["values"]["think_steps"])
+    assert all(len(found) == 1 for found in steps.values())
+    assert all(min(found) > 0 for found in steps.values())
+
+
+def runs(study: str, lock: str, ratio: float, cell: int, **conditions: Any) -> list[dict[str, Any]]:
+    values = {"operations": 1, "operations_per_s": ratio * 1e6, "cpu_share": 1.0}
+    return [a_record(study, lock, block, cell, values, **conditions) for block in range(6)]
+
+
+def tables_of(study: str, *settings: tuple[str, int]) -> str:
+    """Of workloads and threads: a spinlock that recovers at 0.5 and a mutex at 0.25."""
+    rates = {"ticket_spinlock": 1.0, RECOVERING.name: 0.5, SLEEPING.name: 0.25}
+    records = [
+        run
+        for cell, (workload, threads) in enumerate(settings)
+        for lock, rate in rates.items()
+        for run in runs(study, lock, rate, cell, workload=workload, threads=threads)
+    ]
+    against = Against.of("ticket_spinlock", LOCKS)
+    return shown(*tables(summarise(records, LOCKS), against, Console(width=300)))
+
+
+def rows_of(text: str, lock: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(lock)]
+
+
+def test_the_published_ratios_stand_beside_a_spinlock_that_recovers_alone() -> None:
+    text = tables_of("scale", ("lock1", 8), ("lock2", 9))
+    first, second, mean = rows_of(text, RECOVERING.name)
+    assert first.endswith("0.50 [0.50, 0.50] 0.77 0.99 (mean)")
+    assert second.endswith("0.50 [0.50, 0.50] 0.96 (mean) 0.97 (mean)")
+    expected = statistics.geometric_mean([0.77, 0.958])
+    assert mean.endswith(f"0.50 [0.50, 0.50] {expected:.2f} (mean) 0.98 (mean)")
+    assert all(row.endswith("0.25 [0.25, 0.25] – –") for row in rows_of(text, SLEEPING.name))
+    assert "conditions against each other" not in text
+
+
+def test_without_long_holds_nothing_was_published() -> None:
+    text = tables_of("torture", ("classic", 4), ("nohold", 4))
+    classic, nohold, mean = rows_of(text, RECOVERING.name)
+    assert classic.endswith("0.50 [0.50, 0.50] 1.39 0.98 (mean)")
+    assert nohold.endswith("0.50 [0.50, 0.50]")
+    assert mean.endswith("2 0.50 [0.50, 0.50] – –")
+
+
+def test_each_workload_has_a_mean_over_its_cells_and_all_have_one() -> None:
+    text = tables_of("scale", ("lock1", 2), ("lock1", 4), ("lock2", 2))
+    titles = [line for line in text.splitlines() if "geometric mean over the cells" in line]
+    assert titles == [
+        "scale: geometric mean over the cells · lock1",
+        "scale: geometric mean over the cells",
+    ]
+    *_, of_lock1, of_all = rows_of(text, RECOVERING.name)
+    assert of_lock1.startswith(f"{RECOVERING.name} 2 0.50")
+    assert of_all.startswith(f"{RECOVERING.name} 3 0.50")
+
+
+def test_the_means_of_whole_tables_agree_with_their_rows() -> None:
+    for (workload, architecture), mean in published_means().items():
+        rows = [
+            ratio
+            for (of, on, _), ratio in published_rows().items()
+            if (of, on) == (workload, architecture)
+        ]
+        if rows:  # rounded to two digits
+            assert statistics.geometric_mean(rows) == pytest.approx(mean, abs=0.002)
+
+
+def test_every_published_workload_is_one_of_the_harness() -> None:
+    assert set(PUBLISHED_NAMES) <= {each.name for each in harness.catalog().workloads}
+    assert {workload for workload, _ in published_means()} == set(PUBLISHED_NAMES.values())
+    assert {of for of, *_ in published_rows()} <= set(PUBLISHED_NAMES.values())
