@@ -36,7 +36,9 @@ struct cell {
 /// One of the things that the threads of a study can do; each is a cell.
 struct listed_workload {
   std::string_view name;
-  std::string_view group = "";  ///< of those that differ in little; none if it is alone
+  /// Of those that differ in little; none if it is alone.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::string_view group{};
   unsigned threads = 0;         ///< 0: as asked
   double default_run_s = 0;     ///< 0: the study's
   double default_budget_s = 0;  ///< 0: the study's
