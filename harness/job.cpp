@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -177,6 +176,18 @@ clock_source clock_of(const node& source) {
   source.fail("must be tsc or monotonic_raw");
 }
 
+void check_workload(const study& of, const job& found, const node& workload, const node& threads) {
+  if (of.workloads.empty()) {
+    if (!workload.is_null()) workload.fail("must be null in this study");
+    return;
+  }
+  const auto* const chosen = find_workload(of, found.workload);
+  if (chosen == nullptr) workload.fail("names no workload of this study");
+  if (chosen->threads != 0 && chosen->threads != found.threads) {
+    threads.fail("must be " + std::to_string(chosen->threads) + " in this workload");
+  }
+}
+
 json parsed(std::string_view text) {
   try {
     return json::parse(text);
@@ -242,12 +253,7 @@ job parse_job(std::string_view text) {
     conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
                                                     : "must be null in this study");
   }
-  if (const auto& known = chosen->workloads;
-      known.empty() ? !conditions.at("workload").is_null()
-                    : std::ranges::find(known, result.workload) == known.end()) {
-    conditions.at("workload")
-        .fail(known.empty() ? "must be null in this study" : "names no workload of this study");
-  }
+  check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }

@@ -87,6 +87,29 @@ ordered_json describe_pools(const study& of) {
   return pools;
 }
 
+ordered_json describe_workloads(const study& of) {
+  const auto of_study = [](double own, double usual) { return own != 0 ? own : usual; };
+  auto workloads = ordered_json::array();
+  for (const listed_workload& each : of.workloads) {
+    workloads.push_back(
+        {{"name", each.name},
+         {"group", each.group},
+         {"threads", each.threads},
+         {"default_run_s", of_study(each.default_run_s, of.default_run_s)},
+         {"default_budget_s", of_study(each.default_budget_s, of.default_budget_s)}});
+  }
+  return workloads;
+}
+
+/// Of the catalogue; none if the study has cells of all, or of none.
+ordered_json describe_only_locks(const study& of) {
+  auto locks = ordered_json::array();
+  for (const cell& each : of.cells) {
+    if (of.of_some_locks) locks.push_back(each.lock);
+  }
+  return locks;
+}
+
 ordered_json describe_clock() {
   const bool invariant = detail::arch::cycle_counter_is_invariant();
   clock::calibrate(clock_source::tsc);
@@ -145,7 +168,8 @@ ordered_json describe_catalog() {
                        {"of_readers", each.of_readers},
                        {"single_threaded", each.single_threaded},
                        {"ways", std::move(ways)},
-                       {"workloads", each.workloads},
+                       {"workloads", describe_workloads(each)},
+                       {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},

@@ -200,10 +200,10 @@ struct scale {
   }
 };
 
-std::vector<std::string_view> workload_names() {
-  std::vector<std::string_view> names;
-  for (const workload_shape& each : shapes) names.push_back(each.name);
-  return names;
+std::vector<listed_workload> scale_workloads() {
+  std::vector<listed_workload> listed;
+  for (const workload_shape& each : shapes) listed.push_back({.name = each.name});
+  return listed;
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ study scale_study() {
               "open1 and open2 take the kernel's",
           .default_run_s = 0.2,
           .default_budget_s = 2,
-          .workloads = workload_names(),
+          .workloads = scale_workloads(),
           .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
           .cells = cells_of<scale>()};
 }

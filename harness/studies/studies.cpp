@@ -6,10 +6,10 @@
 namespace lockyard::harness {
 
 const std::vector<study>& all_studies() {
-  static const std::vector<study> studies{noise_study(),       costs_study(),      wait_study(),
-                                          idle_study(),        throughput_study(), readers_study(),
-                                          torture_study(),     scale_study(),      wakeup_study(),
-                                          uncontended_study(), workers_study()};
+  static const std::vector<study> studies{
+      noise_study(),      costs_study(),       wait_study(),    idle_study(),
+      throughput_study(), readers_study(),     torture_study(), scale_study(),
+      wakeup_study(),     uncontended_study(), workers_study(), recovery_study()};
   return studies;
 }
 
@@ -21,6 +21,11 @@ const study* find_study(std::string_view name) {
 const cell* find_cell(const study& in, std::string_view lock) {
   const auto found = std::ranges::find(in.cells, lock, &cell::lock);
   return found == in.cells.end() ? nullptr : &*found;
+}
+
+const listed_workload* find_workload(const study& in, std::string_view name) {
+  const auto found = std::ranges::find(in.workloads, name, &listed_workload::name);
+  return found == in.workloads.end() ? nullptr : &*found;
 }
 
 }  // namespace lockyard::harness

@@ -14,6 +14,8 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace lockyard::harness {
@@ -33,6 +35,17 @@ struct cell {
   lock_traits traits;
 };
 
+/// One of the things that the threads of a study can do; each is a cell.
+struct listed_workload {
+  std::string_view name;
+  /// Of those that differ in little; none if it is alone.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::string_view group{};
+  unsigned threads = 0;         ///< 0: as asked
+  double default_run_s = 0;     ///< 0: the study's
+  double default_budget_s = 0;  ///< 0: the study's
+};
+
 struct study {
   std::string_view name;
   std::string_view summary;
@@ -44,9 +57,12 @@ struct study {
   bool single_threaded = false;       ///< runs on one thread whatever is asked
   std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
   std::uint64_t published_runs = 0;
-  double default_gap_ns = 0;                     ///< between bursts, where nobody gave one
-  unsigned default_burst = 0;                    ///< tasks in a burst; 0: the study has no tasks
-  std::vector<std::string_view> workloads = {};  ///< what else its threads can do; each a cell
+  double default_gap_ns = 0;   ///< between bursts, where nobody gave one
+  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
+  /// Where its threads can do several things.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<listed_workload> workloads{};
+  bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
 
@@ -60,6 +76,16 @@ struct study {
   [[nodiscard]] bool takes_lengths() const noexcept { return has_team() && workloads.empty(); }
 };
 
+/// A run that may hold locks for as long as it likes: a lock that recovers does not give up.
+template <class Study, class Lock>
+outcome run_patiently(const job& of, const lock_traits& traits) {
+  if constexpr (requires(Lock& lock) { lock.get().current_stall_limits(); }) {
+    using recovering = std::remove_cvref_t<decltype(std::declval<Lock&>().get())>;
+    recovering::set_stall_limits({stall_limits::never, stall_limits::never});
+  }
+  return Study::template run<Lock>(of, traits);
+}
+
 /// The cells of a study over the whole catalogue, or over those locks of it that can be shared.
 /// Study has a static member template `run<Lock>(job, traits)`.
 template <class Study, bool OfReaders = false>
@@ -68,7 +94,7 @@ std::vector<cell> cells_of() {
   for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (!OfReaders || std::get<catalog_entry<Lock>>(catalog).traits.shared) {
       cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
-      if constexpr (peers::is_built<Lock>) cells.back().run = &Study::template run<Lock>;
+      if constexpr (peers::is_built<Lock>) cells.back().run = &run_patiently<Study, Lock>;
     }
   });
   return cells;
@@ -93,6 +119,7 @@ study scale_study();
 study uncontended_study();
 study wakeup_study();
 study workers_study();
+study recovery_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();
@@ -100,5 +127,6 @@ const std::vector<study>& all_studies();
 /// Null if there is none of that name.
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
+const listed_workload* find_workload(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

@@ -153,7 +153,7 @@ study torture_study() {
           "as the kernel's locktorture has them",
       .default_run_s = 1,
       .default_budget_s = 10,
-      .workloads = {classic, nohold},
+      .workloads = {{.name = classic}, {.name = nohold}},
       .cells = cells_of<torture>()};
 }
 

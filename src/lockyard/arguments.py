@@ -46,8 +46,8 @@ Locks = Annotated[
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
         help="Which locks: groups and names; all is ours and the system's. Of these, readers "
-        "measures those that can be shared.",
-        show_default="seeds; in readers all",
+        "measures those that can be shared, recovery the resilient ones.",
+        show_default="seeds; in readers and recovery all",
         autocompletion=completions.locks,
     ),
 ]
@@ -83,7 +83,7 @@ For = Annotated[
         "--for",
         metavar="TIME",
         help="Time for each cell, as in 500ms, 2s, 1m.",
-        show_default="2s, of the machine more; 30s as published",
+        show_default="2s, of the machine and of stuck owners more; 30s as published",
     ),
 ]
 Runs = Annotated[
@@ -94,7 +94,7 @@ Loops = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Lock operations of each thread in a run.",
+        help="Lock operations of each thread in a run; in recovery rounds.",
         show_default="as many as fit the run",
     ),
 ]
@@ -282,8 +282,8 @@ Workload = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which workloads, in torture (classic, nohold) and scale (lock1, lock2, open1, "
-        "open2), one cell each.",
+        help="Which workloads, one cell each: in torture classic, nohold; in scale lock1, lock2, "
+        "open1, open2; in recovery aa, abba, ordered, gated and the groups cycle, stuck, dead.",
         show_default="all",
         autocompletion=completions.workloads,
         rich_help_panel=WORK,

@@ -5,7 +5,7 @@ find them."""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
@@ -43,6 +43,17 @@ class Library:
 
 
 @dataclass(frozen=True)
+class Workload:
+    """One of the things that the threads of a study can do."""
+
+    name: str
+    group: str  # of those that differ in little; nothing if it is alone
+    threads: int  # 0: as asked
+    default_run_s: float
+    default_budget_s: float
+
+
+@dataclass(frozen=True)
 class Study:
     name: str
     summary: str
@@ -57,7 +68,8 @@ class Study:
     pools: tuple[Lock, ...] = ()  # of workers, the same
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
-    workloads: tuple[str, ...] = ()  # of which its threads do one
+    workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
+    only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
     def has_team(self) -> bool:
@@ -69,9 +81,18 @@ class Study:
         """Whether the threads hold and stay away for as long as they are asked to."""
         return self.has_team and not self.workloads
 
+    def doing(self, workload: Workload) -> Study:
+        """The study of that one alone, with the time that it takes."""
+        return replace(
+            self,
+            workloads=(),
+            default_run_s=workload.default_run_s,
+            default_budget_s=workload.default_budget_s,
+        )
 
-Entry = TypeVar("Entry", Lock, Library, Study)
-Named = TypeVar("Named", Lock, Study, str)
+
+Entry = TypeVar("Entry", Lock, Library, Workload, Study)
+Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
 @dataclass(frozen=True)
@@ -131,6 +152,11 @@ class Catalog:
         """Those of the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
 
+    def select_recovering(self, names: Iterable[str]) -> list[Lock]:
+        """Those of the given locks that a study measures that has only some."""
+        known = {name for study in self.studies for name in study.only_locks}
+        return [lock for lock in self.select_locks(names) if lock.name in known]
+
     def select_pools(self, names: Iterable[str]) -> list[Lock]:
         """The same of pools of workers."""
         return self._select("pool", self.pools, names)
@@ -157,14 +183,18 @@ class Catalog:
         return [way for study in self.studies for way in study.ways]
 
     @property
-    def workloads(self) -> list[str]:
+    def workloads(self) -> list[Workload]:
         """All of them, whatever the study."""
         return [workload for study in self.studies for workload in study.workloads]
 
     def select_workloads(self, names: Iterable[str]) -> list[str]:
-        """Those of the given names, each once, in the order given."""
-        by_name = {name: name for name in self.workloads}
-        return list(dict.fromkeys(_find("workload", by_name, name) for name in names))
+        """Those of the given names and groups, each once, in the order given."""
+        by_name: dict[str, list[str]] = {}
+        for each in self.workloads:
+            by_name.setdefault(each.group or each.name, []).append(each.name)
+        by_name |= {each.name: [each.name] for each in self.workloads}
+        found = (_find("workload", by_name, name, "list --json") for name in names)
+        return list(dict.fromkeys(name for each in found for name in each))
 
     def select_ways(self, names: Iterable[str]) -> list[str]:
         """Those of the given names, each once, in the order given."""
@@ -190,15 +220,13 @@ def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
 
 def _study(values: Mapping[str, Any]) -> Study:
     pools = tuple(_entry(Lock, pool) for pool in values["pools"])
-    return _entry(
-        Study,
-        {
-            **values,
-            "pools": pools,
-            "ways": tuple(values["ways"]),
-            "workloads": tuple(values["workloads"]),
-        },
-    )
+    changed = {
+        "pools": pools,
+        "ways": tuple(values["ways"]),
+        "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
+        "only_locks": tuple(values["only_locks"]),
+    }
+    return _entry(Study, {**values, **changed})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

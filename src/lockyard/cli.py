@@ -68,6 +68,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure workers --burst 1,32 --peers  ·  lockyard measure readers --threads 9 "
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
+    "lockyard measure recovery --workload cycle,stuck64  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -146,7 +147,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     chosen = command.Choice(
         studies=options.studies(studies),
         locks=[*(named or ["seeds"]), *others],
-        shared=[*(named or ["all"]), *others],
+        locks_or_all=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", pools), *others],
         against=against or None,
     )

@@ -44,7 +44,9 @@ def ways(incomplete: str) -> list[str]:
 def workloads(incomplete: str) -> list[str]:
     from lockyard import harness
 
-    return _completed(incomplete, harness.catalog().workloads)
+    found = harness.catalog().workloads
+    groups = (each.group for each in found if each.group)
+    return _completed(incomplete, [*dict.fromkeys(groups), *(each.name for each in found)])
 
 
 def policies(incomplete: str) -> list[str]:

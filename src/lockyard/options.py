@@ -199,7 +199,7 @@ def ways(text: str) -> list[str]:
 
 
 def workloads(text: str) -> list[str]:
-    return names("--workload", text, groups="")
+    return names("--workload", text, known="names or groups from 'lockyard list --json'")
 
 
 def pinning(text: str) -> Pinning:

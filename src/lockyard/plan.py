@@ -15,7 +15,7 @@ from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Lock, Study
+    from lockyard.catalog import Lock, Study, Workload
     from lockyard.program import Job
 
 SCHEMA = 1
@@ -62,7 +62,10 @@ class Cell:
 
     @property
     def label(self) -> str:
-        return f"{self.study} {self.lock} × {self.threads}" if self.lock else self.study
+        if not self.lock:
+            return self.study
+        study = " ".join(part for part in (self.study, self.work.workload) if part)
+        return f"{study} {self.lock} × {self.threads}"
 
     def limit_s(self, spent_s: float) -> float:
         """How long the next run may take; 0 if no run is worth starting in what is left."""
@@ -128,6 +131,7 @@ class Request:
     shared: Sequence[Lock] = ()  # the same where it has readers
     writers: Sequence[int] = ()  # of the threads, where it has readers
     bursts: Sequence[int] = ()
+    recovering: Sequence[Lock] = ()  # the same where it can measure only some
     workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
     budget_s: float | None = None
     runs: int | None = None
@@ -163,24 +167,19 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         )
     if study.ways:
         return _cells_of_ways(study, request)
+    if study.workloads:
+        return [
+            cell
+            for each in workloads_of(study, request.workloads)
+            for cell in _cells_of_study(study.doing(each), locks, _doing(each, request))
+        ]
     if study.of_machine:
         _check_study_of_machine(study, request)
         request = _each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    names: list[str | None] = [lock.name for lock in locks]
-    if study.of_machine:
-        names = [None]
-    if study.pools:
-        names = [pool.name for pool in request.pools]
-    if study.of_readers:
-        names = [lock.name for lock in request.shared]
-    if study.of_readers and not names:
-        raise UsageError(
-            f"study '{study.name}' measures locks that readers can share, and none of those given "
-            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
-        )
+    names = _names_of_study(study, locks, request)
     return [
         replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
         for threads in counts
@@ -192,9 +191,38 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     ]
 
 
+def _doing(workload: Workload, request: Request) -> Request:
+    """Its threads have lengths of their own, and may be of a number of its own."""
+    threads = [workload.threads] if workload.threads else request.threads
+    return replace(request, threads=threads, work=[Work(workload=workload.name)])
+
+
+def _names_of_study(
+    study: Study, locks: Sequence[Lock], request: Request
+) -> Sequence[str] | Sequence[None]:
+    """Of what it measures under the same conditions; the machine has no name."""
+    if study.of_machine:
+        return [None]
+    if study.pools:
+        return [pool.name for pool in request.pools]
+    if study.of_readers and not request.shared:
+        raise UsageError(
+            f"study '{study.name}' measures locks that readers can share, and none of those given "
+            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
+        )
+    if study.only_locks and not request.recovering:
+        raise UsageError(
+            f"study '{study.name}' measures {', '.join(study.only_locks)}, and none of those given "
+            "by --locks is one; name one, or leave --locks out"
+        )
+    if study.of_readers:
+        locks = request.shared
+    elif study.only_locks:
+        locks = request.recovering
+    return [lock.name for lock in locks]
+
+
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
-    if study.workloads:
-        return workloads_of(study, request.workloads)
     if not study.has_team:
         return [NONE]
     if request.usual_gap and study.default_gap_ns:

@@ -13,7 +13,7 @@ from lockyard.options import duration_s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Study
+    from lockyard.catalog import Study, Workload
 
 LENGTHS = ("constant", "exponential")
 LONGEST_NS = 100_000_000  # the harness counts no longer ones
@@ -77,23 +77,25 @@ def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
         return
     if not any(study.workloads for study in studies):
         raise UsageError(
-            "--workload: torture and scale have several; measure one of these, or leave it out"
+            "--workload: torture, scale and recovery have several; measure one of these, or leave "
+            "it out"
         )
+    known = [each.name for study in studies for each in study.workloads]
     for name in names:
-        if not any(name in study.workloads for study in studies):
-            known = ", ".join(each for study in studies for each in study.workloads)
-            raise UsageError(f"--workload {name}: the studies to measure have {known}")
+        if name not in known:
+            raise UsageError(f"--workload {name}: the studies to measure have {', '.join(known)}")
     for study in studies:
-        if study.workloads and not set(names) & set(study.workloads):
+        if study.workloads and not workloads_of(study, names):
             raise UsageError(
                 f"--workload: names none of study '{study.name}', which has "
-                f"{', '.join(study.workloads)}; name one, or leave the study out"
+                f"{', '.join(each.name for each in study.workloads)}; name one, or leave the study "
+                "out"
             )
 
 
-def workloads_of(study: Study, names: Sequence[str]) -> list[Work]:
+def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
     """Those of the names that the study has, or all."""
-    return [Work(workload=name) for name in study.workloads if not names or name in names]
+    return [each for each in study.workloads if not names or each.name in names]
 
 
 def _kinds(text: str) -> list[str]:

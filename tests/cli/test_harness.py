@@ -80,6 +80,24 @@ def test_a_wakeup_without_a_worker_is_refused() -> None:
     assert "job at /conditions/threads: must be at least 2" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("place", "changes"),
+    [
+        ("workload", {"workload": "abc"}),
+        ("workload", {"workload": None}),
+        ("threads", {"workload": "abba", "threads": 2}),
+    ],
+)
+def test_a_workload_is_one_of_the_study_with_its_threads(
+    place: str, changes: dict[str, Any]
+) -> None:
+    job = copy.deepcopy(JOB) | {"study": "recovery", "lock": "resilient_mutex"}
+    job["conditions"] |= changes
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert f"job at /conditions/{place}: " in refused.stderr
+
+
 def test_answers_every_job_with_a_record_in_order() -> None:
     answered = answer(json.dumps(JOB) + "\n\n" + changed("/study", "idle") + "\n")
     assert answered.returncode == 0, answered.stderr

@@ -169,10 +169,7 @@ class resilient_line : private line_bits {
     std::uint32_t found = 0;
     do {
       const lock_errc how = await_free(owned, found, watch, in_line::pending);
-      if (how != lock_errc::acquired) {
-        give_up_pending();
-        return how;
-      }
+      if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
       // order[own_pending]: acquire; pairs [unlock_waited]; somebody may have overtaken since the
       // wait, and left the word as it was.

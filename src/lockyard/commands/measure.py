@@ -28,7 +28,7 @@ class Choice:
 
     studies: Sequence[str]
     locks: Sequence[str]
-    shared: Sequence[str]  # those locks of them that can be shared, where a study has readers
+    locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
     pools: Sequence[str]
     against: str | None
 
@@ -47,12 +47,14 @@ def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: 
     locks = _with(chosen, references, catalog.locks)
     pools = _with(catalog.select_pools(choice.pools), references, catalog.pools)
     sharing = [lock for lock in catalog.locks if lock.shared]
+    recovering = catalog.select_recovering([lock.name for lock in catalog.locks])
     request = replace(
         request,
         ways=catalog.select_ways(request.ways),
         workloads=catalog.select_workloads(request.workloads),
         pools=pools,
-        shared=_with(catalog.select_shared(choice.shared), references, sharing),
+        shared=_with(catalog.select_shared(choice.locks_or_all), references, sharing),
+        recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
     cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
     plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from lockyard.report.summary import CellSummary
 
@@ -46,13 +46,14 @@ class Naming:
                     values.setdefault((cell.study, key), set()).add(json.dumps(value))
         return cls(frozenset(where for where, found in values.items() if len(found) > 1))
 
-    def conditions(self, cell: CellSummary) -> list[str]:
-        """Those that a reader cannot take for granted."""
+    def conditions(self, cell: CellSummary, besides: Container[str] = ()) -> list[str]:
+        """Those that a reader cannot take for granted, besides those that stand elsewhere."""
         return [
             _in_words(key, value)
             for key, value in cell.conditions.items()
             if value is not None
             and key not in NAMED_APART
+            and key not in besides
             and (key, value) != ("priority", 0)  # of a policy that has none
             and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
         ]

@@ -42,7 +42,7 @@ def tables(
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
-        if not cell.of_machine:
+        if not cell.of_machine and not cell.of_recovery:
             name = f"{cell.study} as published" if cell.as_published else cell.study
             settings = studies.setdefault((name, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
@@ -57,7 +57,7 @@ def tables(
                 *_compared_columns(layout, group, against),
                 *_published_columns(group, lambda cell: [cell]),
             ]
-            yield _fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
+            yield fitting(f"{layout.title} · {setting}", columns, group, console, layout.of)
         if len(settings) > 1:
             yield _conditions_compared(name, layout, settings, console)
     if against is not None:
@@ -106,7 +106,7 @@ def _mean_over(
         ),
         *_published_columns(list(first.values()), partial(_cells_with, groups)),
     ]
-    yield _fitting(title, columns, list(first.values()), console, layout.of)
+    yield fitting(title, columns, list(first.values()), console, layout.of)
 
 
 def _cells_with(groups: Groups, of: CellSummary) -> list[CellSummary]:
@@ -138,7 +138,7 @@ def _conditions_compared(
             reference = first.get(cell.lock)
             if reference is None or not reference.runs:
                 return MISSING
-            return _ratio(compared, Reference(reference, chosen=False), cell)
+            return ratio_text(compared, Reference(reference, chosen=False), cell)
 
         return text
 
@@ -154,7 +154,7 @@ def _conditions_compared(
                 8,
             )
         )
-    return _fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
+    return fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
 
 
 def _compared_columns(
@@ -176,7 +176,7 @@ def _compared_columns(
     for compared in (layout.compared, *layout.also_compared):
         yield Column(
             f"{compared.title} / {name}\n[95 % interval]",
-            partial(_ratio, compared, reference),
+            partial(ratio_text, compared, reference),
             RATIO_IMPORTANCE,
         )
 
@@ -202,14 +202,14 @@ def _published(
     return published_speedup(meant_by(cell), architecture)
 
 
-def _ratio(compared: Compared, reference: Reference, cell: CellSummary) -> str:
+def ratio_text(compared: Compared, reference: Reference, cell: CellSummary) -> str:
     if cell is reference.cell:
         return "the reference"
     found = reference.ratio(compared, cell)
     return ratio(found) if found else MISSING
 
 
-def _fitting(
+def fitting(
     title: str,
     columns: Sequence[Column],
     cells: Sequence[CellSummary],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard import harness
 from lockyard.report.console import stdout_console
 from lockyard.report.machine import machine_tables, noise_lines
+from lockyard.report.recovery import recovery_tables
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
@@ -36,7 +37,8 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for table in (*machine_tables(cells), *tables(cells, against, console)):
+    shown = (*tables(cells, against, console), *recovery_tables(cells, catalog, against, console))
+    for table in (*machine_tables(cells), *shown):
         console.print()
         console.print(table)
     if measured.path is not None:
@@ -133,9 +135,9 @@ def _trouble(cells: list[CellSummary]) -> list[str]:
     lines = []
     unavailable: dict[str, list[str]] = {}  # one reason may hold for many cells
     for cell in cells:
-        name = (
-            f"{cell.study} of {cell.lock} with {cell.threads} threads" if cell.lock else cell.study
-        )
+        name = f"{cell.study} {cell.workload}".rstrip()
+        if cell.lock:
+            name = f"{name} of {cell.lock} with {cell.threads} threads"
         if not cell.checks_hold:
             failed = {
                 check for run in cell.runs for check, held in run["checks"].items() if held is False

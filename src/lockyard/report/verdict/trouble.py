@@ -20,13 +20,15 @@ KINDS = {
 
 
 def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
-    broken = [cell for cell in cells if not cell.checks_hold]
-    if broken:
-        yield Sentence(
-            f"BROKEN: {_locks(broken)} failed the checks of mutual exclusion: do not use it, and "
-            "read none of its figures.",
-            setting.names(broken),
-        )
+    all_broken = [cell for cell in cells if not cell.checks_hold]
+    for checks, of_recovery in (("mutual exclusion", False), ("recovery", True)):
+        broken = [cell for cell in all_broken if cell.of_recovery is of_recovery]
+        if broken:
+            yield Sentence(
+                f"BROKEN: {_locks(broken)} failed the checks of {checks}: do not use it, and read "
+                "none of its figures.",
+                setting.names(broken),
+            )
     for kind, meaning in KINDS.items():
         found = [cell for cell in cells if cell.trouble.startswith(f"{kind}:")]
         if found:

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the study of recovery brings about, and what it keeps the books of.
+// docs/studies/recovery.md has the scenarios.
+
+#include "../clock.hpp"
+#include "../histogram.hpp"
+#include "../job.hpp"
+#include "../studies/studies.hpp"
+#include "../subject.hpp"
+
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/resilience.hpp>
+#include <lockyard/resilient/lock_result.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::harness {
+
+/// A lock that answers, without its type.
+struct answering_subject {
+  subject of;
+  lock_errc (*acquire)(void* lock);
+  bool (*release_dead_owner)(void* lock);
+  stall_limits (*limits)();
+
+  void release(void* lock) const { of.operations.unlock(lock); }
+};
+
+/// Some of them in a row.
+class answering_row {
+ public:
+  answering_row(const answering_subject& of, std::size_t count)
+      : spacing_{of.of.operations.spacing}, row_{of.of, count} {}
+
+  [[nodiscard]] void* at(std::size_t index) const noexcept {
+    return static_cast<std::byte*>(row_.first()) + index * spacing_;
+  }
+
+ private:
+  std::size_t spacing_;
+  lock_row row_;
+};
+
+/// How often lock() gave which answer.
+class answer_counts {
+ public:
+  void add(lock_errc answer) noexcept { ++counts_[static_cast<std::size_t>(answer)]; }
+  void merge(const answer_counts& others) noexcept {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += others.counts_[i];
+  }
+  /// All but `acquired`.
+  [[nodiscard]] std::uint64_t errors() const noexcept;
+  [[nodiscard]] nlohmann::ordered_json to_json() const;
+
+ private:
+  std::array<std::uint64_t, static_cast<std::size_t>(lock_errc::nested_busy) + 1> counts_{};
+};
+
+/// Of a run that brings trouble about, over and over.
+struct trouble_books {
+  histogram recovery;  ///< a value for each round
+  ticks longest = 0;
+  std::uint64_t rounds = 0;
+  std::uint64_t victims = 0;
+  std::uint64_t innocents_harmed = 0;
+  std::uint64_t wrong_answers = 0;
+  ticks earliest = ~ticks{0};  ///< from the first call to the first return, in any round
+  bool each_released_once = true;
+  answer_counts answers;
+
+  void add(ticks trouble, ticks error) {
+    recovery.add(elapsed(trouble, error));
+    longest = std::max(longest, elapsed(trouble, error));
+  }
+};
+
+/// Where the threads of a round wait for each other: awake at first, so that they go on together.
+class meeting_point {
+ public:
+  explicit meeting_point(unsigned threads) : threads_{threads}, missing_{threads} {}
+
+  void await_all() noexcept {
+    // relaxed(revalidated): it cannot change before this thread has come.
+    const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
+    // order[met]: acq_rel; pairs [met]; the last one has what all have written.
+    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      // relaxed(unpublished): the turn publishes it.
+      missing_.store(threads_, std::memory_order_relaxed);
+      // order[turn]: release; pairs [seen_turn, slept_turn]; what all have written goes on to all.
+      turn_.store(turn + 1, std::memory_order_release);
+      turn_.notify_all();
+      return;
+    }
+    for (unsigned looks = 0; looks < looks_awake; ++looks) {
+      // order[seen_turn]: acquire; pairs [turn]; as there.
+      if (turn_.load(std::memory_order_acquire) != turn) return;
+      sched_yield();
+    }
+    // order[slept_turn]: acquire; pairs [turn]; as there.
+    turn_.wait(turn, std::memory_order_acquire);
+  }
+
+ private:
+  static constexpr unsigned looks_awake = 200;
+
+  unsigned threads_;
+  alignas(detail::arch::interference_size) std::atomic<unsigned> missing_;
+  alignas(detail::arch::interference_size) std::atomic<std::uint32_t> turn_{0};
+};
+
+/// Lets the processor do other things for a part of `most`: another part in each round, and over
+/// many rounds all alike.
+void pass_part_of(double most_ns, std::uint64_t round);
+
+/// A thread locks what it holds.
+trouble_books lock_again(const job& of, const answering_subject& locks);
+/// All threads but one wait for each other; that one waits for one of them.
+trouble_books close_cycles(const job& of, const answering_subject& locks);
+/// One thread holds a lock until all others have given up.
+trouble_books outwait(const job& of, const answering_subject& locks);
+/// A thread ends that holds a lock for which another one waits, or will wait.
+trouble_books die_waited_for(const job& of, const answering_subject& locks);
+trouble_books die_unseen(const job& of, const answering_subject& locks);
+
+/// All threads take several locks at a time, in one order, or in any under a lock for that.
+outcome keep_order(const job& of, const answering_subject& locks);
+outcome pass_gate(const job& of, const answering_subject& locks);
+
+}  // namespace lockyard::harness
