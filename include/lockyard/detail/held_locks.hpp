@@ -165,7 +165,22 @@ class [[gnu::visibility("default")]] held_locks {
     return all().count_.load(std::memory_order_relaxed);
   }
 
-  static bool is_dead(const void* lock) noexcept { return all().dead_.contains(lock); }
+  /// Whether its owner has ended. Of a lock that a thread of the parent was acquiring or releasing
+  /// at a fork it may seem so, until a living one has it.
+  static bool is_dead(const void* lock) noexcept {
+    return all().dead_.contains(lock) && !has_living_owner(lock);
+  }
+  static bool has_living_owner(const void* lock) noexcept {
+    for (std::size_t slot = 0; slot < count(); ++slot) {
+      const auto& entries = of(slot).entries;
+      const bool owns = std::any_of(entries.begin(), entries.end(), [lock](const entry& each) {
+        // relaxed(hint): whoever gets it wrong looks again.
+        return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
+      });
+      if (owns) return true;
+    }
+    return false;
+  }
   static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
 
   /// After fork the child has none of the other threads: what they held is a dead thread's.

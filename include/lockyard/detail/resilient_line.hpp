@@ -37,9 +37,8 @@ enum class line_form : std::uint8_t {
 /// thread that closes the queue at it, by the one that passes over it once it is linked, or by the
 /// one that has linked behind it and found it passed.
 /// No lost wake-up: a sleeper of the word has set `asleep` in the very value that it sleeps on, and
-/// unlock takes that away in the same step in which it releases; a sleeper of a node has set
-/// `parked` so, and a grant is a read-modify-write that finds it. unlock wakes by the address
-/// alone, and uses nothing of the lock after the release.
+/// the release takes it away in one step; one of a node has set `parked` so, and the grant finds
+/// it. unlock wakes by the address alone. docs/locks/resilient.md has the whole of these arguments.
 template <world W, line_form Form>
 class resilient_line : private line_bits {
  public:
@@ -76,12 +75,15 @@ class resilient_line : private line_bits {
     }
   }
 
+  [[nodiscard]] bool is_owned() const noexcept {
+    // relaxed(hint): of an owner that has ended, and cannot leave.
+    return (word_.load(std::memory_order_relaxed) & owned) != 0;
+  }
+
   /// After take() failed. `acquired`, or why not; then the caller is in no line any more.
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
-    if constexpr (parks) {
-      if (overtake()) return lock_errc::acquired;
-    }
+    if (parks && overtake()) return lock_errc::acquired;
     if (claim_pending(found)) return acquire_as_pending(watch);
     const std::uint32_t self = nodes::claim(in_use);
     if (self == nodes::none) {
@@ -98,7 +100,6 @@ class resilient_line : private line_bits {
  private:
   using policy = wait_policies::pausing_then_yielding<16>;
   static constexpr bool parks = Form == line_form::parks;
-
   static_assert(nodes::last < one_in_tail);
   /// How often the one that is next goes to sleep before nobody may overtake it any more.
   static constexpr unsigned most_overtaken_sleeps = 8;
@@ -243,7 +244,6 @@ class resilient_line : private line_bits {
       }
       const bool is_last = found / one_in_tail == self;
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
-      // A claim of `pending` that will be taken back makes this fail, too.
       // order[own_head]: acquire; pairs [unlock_waited]; as in acquire_as_pending().
       // relaxed(revalidated): a failure waits again.
       if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,

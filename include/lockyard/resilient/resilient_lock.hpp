@@ -119,6 +119,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
     }
   }
 
+  /// Precondition: no living thread holds the lock, as after `owner_dead`.
   /// Needed before the lock's end if its owner has ended, or another one at its place has a dead
   /// owner. Effects: releases the lock if its owner's thread has ended; returns whether it did,
   /// which is once for each such owner. What the lock protects is as that thread left it.
@@ -126,8 +127,10 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// acquisition's.
   bool release_dead_owner() noexcept {
     if (!R.recovers || !tables::exhume(label().address)) return false;
-    line_.release();
-    return true;
+    // A fork may have come upon a thread before it had the lock, or after it had left it.
+    const bool is_left = line_.is_owned();
+    if (is_left) line_.release();
+    return is_left;
   }
 
   [[nodiscard]] const char* name() const noexcept { return name_.read(); }
