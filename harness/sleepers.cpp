@@ -16,7 +16,7 @@ namespace lockyard::harness {
 namespace {
 
 /// Enough places for a table of some thousand buckets.
-constexpr std::size_t places = 65536;
+constexpr std::size_t most_places = 65536;
 constexpr int looks = 1000;
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
 
@@ -32,7 +32,7 @@ bool sleeps(int thread_id) {
 
 sleepers::sleepers(const subject& of, const void* beside, unsigned count)
     : of_{of},
-      pages_{places * of.operations.spacing / pages::size},
+      pages_{most_places * of.operations.spacing / pages::size},
       next_place_{pages_.first()},
       all_(count) {
   for (sleeper& each : all_) {
@@ -63,7 +63,7 @@ void sleepers::end() {
 }
 
 void* sleepers::next_lock(const void* beside) {
-  while (next_place_ != pages_.first() + places * of_.operations.spacing) {
+  while (next_place_ != pages_.first() + most_places * of_.operations.spacing) {
     void* const place = next_place_;
     next_place_ += of_.operations.spacing;
     of_.operations.construct(place);

@@ -202,6 +202,7 @@ struct scale {
 
 std::vector<listed_workload> scale_workloads() {
   std::vector<listed_workload> listed;
+  listed.reserve(shapes.size());
   for (const workload_shape& each : shapes) listed.push_back({.name = each.name});
   return listed;
 }
