@@ -247,7 +247,7 @@ TYPED_TEST(Handlers, may_wait_before_each_step_of_a_wait) {
       await([&] { return turns % 2 == 0; });
       const int before = turns;
       if (table.wait.load(std::memory_order_acquire) == 0) continue;
-      const char* const name = table.name.load(std::memory_order_relaxed);
+      const char* const name = table.name.read();
       if (turns != before) continue;
       EXPECT_STREQ(name, "outer") << nth;
       ++interrupted_waits;
