@@ -3,30 +3,14 @@
 
 // What the studies have in common that count operations and read no clock around the lock.
 
+#include "ownership.hpp"
 #include "studies/studies.hpp"
 #include "subject.hpp"
 #include "team.hpp"
 
-#include <cstdint>
 #include <functional>
-#include <limits>
 
 namespace lockyard::harness {
-
-/// Kept by whoever holds the lock, in what the lock protects.
-struct ownership {
-  std::uint64_t counter = 0;
-  std::uint64_t switches = 0;
-  unsigned owner = std::numeric_limits<unsigned>::max();
-
-  void enter(unsigned thread) noexcept {
-    counter = counter + 1;
-    if (owner != thread) {
-      owner = thread;
-      switches = switches + 1;
-    }
-  }
-};
 
 /// Runs the loop on a team of which each thread has first tried the lock that the starter holds.
 team_run run_team_on(const job& of, refusal_check& refusal,

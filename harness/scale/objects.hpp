@@ -5,7 +5,7 @@
 // kernel touches there. docs/studies/scale.md says what each stands for.
 
 #include "../job.hpp"
-#include "../rate.hpp"
+#include "../ownership.hpp"
 
 #include <lockyard/detail/arch.hpp>
 
