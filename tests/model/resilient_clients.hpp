@@ -80,8 +80,10 @@ class line_client : public model::client {
     for (unsigned left = shape_.acquisitions; left > 0; --left) {
       std::uint32_t found = 0;
       chance_watch<W> watch;
-      if (line_.take(found) || line_.acquire_contended(found, watch) == lock_errc::acquired)
+      if (line_.take(found) || line_.overtake() ||
+          line_.acquire_contended(found, watch) == lock_errc::acquired) {
         leave();
+      }
     }
   }
 

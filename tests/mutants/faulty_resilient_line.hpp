@@ -39,6 +39,8 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
   }
   void release() noexcept { word_.fetch_sub(owned, std::memory_order_release); }
 
+  static bool overtake() noexcept { return false; }
+
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
     if (claim_pending(found)) return acquire_as_pending(watch);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "support/hooked_world.hpp"
@@ -43,17 +44,19 @@ struct told_world : derived_world<told_world> {
   }
   static std::uint32_t thread_slot() noexcept { return has_slot ? native::thread_slot() : no_slot; }
 
-  /// A slice of a wait. Who only wants to overtake, by a relaxed look, does so once.
+  /// A slice of a wait. Who only wants to overtake, and backs off meanwhile, looks once.
   template <class Atomic, class Predicate, class Policy, class Deadline>
   static std::optional<typename Atomic::value_type> await(const Atomic& word, Predicate predicate,
                                                           std::memory_order order,
                                                           Policy&& /*policy*/,
                                                           Deadline /*limit*/) noexcept {
-    if (self != nullptr && order == std::memory_order_acquire) ++self->come;
+    constexpr bool overtakes =
+        std::is_same_v<std::remove_cvref_t<Policy>, wait_policies::backing_off<32, 512>>;
+    if (self != nullptr && !overtakes) ++self->come;
     for (;;) {
       const auto value = word.load(order);
       if (predicate(value)) return value;
-      if (self == nullptr || order == std::memory_order_relaxed) break;
+      if (self == nullptr || overtakes) break;
       if (self->allowed > 0) {
         --self->allowed;
         break;

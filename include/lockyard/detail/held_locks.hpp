@@ -85,13 +85,17 @@ class [[gnu::visibility("default")]] held_locks {
     end_release(place);
   }
 
-  /// A lock without an entry is not held, or was not acquired, any more. Returns false if no such
+  /// A lock without an entry was not acquired, or is not held any more. Returns false if no such
   /// lock can be held.
-  static bool remove_unlisted(const void* lock) noexcept {
+  static bool forget_unlisted() noexcept {
     auto& mine = own();
-    if (mine.beyond == 0) return mine.has_ended && exhume(lock);
+    if (mine.beyond == 0) return false;
     --mine.beyond;
     return true;
+  }
+  /// The same before a release, which a thread past its end may owe.
+  static bool release_unlisted(const void* lock) noexcept {
+    return (own().has_ended && exhume(lock)) || forget_unlisted();
   }
 
   /// Whether the thread holds, releases or tries to acquire the lock already, below `place`, which
@@ -154,8 +158,11 @@ class [[gnu::visibility("default")]] held_locks {
     // Even where no wait was visible: one may have been about to become so.
     describe(mine, before.since, before.name, before.at);
     if (before.wait == 0) return;
-    // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
-    mine.wait.store(before.wait, std::memory_order_release);
+    // relaxed(atomicity): as in begin_wait().
+    const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
+    // order[resume]: release; pairs [wait_graph.hpp:look]; as there.
+    mine.wait.store(serial * table::entries_in_wait + table::entry_of_wait(before.wait),
+                    std::memory_order_release);
   }
 
   static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
@@ -192,7 +199,7 @@ class [[gnu::visibility("default")]] held_locks {
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
       // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
       bury_all(each.entries, waits, [](const void* lock) {
-        if (!has_below(nullptr, lock) && !is_dead(lock)) all().dead_.add(lock);
+        if (!has_below(nullptr, lock) && !all().dead_.contains(lock)) all().dead_.add(lock);
       });
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);

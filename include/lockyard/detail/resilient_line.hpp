@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The word of a resilient lock and the line of those who wait for it. Why a wait ends without the
+// The line of those who wait for a resilient lock. Why a wait ends without the
 // lock is the affair of a watch (stall_watch.hpp); how it ends is this file's.
 
 #include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/detail/resilient_word.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/resilient/lock_result.hpp>
 #include <lockyard/world/world.hpp>
@@ -16,11 +17,6 @@
 #include <optional>
 
 namespace lockyard::inline v0::detail {
-
-enum class line_form : std::uint8_t {
-  spins,  ///< first come, first served, but for a thread without a node
-  parks,  ///< waiters sleep; while the one that is next does, newcomers may overtake it, some times
-};
 
 /// A queued spinlock whose waiters may leave at any time, wherever they stand.
 ///
@@ -40,50 +36,15 @@ enum class line_form : std::uint8_t {
 /// the release takes it away in one step; one of a node has set `parked` so, and the grant finds
 /// it. unlock wakes by the address alone. docs/locks/resilient.md has the whole of these arguments.
 template <world W, line_form Form>
-class resilient_line : private line_bits {
+class resilient_line : public resilient_word<W, Form>, private line_bits {
  public:
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
   using nodes = queue_nodes<typename W::unwatched, std::uint32_t, levels>;
 
-  constexpr resilient_line() noexcept = default;
-  resilient_line(const resilient_line&) = delete;
-  resilient_line& operator=(const resilient_line&) = delete;
-
-  /// Acquires if nobody has it or waits for it.
-  bool take(std::uint32_t& found) noexcept {
-    // (tail,pending,owned)  0,0,0 -> 0,0,1
-    // order[take]: acquire; pairs [unlock, unlock_unwaited, unlock_waited]; the critical section
-    // starts after the last one's end. relaxed(revalidated): what a failure finds is compared again
-    // by whoever goes on.
-    return word_.compare_exchange_strong(found, owned, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
-
-  void release() noexcept {
-    if constexpr (parks) {
-      std::uint32_t found = owned;
-      // order[unlock_unwaited]: release; pairs [take]; publishes the critical section.
-      // relaxed(revalidated): compared again.
-      if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
-                                         std::memory_order_relaxed)) [[unlikely]] {
-        release_contended(found);
-      }
-    } else {
-      // (tail,pending,owned)  t,p,1 -> t,p,0
-      // order[unlock]: release; pairs [take]; publishes the critical section.
-      word_.fetch_sub(owned, std::memory_order_release);
-    }
-  }
-
-  [[nodiscard]] bool is_owned() const noexcept {
-    // relaxed(hint): of an owner that has ended, and cannot leave.
-    return (word_.load(std::memory_order_relaxed) & owned) != 0;
-  }
-
-  /// After take() failed. `acquired`, or why not; then the caller is in no line any more.
+  /// After take() and overtake() failed. `acquired`, or why not; then the caller is in no line any
+  /// more.
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
-    if (parks && overtake()) return lock_errc::acquired;
     if (claim_pending(found)) return acquire_as_pending(watch);
     const std::uint32_t self = nodes::claim(in_use);
     if (self == nodes::none) {
@@ -99,50 +60,11 @@ class resilient_line : private line_bits {
 
  private:
   using policy = wait_policies::pausing_then_yielding<16>;
-  static constexpr bool parks = Form == line_form::parks;
+  using resilient_word<W, Form>::parks;
+  using resilient_word<W, Form>::word_;
   static_assert(nodes::last < one_in_tail);
-  /// How often the one that is next goes to sleep before nobody may overtake it any more.
-  static constexpr unsigned most_overtaken_sleeps = 8;
-
-  // The owner's side
-
-  [[gnu::noinline, gnu::cold]] void release_contended(std::uint32_t found) noexcept {
-    std::uint32_t left = 0;
-    do {
-      left = is_waited_for(found) ? found & ~(owned | asleep) : 0;
-      // order[unlock_waited]: release; pairs [take, overtake, own_pending, own_head]; publishes the
-      // critical section. relaxed(revalidated): compared again.
-    } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
-                                          std::memory_order_relaxed));
-    if ((found & asleep) != 0) W::wake(word_, 2);  // a pending one, and the head
-  }
-
-  // The waiters' side
-
-  /// Stays awake for a while, where newcomers need not line up.
-  bool overtake() noexcept {
-    const auto may_take = [](std::uint32_t word) noexcept {
-      return is_unwanted(word) || (word & (owned | open)) == open;
-    };
-    const auto may_stop = [may_take](std::uint32_t word) noexcept {
-      return may_take(word) || (is_waited_for(word) && (word & open) == 0);
-    };
-    const auto limit = W::spin_limit(stall_clock::first_slice);
-    policy between_looks;
-    // relaxed(revalidated): the exchange decides.
-    while (auto found =
-               W::await(word_, may_stop, std::memory_order_relaxed, between_looks, limit)) {
-      if (!may_take(*found)) return false;
-      const std::uint32_t taken = is_waited_for(*found) ? *found | owned : owned;
-      // order[overtake]: acquire; pairs [unlock_waited]; as in take().
-      // relaxed(revalidated): the next turn looks again.
-      if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
+  /// How often the one that is next sleeps or comes too late before nobody may overtake any more.
+  static constexpr unsigned most_overtaken = 8;
 
   bool claim_pending(std::uint32_t found) noexcept {
     if (is_waited_for(found)) return false;
@@ -167,17 +89,21 @@ class resilient_line : private line_bits {
   }
   template <class Watch>
   lock_errc acquire_as_pending(Watch& watch) noexcept {
-    std::uint32_t found = 0;
-    do {
-      const lock_errc how = await_free(owned, found, watch, in_line::pending);
+    unsigned overtaken = 0;
+    for (;;) {
+      std::uint32_t found = 0;
+      const lock_errc how = await_free(owned, found, watch, in_line::pending, overtaken);
       if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
-      // order[own_pending]: acquire; pairs [unlock_waited]; somebody may have overtaken since the
-      // wait, and left the word as it was.
-      // relaxed(revalidated): a failure waits again.
-    } while (!word_.compare_exchange_strong(found, found - pending + owned,
-                                            std::memory_order_acquire, std::memory_order_relaxed));
-    return lock_errc::acquired;
+      // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; somebody may have
+      // overtaken since the wait, and left the word as it was. relaxed(revalidated): a failure
+      // waits again.
+      if (word_.compare_exchange_strong(found, found - pending + owned, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+        return lock_errc::acquired;
+      }
+      if constexpr (parks) bear(overtaken);
+    }
   }
 
   /// Appends the node. True if nobody is ahead: then the place of the head is the caller's.
@@ -234,9 +160,9 @@ class resilient_line : private line_bits {
 
   template <class Watch>
   lock_errc acquire_as_head(std::uint32_t self, Watch& watch) noexcept {
-    for (;;) {
+    for (unsigned overtaken = 0;;) {
       std::uint32_t found = 0;
-      const lock_errc how = await_free(owned | pending, found, watch, in_line::head);
+      const lock_errc how = await_free(owned | pending, found, watch, in_line::head, overtaken);
       if (how != lock_errc::acquired) {
         // Those behind a lock that stalls leave, too; another's deadlock is not theirs.
         pass(self, watch.has_stalled() ? granted | expired : granted);
@@ -244,10 +170,11 @@ class resilient_line : private line_bits {
       }
       const bool is_last = found / one_in_tail == self;
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
-      // order[own_head]: acquire; pairs [unlock_waited]; as in acquire_as_pending().
-      // relaxed(revalidated): a failure waits again.
+      // order[own_head]: acquire; pairs [resilient_word.hpp:unlock_waited]; as in
+      // acquire_as_pending(). relaxed(revalidated): a failure waits again.
       if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
+        if constexpr (parks) bear(overtaken);
         continue;
       }
       is_last ? give_back(self) : pass(self, granted);
@@ -278,8 +205,11 @@ class resilient_line : private line_bits {
 
   /// While one that has to wake up first is on its way, others go on.
   void keep_open_for(std::uint32_t next) noexcept {
-    // relaxed(hint): one that parks later keeps the line open itself.
-    if ((nodes::of(next).load(std::memory_order_relaxed) & parked) == 0) return;
+    // relaxed(hint): one that parks later keeps the line open itself; so does a pending waiter.
+    if ((nodes::of(next).load(std::memory_order_relaxed) & parked) == 0 ||
+        (word_.load(std::memory_order_relaxed) & pending) != 0) {
+      return;
+    }
     // relaxed(atomicity): a permission; goes when nobody waits, and the node is still in the line.
     word_.fetch_or(open, std::memory_order_relaxed);
   }
@@ -307,34 +237,39 @@ class resilient_line : private line_bits {
   template <class Watch>
   lock_errc acquire_without_node(Watch& watch) noexcept {
     for (;;) {
-      auto seen = watch.await(word_, &is_unwanted, policy{}, parks);
-      if (seen && take(*seen)) return lock_errc::acquired;
+      auto seen = watch.await(word_, &is_unwanted, policy{}, false);
+      if (seen && this->take(*seen)) return lock_errc::acquired;
       if (const lock_errc why = watch.look(in_line::nodeless); why != lock_errc::acquired)
         return why;
     }
   }
 
+  void bear(unsigned& overtaken) noexcept {
+    // relaxed(atomicity): takes back a permission.
+    if (++overtaken > most_overtaken) word_.fetch_and(~open, std::memory_order_relaxed);
+  }
+
   /// Waits in front, on the word, until none of `bits` is in it, and puts it into `found`.
   template <class Watch>
-  lock_errc await_free(std::uint32_t bits, std::uint32_t& found, Watch& watch,
-                       in_line where) noexcept {
+  lock_errc await_free(std::uint32_t bits, std::uint32_t& found, Watch& watch, in_line where,
+                       unsigned& overtaken) noexcept {
     const auto is_free = [bits](std::uint32_t word) noexcept { return (word & bits) == 0; };
-    for (unsigned sleeps = 0;; ++sleeps) {
+    for (;;) {
       if (const auto seen = watch.await(word_, is_free, policy{}, parks)) {
         found = *seen;
         return lock_errc::acquired;
       }
       if (const lock_errc why = watch.look(where); why != lock_errc::acquired) return why;
-      if constexpr (parks) sleep_in_front(bits, sleeps, watch, where);
+      if constexpr (parks) sleep_in_front(bits, ++overtaken, watch, where);
     }
   }
 
   template <class Watch>
-  void sleep_in_front(std::uint32_t bits, unsigned sleeps, Watch& watch, in_line where) noexcept {
+  void sleep_in_front(std::uint32_t bits, unsigned times, Watch& watch, in_line where) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & bits) != 0) {
-      const std::uint32_t opened = sleeps < most_overtaken_sleeps ? found | open : found & ~open;
+      const std::uint32_t opened = times <= most_overtaken ? found | open : found & ~open;
       const std::uint32_t wanted = opened | asleep;
       // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
       if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
@@ -343,8 +278,6 @@ class resilient_line : private line_bits {
       }
     }
   }
-
-  typename W::template atomic<std::uint32_t> word_{0};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -126,14 +126,13 @@ class stall_watch {
   }
 
   /// The waiter stands elsewhere in the line: a new owner's time begins.
-  void advance() noexcept { stalled_ = {}; }
-
-  /// Whether the lock is the caller's own already, which needs no wait to know.
-  bool is_own() noexcept {
-    if (!tables::has_below(place_, lock_.address)) return false;
-    event_ = lock_event::deadlock;
-    return true;
+  void advance() noexcept {
+    stalled_ = {};
+    if (looks_ != 0) last_look_ = W::now();
   }
+
+  /// The lock is the caller's own already, which needs no wait to know.
+  lock_errc deny() noexcept { return leave(lock_errc::deadlock, lock_event::deadlock); }
   /// No node is free. A handler that interrupted a wait does not wait for the one that has them.
   bool is_nested_too_deep() noexcept {
     const auto* const mine = tables::own_table();
@@ -159,7 +158,8 @@ class stall_watch {
     std::array<lock_label, held_table<W>::most> held;
     const std::size_t count = held_by_caller(held);
     std::array<lock_wait, wait_graph<W>::longest> cycle;
-    const std::size_t length = is_of_cycle_ ? graph_->length() : 0;
+    const bool is_of_cycle = is_of_cycle_ && *event_ == lock_event::deadlock;
+    const std::size_t length = is_of_cycle ? graph_->length() : 0;
     for (std::size_t i = 0; i < length; ++i) cycle[i] = graph_->wait_of(i);
     deliver({*event_, {W::thread_id(), lock_, at_}, {held.data(), count}, {cycle.data(), length}},
             tables::inside_handler());

@@ -96,7 +96,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
     lock_result how = lock_errc::timed_out;
     detail::wait_up_to<shared>(limit, [&](typename shared::deadline by) {
       how = acquire(by, at);
-      return how.code() != lock_errc::timed_out;
+      return how.code() != lock_errc::timed_out || !shared::passed(by);
     });
     return how;
   }
@@ -156,7 +156,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
   void forget(entry* place) noexcept {
     if constexpr (!R.recovers) return;
     if (place != nullptr) return tables::remove(place);
-    tables::remove_unlisted(label().address);
+    tables::forget_unlisted();
   }
 
   [[nodiscard, gnu::always_inline]] lock_result acquire(
@@ -176,13 +176,20 @@ class LOCKYARD_CAPABILITY resilient_lock {
   [[gnu::noinline, gnu::cold]] lock_errc acquire_contended(
       std::uint32_t found, entry* place, std::optional<typename shared::deadline> limit,
       std::source_location at) noexcept {
+    const bool is_own = R.recovers && tables::has_below(place, label().address);
+    if (!is_own && line_.overtake()) return lock_errc::acquired;
+    return wait_in_line(found, place, limit, at, is_own);
+  }
+
+  [[gnu::noinline]] lock_errc wait_in_line(std::uint32_t found, entry* place,
+                                           std::optional<typename shared::deadline> limit,
+                                           std::source_location at, bool is_own) noexcept {
     if constexpr (!R.recovers) {
       watch without;
       return line_.acquire_contended(found, without);
     } else {
       watch with{place, label(), at, current_stall_limits(), limit};
-      const lock_errc how =
-          with.is_own() ? lock_errc::deadlock : line_.acquire_contended(found, with);
+      const lock_errc how = is_own ? with.deny() : line_.acquire_contended(found, with);
       with.end();
       if (how == lock_errc::acquired) return how;
       forget(place);
@@ -197,7 +204,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
       line_.release();
       return tables::remove(place);
     }
-    if (tables::remove_unlisted(label().address)) return line_.release();
+    if (tables::release_unlisted(label().address)) return line_.release();
     const lock_wait wait{shared::thread_id(), label(), {}};
     detail::deliver({lock_event::not_held, wait, {}, {}}, tables::inside_handler());
     assert(false && "unlock() by a thread that does not hold the lock");
