@@ -9,7 +9,7 @@ namespace lockyard::inline v0 {
 
 /// resilient_spinlock whose waiters sleep after 10 to 20 µs, and go on looking for the reasons why
 /// they wait. While those who are next sleep or wake up, newcomers may overtake them, until the
-/// first one has slept eight times.
+/// first one has slept or come too late eight times.
 ///
 /// Use: as resilient_spinlock, where there are more threads than processors, or holds are long.
 /// Guarantees: as there, but for the order. A wait for ever is not possible:
