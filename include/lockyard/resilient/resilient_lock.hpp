@@ -29,7 +29,7 @@ namespace lockyard::inline v0 {
 /// for a thread that waits for it in turn, over however many others, or for one that has
 /// ended, and looks again every millisecond. What it cannot see, because the wait goes over a
 /// std::mutex, a join or a device, ends by the stall time-out.
-template <world W, resilience R, detail::line_form Form>
+template <class Self, world W, resilience R, detail::line_form Form>
 class LOCKYARD_CAPABILITY resilient_lock {
   using shared = typename W::unwatched;
   using tables = detail::held_locks<shared>;
@@ -66,7 +66,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// Effects: acquires the lock if it is free and nobody waits; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
-    typename W::acquiring scope{this, W::trying};
+    typename W::acquiring scope{self(), W::trying};
     entry* const place = enter();
     std::uint32_t found = 0;
     if (scope.result(line_.take(found))) return true;
@@ -107,7 +107,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// Progress: wait-free if `Form` spins; otherwise as a compare-exchange loop against those who
   /// come to wait. Locks may be released in any order; in the opposite order is fastest.
   void unlock() noexcept LOCKYARD_RELEASE() {
-    const typename W::releasing scope{this};
+    const typename W::releasing scope{self()};
     if constexpr (R.recovers) {
       entry* const place = tables::begin_release(label().address);
       if (place == nullptr) [[unlikely]]
@@ -141,6 +141,8 @@ class LOCKYARD_CAPABILITY resilient_lock {
   [[nodiscard]] static stall_limits current_stall_limits() noexcept { return limits().get(); }
 
  private:
+  /// What the debug mode names.
+  const Self* self() const noexcept { return static_cast<const Self*>(this); }
   static detail::limits_of_type<R>& limits() noexcept {
     return shared::template process_state<detail::limits_of_type<R>>();
   }
@@ -161,7 +163,8 @@ class LOCKYARD_CAPABILITY resilient_lock {
 
   [[nodiscard, gnu::always_inline]] lock_result acquire(
       std::optional<typename shared::deadline> limit, std::source_location at) noexcept {
-    typename W::acquiring scope{this, W::trying};
+    typename W::acquiring scope =
+        R.recovers ? typename W::acquiring{self(), W::trying} : typename W::acquiring{self()};
     entry* const place = enter();
     std::uint32_t found = 0;
     if (line_.take(found)) [[likely]] {

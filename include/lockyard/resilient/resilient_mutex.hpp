@@ -17,9 +17,10 @@ namespace lockyard::inline v0 {
 ///   has the argument that no wake-up is lost, detail/resilient_line.hpp its short form.
 /// Size: as there.
 template <world W = default_world, resilience R = resilience{}>
-class basic_resilient_mutex : public resilient_lock<W, R, detail::line_form::parks> {
+class basic_resilient_mutex
+    : public resilient_lock<basic_resilient_mutex<W, R>, W, R, detail::line_form::parks> {
  public:
-  using resilient_lock<W, R, detail::line_form::parks>::resilient_lock;
+  using basic_resilient_mutex::resilient_lock::resilient_lock;
 };
 
 using resilient_mutex = basic_resilient_mutex<>;

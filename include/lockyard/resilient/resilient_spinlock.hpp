@@ -24,9 +24,10 @@ namespace lockyard::inline v0 {
 /// touched
 ///   where threads use them. All zero bytes are the free state.
 template <world W = default_world, resilience R = resilience{}>
-class basic_resilient_spinlock : public resilient_lock<W, R, detail::line_form::spins> {
+class basic_resilient_spinlock
+    : public resilient_lock<basic_resilient_spinlock<W, R>, W, R, detail::line_form::spins> {
  public:
-  using resilient_lock<W, R, detail::line_form::spins>::resilient_lock;
+  using basic_resilient_spinlock::resilient_lock::resilient_lock;
 };
 
 using resilient_spinlock = basic_resilient_spinlock<>;
