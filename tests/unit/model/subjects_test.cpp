@@ -38,7 +38,9 @@ TEST_P(Subject, has_the_verdict_expected_of_it) {
   const found with_two = check({.how = of().how, .workers = 2});
   EXPECT_EQ(with_two.result, of().expected) << with_two.what << "\n" << to_text(with_two.steps);
   // A search that fails ends there.
-  if (of().expected == verdict::passed) EXPECT_EQ(with_two.left_out, "");
+  if (of().expected == verdict::passed) {
+    EXPECT_EQ(with_two.left_out, "");
+  }
 }
 
 TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
