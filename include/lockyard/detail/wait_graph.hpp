@@ -24,10 +24,9 @@ namespace lockyard::inline v0::detail {
 /// releases nothing, and what is below the entry of its wait is what it holds. So at the
 /// moment between the first pass and the second all the waits and holds were there together. A wait
 /// whose lock has just been acquired, and not yet been declared over, does no harm: its lock is not
-/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() that
-/// it interrupted may a cycle be one more than there is, because that lock counts as held: the
-/// handler has to end before the code below it can let go. Where it interrupted an unlock(), one
-/// may be missed.
+/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() or
+/// unlock() that it interrupted may a cycle be one more than there is, because that lock counts as
+/// held: the handler has to end before the code below it can let go.
 template <world W>
 class wait_graph {
  public:
@@ -110,16 +109,14 @@ class wait_graph {
     return wanted;
   }
 
-  /// Whether the lock is among the first so many entries. One that is being released is not: below
-  /// a wait it is there because a handler has interrupted its unlock, maybe after the release, and
-  /// a deadlock that ends by the stall time-out is better than one that is none.
+  /// Whether the lock is among the first so many entries. One that is being released is, too: below
+  /// a wait it is there because a handler has interrupted its unlock, maybe before the release.
   static bool holds(const table& each, std::size_t count, const void* lock) noexcept {
     return std::any_of(each.entries.begin(), each.entries.begin() + count,
                        [lock](const entry& known) {
                          // relaxed(fence): as in add().
                          const std::uint64_t found = known.load(std::memory_order_relaxed);
-                         return entry_tag::lock_of(found) == lock &&
-                                (found & entry_tag::all) != entry_tag::releasing;
+                         return entry_tag::lock_of(found) == lock;
                        });
   }
 

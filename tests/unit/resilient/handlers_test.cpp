@@ -118,11 +118,10 @@ TYPED_TEST(Handlers, get_a_deadlock_until_a_contended_unlock_is_over) {
   }
 }
 
-/// A cycle through a lock whose unlock a handler has interrupted before its first steps. After them
-/// nobody else can tell whether it is released already.
+/// A cycle through a lock whose unlock a handler has interrupted: nobody else can release it.
 TYPED_TEST(Handlers, close_a_cycle_when_they_come_before_a_release) {
   const limits_for<TypeParam> limits{short_limits()};
-  for (int nth = 1; nth <= 2; ++nth) {  // finds the entry, marks it
+  for (int nth = 1; nth <= 3; ++nth) {  // finds the entry, marks it, releases the lock
     TypeParam lock, other;
     lock_errc mine = lock_errc::acquired, theirs = lock_errc::acquired;
     std::atomic<bool> holds{false};
