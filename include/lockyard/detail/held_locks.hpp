@@ -35,30 +35,31 @@ class [[gnu::visibility("default")]] held_locks {
   /// counted then.
   static entry* enter(const void* lock) noexcept {
     entry* const place = own().top;
-    if (reinterpret_cast<std::uintptr_t>(place) % table::bytes == 0) [[unlikely]]
-      return enter_slowly(lock);
-    return put(place, lock);
+    if (place != nullptr && !is_taken(*place)) [[likely]]
+      return mark(place, lock, entry_tag::held);
+    return enter_above(place, lock);
   }
 
   /// The entry of a lock that is about to be released, if it is the last one that the thread has
   /// acquired; null if not.
   static entry* begin_release(const void* lock) noexcept {
     entry* const top = own().top;
-    // relaxed(owner): only this thread writes entries.
-    if (top == nullptr || top[-1].load(std::memory_order_relaxed) != entry_tag::entry_of(lock))
-        [[unlikely]] {
+    if (top == nullptr) [[unlikely]]
       return nullptr;
-    }
+    if (is_of(*top, lock)) [[likely]]
+      return mark(top, lock, entry_tag::releasing);
+    if (is_taken(*top) || !is_of(top[-1], lock)) return nullptr;
     return mark(top - 1, lock, entry_tag::releasing);
   }
 
-  /// It is released. A handler that comes in between uses what is above.
+  /// It is released. A handler that comes in between uses what is above, and leaves it empty.
   static void end_release(entry* place) noexcept {
     keep_order();
     // relaxed(owner): others believe entries of a thread that waits; this one does not.
     place->store(0, std::memory_order_relaxed);
     keep_order();
-    own().top = place;
+    // A store that the next locked instruction has to wait for: most pairs need none.
+    if (own().top != place) own().top = place;
   }
 
   // The slow ones.
@@ -67,9 +68,7 @@ class [[gnu::visibility("default")]] held_locks {
   static entry* begin_release_below(const void* lock) noexcept {
     const std::span<entry> mine = own_below(nullptr);
     for (std::size_t i = mine.size(); i-- > 0;) {
-      // relaxed(owner): as there.
-      if (mine[i].load(std::memory_order_relaxed) == entry_tag::entry_of(lock))
-        return mark(&mine[i], lock, entry_tag::releasing);
+      if (is_of(mine[i], lock)) return mark(&mine[i], lock, entry_tag::releasing);
     }
     return nullptr;
   }
@@ -78,7 +77,7 @@ class [[gnu::visibility("default")]] held_locks {
   /// each is there twice for a moment, and never missing.
   static void remove(entry* place) noexcept {
     keep_order();
-    for (; place + 1 < own().top; ++place) {
+    for (const entry* const end = end_of_own(); place + 1 < end; ++place) {
       // relaxed(owner): as in end_release().
       place->store(place[1].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
@@ -210,7 +209,7 @@ class [[gnu::visibility("default")]] held_locks {
  private:
   /// Of the calling thread. Trivially destructible, so that locks may be used until its very end.
   struct [[gnu::visibility("default")]] memory {
-    entry* top = nullptr;  ///< the next free entry
+    entry* top = nullptr;  ///< the last entry in use, or the one after it; null: no table
     table* of = nullptr;
     std::uint32_t beyond = 0;  ///< locks without an entry
     bool has_ended = false;
@@ -240,10 +239,27 @@ class [[gnu::visibility("default")]] held_locks {
     std::atomic_signal_fence(std::memory_order_acq_rel);
   }
 
-  static entry* put(entry* place, const void* lock) noexcept {
-    own().top = place + 1;  // first: a handler takes the next one, and leaves this one alone
+  static bool is_taken(const entry& each) noexcept {
+    // relaxed(owner): only this thread writes entries.
+    return each.load(std::memory_order_relaxed) != 0;
+  }
+  static bool is_of(const entry& each, const void* lock) noexcept {
+    // relaxed(owner): as above.
+    return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
+  }
+  static entry* end_of_own() noexcept {
+    entry* const top = own().top;
+    return top != nullptr && is_taken(*top) ? top + 1 : top;
+  }
+
+  static entry* enter_above(entry* place, const void* lock) noexcept {
+    if (place == nullptr || reinterpret_cast<std::uintptr_t>(place + 1) % table::bytes == 0)
+        [[unlikely]] {
+      return enter_slowly(lock);
+    }
+    own().top = place + 1;
     keep_order();
-    return mark(place, lock, entry_tag::held);
+    return mark(place + 1, lock, entry_tag::held);
   }
   static entry* mark(entry* place, const void* lock, std::uint64_t tag) noexcept {
     // relaxed(owner): others see it by the wait that begins afterwards.
@@ -266,7 +282,9 @@ class [[gnu::visibility("default")]] held_locks {
 
   [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
     auto& mine = own();
-    if (mine.of == nullptr && !mine.has_ended && open_table()) return put(mine.top, lock);
+    if (mine.of == nullptr && !mine.has_ended && open_table()) {
+      return mark(mine.top, lock, entry_tag::held);
+    }
     ++mine.beyond;
     if (!mine.has_told) {
       mine.has_told = true;

@@ -81,9 +81,9 @@ class stall_watch {
   using deadline = typename W::deadline;
   using word = typename W::template atomic<std::uint32_t>;
 
-  /// `place` is the lock's entry, or null; `own_limit` the caller's own deadline.
+  /// `place` is the lock's entry, or null; `own_limit` the caller's own deadline, or null.
   stall_watch(entry* place, lock_label lock, std::source_location at, stall_limits limits,
-              std::optional<deadline> own_limit) noexcept
+              const deadline* own_limit) noexcept
       : place_{place}, lock_{lock}, at_{at}, limits_{limits}, own_limit_{own_limit} {}
   stall_watch(const stall_watch&) = delete;
   stall_watch& operator=(const stall_watch&) = delete;
@@ -102,7 +102,7 @@ class stall_watch {
   }
   /// Sleeps while the word holds `expected`, until it is time to look.
   void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
-    const bool may_be_long = where == in_line::queued && !own_limit_ &&
+    const bool may_be_long = where == in_line::queued && own_limit_ == nullptr &&
                              (holds_nothing_else() || looks_ > stall_clock::looks_before_long);
     W::wait(
         on, expected,
@@ -118,7 +118,7 @@ class stall_watch {
       stalled_ += std::min<nanoseconds>(now - last_look_, stall_clock::most_counted);
     }
     last_look_ = now;
-    if (own_limit_ && W::passed(*own_limit_)) return leave(lock_errc::timed_out);
+    if (own_limit_ != nullptr && W::passed(*own_limit_)) return leave(lock_errc::timed_out);
     if (tables::is_dead(lock_.address)) return leave(lock_errc::owner_dead, lock_event::owner_dead);
     if (is_victim()) return leave(lock_errc::deadlock, lock_event::deadlock);
     if (stalled_ >= limit_of(where)) return leave(lock_errc::timed_out, lock_event::stalled);
@@ -227,7 +227,7 @@ class stall_watch {
   lock_label lock_;
   std::source_location at_;
   stall_limits limits_;
-  std::optional<deadline> own_limit_;
+  const deadline* own_limit_;
   unsigned looks_ = 0;
   unsigned looks_at_cycle_ = 0;
   bool is_of_cycle_ = false;

@@ -15,7 +15,6 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <source_location>
 #include <type_traits>
 
@@ -60,7 +59,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// give up at that moment.
   [[nodiscard]] lock_result lock(
       std::source_location at = std::source_location::current()) noexcept {
-    return acquire({}, at);
+    return acquire(nullptr, at);
   }
 
   /// Effects: acquires the lock if it is free and nobody waits; returns whether it did.
@@ -83,7 +82,8 @@ class LOCKYARD_CAPABILITY resilient_lock {
   {
     const std::chrono::nanoseconds length = detail::to_nanoseconds(duration);
     if (length.count() <= 0) return try_lock() ? lock_errc::acquired : lock_errc::timed_out;
-    return acquire(shared::deadline_after(length), at);
+    const auto by = shared::deadline_after(length);
+    return acquire(&by, at);
   }
 
   /// The same, until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
@@ -95,7 +95,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
     if (try_lock()) return lock_errc::acquired;
     lock_result how = lock_errc::timed_out;
     detail::wait_up_to<shared>(limit, [&](typename shared::deadline by) {
-      how = acquire(by, at);
+      how = acquire(&by, at);
       return how.code() != lock_errc::timed_out || !shared::passed(by);
     });
     return how;
@@ -161,8 +161,9 @@ class LOCKYARD_CAPABILITY resilient_lock {
     tables::forget_unlisted();
   }
 
-  [[nodiscard, gnu::always_inline]] lock_result acquire(
-      std::optional<typename shared::deadline> limit, std::source_location at) noexcept {
+  /// `limit` may be null.
+  [[nodiscard, gnu::always_inline]] lock_result acquire(const typename shared::deadline* limit,
+                                                        std::source_location at) noexcept {
     typename W::acquiring scope =
         R.recovers ? typename W::acquiring{self(), W::trying} : typename W::acquiring{self()};
     entry* const place = enter();
@@ -176,16 +177,16 @@ class LOCKYARD_CAPABILITY resilient_lock {
     return how;
   }
 
-  [[gnu::noinline, gnu::cold]] lock_errc acquire_contended(
-      std::uint32_t found, entry* place, std::optional<typename shared::deadline> limit,
-      std::source_location at) noexcept {
+  [[gnu::noinline, gnu::cold]] lock_errc acquire_contended(std::uint32_t found, entry* place,
+                                                           const typename shared::deadline* limit,
+                                                           std::source_location at) noexcept {
     const bool is_own = R.recovers && tables::has_below(place, label().address);
     if (!is_own && line_.overtake()) return lock_errc::acquired;
     return wait_in_line(found, place, limit, at, is_own);
   }
 
   [[gnu::noinline]] lock_errc wait_in_line(std::uint32_t found, entry* place,
-                                           std::optional<typename shared::deadline> limit,
+                                           const typename shared::deadline* limit,
                                            std::source_location at, bool is_own) noexcept {
     if constexpr (!R.recovers) {
       watch without;
