@@ -260,21 +260,24 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
         return lock_errc::acquired;
       }
       if (const lock_errc why = watch.look(where); why != lock_errc::acquired) return why;
-      if constexpr (parks) sleep_in_front(bits, ++overtaken, watch, where);
+      if constexpr (parks) sleep_in_front(bits, overtaken, watch, where);
     }
   }
 
   template <class Watch>
-  void sleep_in_front(std::uint32_t bits, unsigned times, Watch& watch, in_line where) noexcept {
+  void sleep_in_front(std::uint32_t bits, unsigned& overtaken, Watch& watch,
+                      in_line where) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & bits) != 0) {
-      const std::uint32_t opened = times <= most_overtaken ? found | open : found & ~open;
+      const std::uint32_t opened = overtaken < most_overtaken ? found | open : found & ~open;
       const std::uint32_t wanted = opened | asleep;
       // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
       if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
                                                            std::memory_order_relaxed)) {
-        return watch.sleep(word_, wanted, where);
+        // A sleep that ends by itself was no chance to take the lock, and is not counted.
+        if (watch.sleep(word_, wanted, where)) ++overtaken;
+        return;
       }
     }
   }

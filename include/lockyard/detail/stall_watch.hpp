@@ -100,13 +100,14 @@ class stall_watch {
     // relaxed(revalidated): who waits takes what it has seen by an exchange.
     return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
-  /// Sleeps while the word holds `expected`, until it is time to look.
-  void sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
+  /// Sleeps while the word holds `expected`, until it is time to look. Returns false if that ended
+  /// the sleep.
+  bool sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
     const bool may_be_long = where == in_line::queued && own_limit_ == nullptr &&
                              (holds_nothing_else() || looks_ > stall_clock::looks_before_long);
-    W::wait(
-        on, expected,
-        W::deadline_after(may_be_long ? nanoseconds{stall_clock::long_slice} : stall_clock::slice));
+    const auto until =
+        W::deadline_after(may_be_long ? nanoseconds{stall_clock::long_slice} : stall_clock::slice);
+    return W::wait(on, expected, until) != W::wait_result::timed_out;
   }
 
   /// Whether there is a reason to leave; `acquired` if there is none.
@@ -252,8 +253,9 @@ struct no_watch {
     return W::await(on, predicate, std::memory_order_relaxed, policy,
                     W::spin_limit(stall_clock::first_slice));
   }
-  static void sleep(const word& on, std::uint32_t expected, in_line /*where*/) noexcept {
+  static bool sleep(const word& on, std::uint32_t expected, in_line /*where*/) noexcept {
     W::wait(on, expected);
+    return true;
   }
   static constexpr lock_errc look(in_line /*where*/) noexcept { return lock_errc::acquired; }
   static constexpr void advance() noexcept {}
