@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lockyard import arguments  # noqa: TC001 - Typer reads the annotations
+from lockyard.checks import arguments as checking  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 app = typer.Typer(
@@ -191,20 +192,20 @@ def doctor(as_json: arguments.Json = False) -> None:
     "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --all --mutants",
 )
 def check(  # noqa: PLR0913 - one parameter for each option
-    locks: arguments.Checked = None,
-    every: arguments.All = False,
-    litmus: arguments.Litmus = False,
-    mutants: arguments.Mutants = False,
-    bench: arguments.Bench = False,
-    replay: arguments.Replay = "",
-    threads: arguments.CheckThreads = None,
-    acquisitions: arguments.Acquisitions = None,
-    bound: arguments.Bound = None,
-    seconds: arguments.Seconds = None,
-    search: arguments.Search = "exhaustive",
-    memory: arguments.Memory = "2G",
-    workers: arguments.Workers = None,
-    no_cache: arguments.NoCache = False,
+    locks: checking.Checked = None,
+    every: checking.All = False,
+    litmus: checking.Litmus = False,
+    mutants: checking.Mutants = False,
+    bench: checking.Bench = False,
+    replay: checking.Replay = "",
+    threads: checking.CheckThreads = None,
+    acquisitions: checking.Acquisitions = None,
+    bound: checking.Bound = None,
+    seconds: checking.Seconds = None,
+    search: checking.Search = "exhaustive",
+    memory: checking.Memory = "2G",
+    workers: checking.Workers = None,
+    no_cache: checking.NoCache = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks against every execution that weak memory allows."""

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
+from lockyard.places import each_processor, places_of_threads
+from lockyard.timing import LONGEST_RUN_S, lengths_of_runs
 from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
@@ -19,25 +20,11 @@ if TYPE_CHECKING:
     from lockyard.program import Job
 
 SCHEMA = 1
-PUBLISHED_BUDGET_S = 30.0
-DEFAULT_LOOP_RUNS = 100
 # How long workers are left alone before each wake-up, if nobody says; the text says nothing.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
 DEFAULT_WRITERS = (0, 1)
-# Starting and ending a run takes about this long, and so much more for each thread.
-RUN_OVERHEAD_S = 0.005
-THREAD_OVERHEAD_S = 0.0005
-# Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
-WANTED_RUNS = 6
-SHORTEST_RUN_S = 0.01
-# The harness's counts may overflow in a longer one.
-LONGEST_RUN_S = 60.0
-# What the runs of a cell may take when only their number was given: a multiple of their length,
-# and some seconds for locks that cannot stop in time.
-BUDGET_PER_RUN = 3.0
-BUDGET_SPARE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -175,7 +162,7 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         ]
     if study.of_machine:
         _check_study_of_machine(study, request)
-        request = _each_processor(request)
+        request = each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
@@ -265,28 +252,10 @@ def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
         work = [Work(gap_ns=gap_ns) for gap_ns in gaps_ns]
     return [
         _cell(study, way, threads, conditions, each, replace(request, pinning=pinning))
-        for threads, pinning in _places_of_threads(request)
+        for threads, pinning in places_of_threads(request)
         for conditions in request.conditions
         for each in work
         for way in (request.ways or study.ways)
-    ]
-
-
-def _places_of_threads(request: Request) -> list[tuple[int, Pinning]]:
-    """Who publishes comes first, and there is one worker at least. Unless the places were given:
-    one worker on the publisher's own processor, one on the next, and, where there are more, one on
-    each."""
-    counts = list(dict.fromkeys(max(threads, 2) for threads in request.threads))
-    if request.pinning != "none":
-        return [(threads, request.pinning) for threads in counts]
-    cpus = sorted(os.sched_getaffinity(0))
-    if request.as_published:
-        threads = max(len(cpus), 2)
-        return [(threads, tuple(cpus))]
-    pairs = [(cpus[0], cpus[0]), *([(cpus[0], cpus[1])] if len(cpus) > 1 else [])]
-    return [
-        *((2, pair) for pair in pairs),
-        *((threads, tuple(cpus)) for threads in counts if threads > 2),
     ]
 
 
@@ -302,14 +271,6 @@ def _check_study_of_machine(study: Study, request: Request) -> None:
         )
 
 
-def _each_processor(request: Request) -> Request:
-    """A study of the machine looks at each processor once."""
-    if isinstance(request.pinning, str):
-        return replace(request, threads=[len(os.sched_getaffinity(0))])
-    cpus = tuple(dict.fromkeys(request.pinning))
-    return replace(request, threads=[len(cpus)], pinning=cpus)
-
-
 def _cell(  # noqa: PLR0913 - one parameter for each dimension
     study: Study,
     lock: str | None,
@@ -318,7 +279,6 @@ def _cell(  # noqa: PLR0913 - one parameter for each dimension
     work: Work,
     request: Request,
 ) -> Cell:
-    by_loops = request.as_published or request.loops is not None
     return Cell(
         study=study.name,
         lock=lock,
@@ -328,39 +288,8 @@ def _cell(  # noqa: PLR0913 - one parameter for each dimension
         as_published=request.as_published,
         work=work,
         sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
-        **(_by_loops(study, request) if by_loops else _by_time(study, threads, request)),
+        **lengths_of_runs(study, threads, request),
     )
-
-
-def _by_loops(study: Study, request: Request) -> dict[str, Any]:
-    """As many runs as fit the time, up to those asked for or published."""
-    default_s = PUBLISHED_BUDGET_S if request.as_published else study.default_budget_s
-    return {
-        "loops": request.loops or study.published_loops,
-        "run_s": 0.0,
-        "runs": request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
-        "budget_s": request.budget_s or default_s,
-    }
-
-
-def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
-    """Either the time is given and the runs follow, or the runs and the time follows, or both."""
-    run_s = study.default_run_s
-    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
-    budget_s = request.budget_s
-    if request.runs is not None and budget_s is None:
-        runs = request.runs
-        budget_s = runs * BUDGET_PER_RUN * run_s + BUDGET_SPARE_S
-    else:
-        budget_s = budget_s or study.default_budget_s
-        runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
-        run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
-        if run_s > LONGEST_RUN_S:
-            raise UsageError(
-                f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
-                f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
-            )
-    return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
 
 
 def order_of_block(cells: Sequence[Cell], seed: int, block: int) -> list[Cell]:
