@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
+from lockyard.parameters import check_parameters, combinations
 from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lockyard.catalog import Lock, Study, Workload
+    from lockyard.parameters import Parameters
     from lockyard.program import Job
 
 SCHEMA = 1
@@ -59,6 +61,7 @@ class Cell:
     sleepers: int | None = None  # on other locks; nothing where the study has none
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
+    parameters: Parameters = ()  # of the study; nothing where it has none
 
     @property
     def label(self) -> str:
@@ -84,6 +87,7 @@ class Cell:
                 "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
                 "conditions": Conditions.from_json(document["conditions"]),
                 "work": Work(**document.get("work", {})),
+                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
             }
         )
 
@@ -101,6 +105,7 @@ class Cell:
                 "sleepers": self.sleepers,
                 "writers": self.writers,
                 "burst": self.burst,
+                "parameters": dict(self.parameters),
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -133,6 +138,7 @@ class Request:
     bursts: Sequence[int] = ()
     recovering: Sequence[Lock] = ()  # the same where it can measure only some
     workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
+    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -156,6 +162,7 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
     check_work(request.work, studies, request.as_published)
     check_workloads(request.workloads, studies)
+    check_parameters(request.parameters, studies)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
@@ -181,12 +188,18 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         counts = [1]
     names = _names_of_study(study, locks, request)
     return [
-        replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
+        replace(
+            _cell(study, name, threads, conditions, work, request),
+            burst=burst,
+            writers=count,
+            parameters=parameters,
+        )
         for threads in counts
         for conditions in request.conditions
         for work in _works_of_study(study, request)
         for burst in _bursts_of_study(study, request)
         for count in _writers_of_study(study, threads, request)
+        for parameters in combinations(study, request.parameters)
         for name in names
     ]
 
@@ -223,7 +236,7 @@ def _names_of_study(
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
-    if not study.has_team:
+    if not study.has_team or study.own_lengths:
         return [NONE]
     if request.usual_gap and study.default_gap_ns:
         gap_ns = round(study.default_gap_ns)
