@@ -68,6 +68,12 @@ class node {
     }
     return value_.get<double>();
   }
+  [[nodiscard]] double within(double least, double most) const {
+    if (!value_.is_number() || !(value_.get<double>() >= least && value_.get<double>() <= most)) {
+      fail("must be a number from " + json(least).dump() + " to " + json(most).dump());
+    }
+    return value_.get<double>();
+  }
   [[nodiscard]] std::vector<int> processors() const {
     std::vector<int> cpus;
     for (std::size_t i = 0; i < value_.size(); ++i) {
@@ -168,6 +174,20 @@ std::string workload_of(const node& name) {
   return name.is_null() ? "" : name.text();
 }
 
+/// Each of the study's, and no others.
+std::map<std::string, double> parameters_of(const study& of, const node& given) {
+  std::map<std::string, double> found;
+  for (const listed_parameter& each : of.parameters) {
+    const std::string name{each.name};
+    found[name] = given.at(name.c_str()).within(each.least, each.most);
+  }
+  if (!given.value().is_object()) given.fail("must be an object");
+  for (const auto& [name, value] : given.value().items()) {
+    if (!found.contains(name)) given.at(name.c_str()).fail("is no parameter of this study");
+  }
+  return found;
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -202,6 +222,14 @@ job_error::job_error(std::string_view pointer, std::string_view message)
     : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} + std::string{pointer} +
                          ": " + std::string{message}} {}
 
+double job::parameter(std::string_view of_name) const {
+  const auto found = parameters.find(std::string{of_name});
+  if (found == parameters.end()) {
+    throw std::out_of_range{"study " + study + " has no parameter " + std::string{of_name}};
+  }
+  return found->second;
+}
+
 job parse_job(std::string_view text) {
   const json document = parsed(text);
   const node root{document, ""};
@@ -226,6 +254,7 @@ job parse_job(std::string_view text) {
              .writers = writers_of(writers, threads).value_or(0),
              .workload = workload_of(conditions.at("workload")),
              .burst = burst_of(conditions.at("burst")),
+             .parameters = {},
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -254,6 +283,7 @@ job parse_job(std::string_view text) {
                                                     : "must be null in this study");
   }
   check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
+  result.parameters = parameters_of(*chosen, conditions.at("parameters"));
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }

@@ -101,6 +101,19 @@ ordered_json describe_workloads(const study& of) {
   return workloads;
 }
 
+ordered_json describe_parameters(const study& of) {
+  auto parameters = ordered_json::array();
+  for (const listed_parameter& each : of.parameters) {
+    parameters.push_back({{"name", each.name},
+                          {"unit", each.unit},
+                          {"summary", each.summary},
+                          {"least", each.least},
+                          {"most", each.most},
+                          {"usual", each.usual}});
+  }
+  return parameters;
+}
+
 /// Of the catalogue; none if the study has cells of all, or of none.
 ordered_json describe_only_locks(const study& of) {
   auto locks = ordered_json::array();
@@ -169,6 +182,8 @@ ordered_json describe_catalog() {
                        {"single_threaded", each.single_threaded},
                        {"ways", std::move(ways)},
                        {"workloads", describe_workloads(each)},
+                       {"parameters", describe_parameters(each)},
+                       {"own_lengths", each.own_lengths},
                        {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},

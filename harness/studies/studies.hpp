@@ -46,6 +46,16 @@ struct listed_workload {
   double default_budget_s = 0;  ///< 0: the study's
 };
 
+/// A number that a study is given; each combination of the values of all of them is a cell.
+struct listed_parameter {
+  std::string_view name;  ///< with its unit, as in share_percent
+  std::string_view unit;  ///< as a person writes it
+  std::string_view summary;
+  double least;
+  double most;
+  std::vector<double> usual;  ///< where nobody gives one
+};
+
 struct study {
   std::string_view name;
   std::string_view summary;
@@ -62,6 +72,10 @@ struct study {
   /// Where its threads can do several things.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_workload> workloads{};
+  /// Where it takes numbers of its own.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<listed_parameter> parameters{};
+  bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
@@ -73,7 +87,9 @@ struct study {
     return !of_machine && !single_threaded && !of_ways;
   }
   /// Whether its threads hold and stay away for as long as they are asked to.
-  [[nodiscard]] bool takes_lengths() const noexcept { return has_team() && workloads.empty(); }
+  [[nodiscard]] bool takes_lengths() const noexcept {
+    return has_team() && workloads.empty() && !own_lengths;
+  }
 };
 
 /// A run that may hold locks for as long as it likes: a lock that recovers does not give up.
@@ -128,5 +144,6 @@ const std::vector<study>& all_studies();
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
 const listed_workload* find_workload(const study& in, std::string_view name);
+const listed_parameter* find_parameter(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

@@ -289,6 +289,18 @@ Workload = Annotated[
         rich_help_panel=WORK,
     ),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=N,…",
+        help="Values of a parameter of the study, one cell each; once for each parameter. "
+        "'lockyard list' has them.",
+        show_default="the study's usual values",
+        autocompletion=completions.parameters,
+        rich_help_panel=WORK,
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
 From = Annotated[
     Path | None,

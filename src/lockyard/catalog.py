@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
+from lockyard.parameters import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,6 +70,8 @@ class Study:
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
+    parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
+    own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
@@ -79,7 +82,7 @@ class Study:
     @property
     def takes_lengths(self) -> bool:
         """Whether the threads hold and stay away for as long as they are asked to."""
-        return self.has_team and not self.workloads
+        return self.has_team and not self.workloads and not self.own_lengths
 
     def doing(self, workload: Workload) -> Study:
         """The study of that one alone, with the time that it takes."""
@@ -91,7 +94,7 @@ class Study:
         )
 
 
-Entry = TypeVar("Entry", Lock, Library, Workload, Study)
+Entry = TypeVar("Entry", Lock, Library, Workload, Parameter, Study)
 Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
@@ -183,6 +186,11 @@ class Catalog:
         return [way for study in self.studies for way in study.ways]
 
     @property
+    def parameters(self) -> list[Parameter]:
+        """All of them, whatever the study; several may share a name."""
+        return [each for study in self.studies for each in study.parameters]
+
+    @property
     def workloads(self) -> list[Workload]:
         """All of them, whatever the study."""
         return [workload for study in self.studies for workload in study.workloads]
@@ -224,9 +232,14 @@ def _study(values: Mapping[str, Any]) -> Study:
         "pools": pools,
         "ways": tuple(values["ways"]),
         "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
+        "parameters": tuple(_parameter(each) for each in values["parameters"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})
+
+
+def _parameter(values: Mapping[str, Any]) -> Parameter:
+    return _entry(Parameter, {**values, "usual": tuple(values["usual"])})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

@@ -104,6 +104,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     sleepers: arguments.Sleepers = None,
     ways: arguments.Ways = "",
     workload: arguments.Workload = "",
+    set_: arguments.Set = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
@@ -113,6 +114,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import measure as command
     from lockyard.conditions import Asked, inherited, variants
+    from lockyard.parameters import parsed
     from lockyard.plan import Request
     from lockyard.work import NO_TIME, works
 
@@ -138,6 +140,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         writers=options.writers(writers) if writers else (),
         ways=options.ways(ways) if ways else (),
         workloads=options.workloads(workload) if workload else (),
+        parameters=parsed(set_ or ()),
         budget_s=options.duration_s("--for", for_) if for_ else None,
         runs=options.positive("--runs", runs),
         loops=options.positive("--loops", loops),

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.conditions import Conditions, Pinning, check, completed
 from lockyard.errors import UsageError
+from lockyard.parameters import check_parameters, combinations
 from lockyard.places import each_processor, places_of_threads
 from lockyard.timing import LONGEST_RUN_S, lengths_of_runs
 from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lockyard.catalog import Lock, Study, Workload
+    from lockyard.parameters import Parameters
     from lockyard.program import Job
 
 SCHEMA = 1
@@ -46,6 +48,7 @@ class Cell:
     sleepers: int | None = None  # on other locks; nothing where the study has none
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
+    parameters: Parameters = ()  # of the study; nothing where it has none
 
     @property
     def label(self) -> str:
@@ -71,6 +74,7 @@ class Cell:
                 "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
                 "conditions": Conditions.from_json(document["conditions"]),
                 "work": Work(**document.get("work", {})),
+                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
             }
         )
 
@@ -88,6 +92,7 @@ class Cell:
                 "sleepers": self.sleepers,
                 "writers": self.writers,
                 "burst": self.burst,
+                "parameters": dict(self.parameters),
                 "bound": "time" if self.loops is None else "loops",
                 "loops": self.loops,
                 "duration_s": limit_s,
@@ -120,6 +125,7 @@ class Request:
     bursts: Sequence[int] = ()
     recovering: Sequence[Lock] = ()  # the same where it can measure only some
     workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
+    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -143,6 +149,7 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
     check_work(request.work, studies, request.as_published)
     check_workloads(request.workloads, studies)
+    check_parameters(request.parameters, studies)
     return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
 
 
@@ -168,12 +175,18 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         counts = [1]
     names = _names_of_study(study, locks, request)
     return [
-        replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
+        replace(
+            _cell(study, name, threads, conditions, work, request),
+            burst=burst,
+            writers=count,
+            parameters=parameters,
+        )
         for threads in counts
         for conditions in request.conditions
         for work in _works_of_study(study, request)
         for burst in _bursts_of_study(study, request)
         for count in _writers_of_study(study, threads, request)
+        for parameters in combinations(study, request.parameters)
         for name in names
     ]
 
@@ -210,7 +223,7 @@ def _names_of_study(
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
-    if not study.has_team:
+    if not study.has_team or study.own_lengths:
         return [NONE]
     if request.usual_gap and study.default_gap_ns:
         gap_ns = round(study.default_gap_ns)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that a study is given: what the command line says of them, and their combinations."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lockyard.catalog import Study
+
+NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+# Names with their values, in the study's order.
+Parameters = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str  # with its unit, as in share_percent
+    unit: str  # as a person writes it
+    summary: str
+    least: float
+    most: float
+    usual: tuple[float, ...]  # where nobody gives one
+
+    @property
+    def range(self) -> str:
+        return f"{self.least:.10g} to {self.most:.10g} {self.unit}".rstrip()
+
+
+def parsed(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Of NAME=VALUE,… the values of each name, each once, in the order given."""
+    found: dict[str, tuple[float, ...]] = {}
+    for text in texts:
+        name, equals, values = (part.strip() for part in text.partition("="))
+        parts = [part.strip() for part in values.split(",")]
+        if not (name and equals and all(NUMBER.fullmatch(part) for part in parts)):
+            raise UsageError(
+                f"--set {text}: is no NAME=NUMBER,…; the unit is in the name, as in "
+                "--set share_percent=0,50"
+            )
+        if name in found:
+            raise UsageError(
+                f"--set {text}: {name} has values already; separate several by commas, as in "
+                f"--set {name}=1,2"
+            )
+        found[name] = tuple(dict.fromkeys(float(part) for part in parts))
+    return found
+
+
+def check_parameters(given: Mapping[str, Sequence[float]], studies: Sequence[Study]) -> None:
+    """Refuses what no study has, and values outside its range."""
+    known = {each.name: each for study in studies for each in study.parameters}
+    for name in given:
+        if name not in known:
+            raise UsageError(f"--set {name}: {_what_there_is(name, known, studies)}")
+    for study in studies:
+        for each in study.parameters:
+            for value in given.get(each.name, ()):
+                if not each.least <= value <= each.most:
+                    raise UsageError(
+                        f"--set {each.name}={value:.10g}: {each.name} of study '{study.name}' is "
+                        f"from {each.range} ({each.summary})"
+                    )
+
+
+def combinations(study: Study, given: Mapping[str, Sequence[float]]) -> list[Parameters]:
+    """Each value of each parameter with each of the others; one that is empty where there are
+    none."""
+    values = [given.get(each.name) or each.usual for each in study.parameters]
+    names = [each.name for each in study.parameters]
+    return [tuple(zip(names, each, strict=True)) for each in itertools.product(*values)]
+
+
+def _what_there_is(name: str, known: Mapping[str, Parameter], studies: Sequence[Study]) -> str:
+    if not known:
+        measured = ", ".join(study.name for study in studies)
+        return (
+            f"{measured} takes no parameters; 'lockyard list' shows the studies that do, and which"
+        )
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    listed = ", ".join(f"{each.name} ({each.range})" for each in known.values())
+    return f"is no parameter of what is measured; {hint}there are: {listed}"
