@@ -33,6 +33,20 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+Scenario = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="Measure the sweeps of FILE, whose keys are these options; beside it --out, --seed, "
+        "--against, --dry-run, --yes, --json.",
+        show_default=False,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Only print the cells, their number, their runs and the time."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Measure however many cells there are.")]
 Studies = Annotated[
     list[str] | None,
     typer.Argument(

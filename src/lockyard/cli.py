@@ -70,6 +70,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure --scenario sweep.toml --dry-run  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -108,55 +109,28 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
+    scenario: arguments.Scenario = None,
+    dry_run: arguments.DryRun = False,
+    yes: arguments.Yes = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
-    from lockyard import options
+    from lockyard import asked, options
+    from lockyard import scenario as scenarios
     from lockyard.commands import measure as command
-    from lockyard.conditions import Asked, inherited, variants
-    from lockyard.parameters import parsed
-    from lockyard.plan import Request
-    from lockyard.work import NO_TIME, works
 
+    given = context.params
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json",))
         raise typer.Exit(command.resume(resume, as_json))
-    asked = Asked(
-        policies=options.policies(policy) if policy else (),
-        slices_ns=options.slices_ns(slice_) if slice_ else (),
-        priority=priority,
-        nice=options.nice("--nice", nice),
-        deadline=options.deadline(deadline) if deadline else None,
-        others=options.surroundings(load, load_nice, timer_slack, autogroup, quota, rest),
-    )
-    request = Request(
-        threads=options.threads(threads or str(os.cpu_count() or 1)),
-        pinning=options.pinning(pin),
-        conditions=variants(asked, inherited()),
-        work=works(hold or NO_TIME, gap or NO_TIME, lengths),
-        usual_gap=not gap,
-        sleepers=options.sleepers(sleepers),
-        bursts=options.bursts(burst) if burst else (),
-        writers=options.writers(writers) if writers else (),
-        ways=options.ways(ways) if ways else (),
-        workloads=options.workloads(workload) if workload else (),
-        parameters=parsed(set_ or ()),
-        budget_s=options.duration_s("--for", for_) if for_ else None,
-        runs=options.positive("--runs", runs),
-        loops=options.positive("--loops", loops),
-        as_published=as_published,
-    )
-    others = ["peers"] if peers else []
-    named = options.names("--locks", locks) if locks else []
-    chosen = command.Choice(
-        studies=options.studies(studies),
-        locks=[*(named or ["seeds"]), *others],
-        locks_or_all=[*(named or ["all"]), *others],
-        pools=[*options.names("--pools", pools), *others],
-        against=against or None,
-    )
-    status = command.run(chosen, request, options.seed(seed), out, as_json)
-    raise typer.Exit(status)
+    if scenario is not None:
+        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        options.alone("--scenario", "scenario", context, allowed=beside)
+        own = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
+        wanted = scenarios.measuring(scenario, context.command, own)
+    else:
+        wanted = asked.measuring_of(given)
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
 
 
 @app.command(

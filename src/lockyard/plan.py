@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lockyard.conditions import Conditions, Pinning, check, completed
+from lockyard.conditions import Conditions, Pinning, check
 from lockyard.errors import UsageError
+from lockyard.grid import Grid
 from lockyard.parameters import check_parameters, combinations
 from lockyard.places import each_processor, places_of_threads
 from lockyard.timing import LONGEST_RUN_S, lengths_of_runs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lockyard.program import Job
 
 SCHEMA = 1
+Item = TypeVar("Item")
 # How long workers are left alone before each wake-up, if nobody says; the text says nothing.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
@@ -78,27 +80,30 @@ class Cell:
             }
         )
 
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The conditions that are the same in all its runs."""
+        return {
+            "threads": self.threads,
+            "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
+            **self.conditions.to_json(),
+            "arrival": "closed",
+            **self.work.to_json(),
+            "sleepers": self.sleepers,
+            "writers": self.writers,
+            "burst": self.burst,
+            "parameters": dict(self.parameters),
+            "bound": "time" if self.loops is None else "loops",
+            "loops": self.loops,
+            "as_published": self.as_published,
+        }
+
     def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
         return {
             "schema": SCHEMA,
             "study": self.study,
             "lock": self.lock,
-            "conditions": {
-                "threads": self.threads,
-                "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
-                **self.conditions.to_json(),
-                "arrival": "closed",
-                **self.work.to_json(),
-                "sleepers": self.sleepers,
-                "writers": self.writers,
-                "burst": self.burst,
-                "parameters": dict(self.parameters),
-                "bound": "time" if self.loops is None else "loops",
-                "loops": self.loops,
-                "duration_s": limit_s,
-                "as_published": self.as_published,
-                "seed": seed,
-            },
+            "conditions": {**self.asked, "duration_s": limit_s, "seed": seed},
             "rehearse": False,
             "block": block,
             "run": block,
@@ -133,6 +138,11 @@ class Request:
 
 
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:
+    return [cell for grid in plan_grids(studies, locks, request) for cell in grid]
+
+
+def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Grid]:
+    """All cells of the request, in their order; not made yet, for they may be too many."""
     if request.as_published and request.loops is not None:
         raise UsageError("--loops and --as-published contradict each other: give one of them")
     for conditions in request.conditions:
@@ -150,22 +160,22 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
     check_work(request.work, studies, request.as_published)
     check_workloads(request.workloads, studies)
     check_parameters(request.parameters, studies)
-    return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
+    return [grid for study in studies for grid in _grids_of_study(study, locks, request)]
 
 
-def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Cell]:
+def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Grid]:
     if request.as_published and study.published_loops == 0:
         raise UsageError(
             f"study '{study.name}' has no published form: leave --as-published out, or "
             "measure wait, idle or wakeup"
         )
     if study.ways:
-        return _cells_of_ways(study, request)
+        return _grids_of_ways(study, request)
     if study.workloads:
         return [
-            cell
+            grid
             for each in workloads_of(study, request.workloads)
-            for cell in _cells_of_study(study.doing(each), locks, _doing(each, request))
+            for grid in _grids_of_study(study.doing(each), locks, _doing(each, request))
         ]
     if study.of_machine:
         _check_study_of_machine(study, request)
@@ -173,21 +183,17 @@ def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    names = _names_of_study(study, locks, request)
     return [
-        replace(
-            _cell(study, name, threads, conditions, work, request),
-            burst=burst,
-            writers=count,
-            parameters=parameters,
+        Grid(
+            first=_first_cell(study, threads, request),
+            conditions=request.conditions,
+            works=_works_of_study(study, request),
+            bursts=_bursts_of_study(study, request),
+            writers=_writers_of_study(study, threads, request),
+            parameters=combinations(study, request.parameters),
+            names=_names_of_study(study, locks, request),
         )
         for threads in counts
-        for conditions in request.conditions
-        for work in _works_of_study(study, request)
-        for burst in _bursts_of_study(study, request)
-        for count in _writers_of_study(study, threads, request)
-        for parameters in combinations(study, request.parameters)
-        for name in names
     ]
 
 
@@ -252,7 +258,7 @@ def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[
     return request.writers
 
 
-def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
+def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
     """Each way at each place with each gap."""
     if any(each.policy == "deadline" for each in request.conditions):
         raise UsageError(
@@ -264,11 +270,13 @@ def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
         gaps_ns = (PUBLISHED_GAP_NS,) if request.as_published else DEFAULT_GAPS_NS
         work = [Work(gap_ns=gap_ns) for gap_ns in gaps_ns]
     return [
-        _cell(study, way, threads, conditions, each, replace(request, pinning=pinning))
+        Grid(
+            first=_first_cell(study, threads, replace(request, pinning=pinning)),
+            conditions=request.conditions,
+            works=work,
+            names=request.ways or study.ways,
+        )
         for threads, pinning in places_of_threads(request)
-        for conditions in request.conditions
-        for each in work
-        for way in (request.ways or study.ways)
     ]
 
 
@@ -284,29 +292,23 @@ def _check_study_of_machine(study: Study, request: Request) -> None:
         )
 
 
-def _cell(  # noqa: PLR0913 - one parameter for each dimension
-    study: Study,
-    lock: str | None,
-    threads: int,
-    conditions: Conditions,
-    work: Work,
-    request: Request,
-) -> Cell:
+def _first_cell(study: Study, threads: int, request: Request) -> Cell:
+    """What the cells of a grid have in common."""
     return Cell(
         study=study.name,
-        lock=lock,
+        lock=None,
         threads=threads,
         pinning=request.pinning,
-        conditions=completed(conditions, threads),
+        conditions=Conditions(),
         as_published=request.as_published,
-        work=work,
         sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
         **lengths_of_runs(study, threads, request),
     )
 
 
-def order_of_block(cells: Sequence[Cell], seed: int, block: int) -> list[Cell]:
-    """The cells in an order of chance that seed and block determine."""
-    shuffled = list(cells)
+def order_of_block(items: Sequence[Item], seed: int, block: int) -> list[Item]:
+    """The cells, or their places in the plan, in an order of chance that seed and block
+    determine."""
+    shuffled = list(items)
     random.Random(f"{seed}/{block}").shuffle(shuffled)  # noqa: S311 - no secret
     return shuffled

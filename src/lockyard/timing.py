@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the runs of a cell are, how many there are, and what they may take together."""
+"""How long the runs of a cell are, how many there are, and what they take together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from lockyard.catalog import Study
-    from lockyard.plan import Request
+    from lockyard.plan import Cell, Request
 
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
@@ -48,7 +49,7 @@ def _by_loops(study: Study, request: Request) -> dict[str, Any]:
 def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
     """Either the time is given and the runs follow, or the runs and the time follows, or both."""
     run_s = study.default_run_s
-    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
+    overhead_s = _overhead_s(threads)
     budget_s = request.budget_s
     if request.runs is not None and budget_s is None:
         runs = request.runs
@@ -63,3 +64,60 @@ def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
                 f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
             )
     return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
+
+
+def _overhead_s(threads: int) -> float:
+    return RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What cells are going to take."""
+
+    runs: int = 0
+    measuring_s: float = 0.0
+    overhead_s: float = 0.0  # starting and ending runs
+    rest_s: float = 0.0  # asked for before each run
+    at_most_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        return self.measuring_s + self.overhead_s + self.rest_s
+
+    @property
+    def overhead_share(self) -> float:
+        """Of the time without the rests."""
+        busy_s = self.measuring_s + self.overhead_s
+        return self.overhead_s / busy_s if busy_s else 0.0
+
+    def __add__(self, other: Expected) -> Expected:
+        return Expected(
+            self.runs + other.runs,
+            self.measuring_s + other.measuring_s,
+            self.overhead_s + other.overhead_s,
+            self.rest_s + other.rest_s,
+            self.at_most_s + other.at_most_s,
+        )
+
+    def __mul__(self, cells: int) -> Expected:
+        return Expected(
+            self.runs * cells,
+            self.measuring_s * cells,
+            self.overhead_s * cells,
+            self.rest_s * cells,
+            self.at_most_s * cells,
+        )
+
+
+def expected(cell: Cell) -> Expected:
+    """Of a run that loops bound nobody knows how long it takes: all that it may."""
+    each_s = _overhead_s(cell.threads)
+    if cell.loops is None:
+        fitting = int((cell.budget_s - cell.run_s / 2) / (cell.run_s + each_s)) + 1
+        runs = max(1, min(cell.runs, fitting))
+        measuring_s = runs * cell.run_s
+    else:
+        runs = cell.runs
+        measuring_s = max(cell.budget_s - runs * each_s, 0.0)
+    rest_s = runs * cell.conditions.rest_s
+    return Expected(runs, measuring_s, runs * each_s, rest_s, cell.budget_s + rest_s)

@@ -7,18 +7,20 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
+from lockyard.accounts import accounts_of
 from lockyard.report.console import stdout_console
 from lockyard.report.machine import machine_tables, noise_lines
 from lockyard.report.recovery import recovery_tables
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
-from lockyard.report.units import duration
+from lockyard.report.units import duration, percent
 from lockyard.report.verdict import verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lockyard.harness import Record
     from lockyard.report.verdict import Sentence
     from lockyard.session import Measured
 
@@ -34,6 +36,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_machine(measured.environment),
         *noise_lines(cells),
         *_harness_cost(cells),
+        *_time(measured.runs),
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -129,6 +132,17 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
                 f"(medians of {len(cell.runs)} runs)"
             ]
     return []
+
+
+def _time(runs: list[Record]) -> list[str]:
+    found = accounts_of(runs)
+    if found is None:
+        return []
+    around, between = found.around_runs_s / found.total_s, found.between_runs_s / found.total_s
+    return [
+        f"time: {found.total_s:.1f} s, of which {percent(found.overhead_share)} is no measuring "
+        f"({percent(around)} starting and ending runs, {percent(between)} between them)"
+    ]
 
 
 def _trouble(cells: list[CellSummary]) -> list[str]:
