@@ -184,6 +184,7 @@ ordered_json describe_catalog() {
                        {"workloads", describe_workloads(each)},
                        {"parameters", describe_parameters(each)},
                        {"own_lengths", each.own_lengths},
+                       {"scheduled", each.scheduled},
                        {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},

@@ -76,6 +76,7 @@ struct study {
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_parameter> parameters{};
   bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
+  bool scheduled = false;      ///< its threads call at times of a schedule, and have no gaps
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
@@ -129,6 +130,7 @@ study noise_study();
 study wait_study();
 study idle_study();
 study throughput_study();
+study response_study();
 study readers_study();
 study torture_study();
 study scale_study();

@@ -250,8 +250,9 @@ Gap = Annotated[
 Lengths = Annotated[
     str,
     typer.Option(
-        metavar="constant|exponential,…",
-        help="How the two are distributed; exponential ones have that mean.",
+        metavar="constant|exponential|bimodal|recorded:FILE,…",
+        help="How the two are distributed, with that mean; or both as FILE has them, in CSV or "
+        "JSON Lines.",
         rich_help_panel=WORK,
     ),
 ]

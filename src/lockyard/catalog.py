@@ -72,6 +72,7 @@ class Study:
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
     parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
     own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
+    scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from lockyard.catalog import Study
 
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+MOST_COMBINATIONS = 1_000_000
 
 # Names with their values, in the study's order.
 Parameters = tuple[tuple[str, float], ...]
@@ -77,6 +80,22 @@ def combinations(study: Study, given: Mapping[str, Sequence[float]]) -> list[Par
     none."""
     values = [given.get(each.name) or each.usual for each in study.parameters]
     names = [each.name for each in study.parameters]
+    number = math.prod(map(len, values))
+    if number > MOST_COMBINATIONS:
+        raise UsageError(
+            f"--set: {number:,} combinations of study '{study.name}' are too many to measure; "
+            "give fewer values"
+        )
+    found = _all_combinations(names, values)
+    if study.scheduled and any(not any(value for _, value in each) for each in found):
+        raise UsageError(
+            f"--set: with 0 for {' and '.join(names)} study '{study.name}' would wait for arrivals "
+            "that never come; give one of them another value"
+        )
+    return found
+
+
+def _all_combinations(names: Sequence[str], values: Sequence[Sequence[float]]) -> list[Parameters]:
     return [tuple(zip(names, each, strict=True)) for each in itertools.product(*values)]
 
 

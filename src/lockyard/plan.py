@@ -28,6 +28,8 @@ Item = TypeVar("Item")
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
+# When threads call: when they are done with the last operation, or by a schedule.
+CLOSED, SCHEDULED = "closed", "poisson"
 DEFAULT_WRITERS = (0, 1)
 
 
@@ -51,6 +53,7 @@ class Cell:
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
     parameters: Parameters = ()  # of the study; nothing where it has none
+    arrival: str = CLOSED
 
     @property
     def label(self) -> str:
@@ -75,7 +78,7 @@ class Cell:
                 **document,
                 "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
                 "conditions": Conditions.from_json(document["conditions"]),
-                "work": Work(**document.get("work", {})),
+                "work": Work.from_json(document.get("work", {})),
                 "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
             }
         )
@@ -87,7 +90,7 @@ class Cell:
             "threads": self.threads,
             "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
             **self.conditions.to_json(),
-            "arrival": "closed",
+            "arrival": self.arrival,
             **self.work.to_json(),
             "sleepers": self.sleepers,
             "writers": self.writers,
@@ -109,6 +112,7 @@ class Cell:
             "run": block,
             "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
             "cgroup": None,
+            "recorded": self.work.recording.turns if self.work.recording else None,
             "environment": environment["environment"],
         }
 
@@ -301,6 +305,7 @@ def _first_cell(study: Study, threads: int, request: Request) -> Cell:
         pinning=request.pinning,
         conditions=Conditions(),
         as_published=request.as_published,
+        arrival=SCHEDULED if study.scheduled else CLOSED,
         sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
         **lengths_of_runs(study, threads, request),
     )

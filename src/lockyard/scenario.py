@@ -43,7 +43,9 @@ class _Table:
 
     def refuse(self, message: str, key: str | None = None) -> UsageError:
         where = [str(self.path)]
-        line = _line_of(self.text, self.place, key) if key else None
+        places = (self.place, 0)  # where it stands, or what it has from before the first sweep
+        lines = (_line_of(self.text, place, key) for place in places if key)
+        line = next((each for each in lines if each is not None), None)
         if line is not None:
             where.append(f"line {line}")
         elif self.place:

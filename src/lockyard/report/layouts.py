@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.report.units import MISSING, duration, energy, percent, rate, ratio
 from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 from lockyard.stats import paired_ratio
 
@@ -145,6 +145,16 @@ def _wakeup(title: str, values: str) -> Layout:
     )
 
 
+def _energy(cell: CellSummary) -> str:
+    found = cell.median("energy_per_operation_j")
+    return MISSING if found is None else energy(found)
+
+
+def _futex_calls(cell: CellSummary) -> str:
+    found = cell.mean("futex_calls_per_operation")
+    return MISSING if found is None else f"{found:.3f}"
+
+
 def _rate(title: str, *others: Column) -> Layout:
     """Of what is counted without a look at the clock."""
     return Layout(
@@ -192,6 +202,32 @@ LAYOUTS = {
     ),
     "throughput": _rate(
         "throughput: operations per second, no clock read around the lock",
+        _share("of the waiting\non a processor", "spin_share", 6),
+        Column("futex calls\nper operation", _futex_calls, 6),
+        Column("energy per\noperation", _energy, 5),
+    ),
+    "response": Layout(
+        title="response: to the acquisition, from the call (wait) and from when it was due "
+        "(response)",
+        columns=[
+            RUNS,
+            Column("arrivals", lambda cell: rate(cell.median("scheduled_per_s")), 8),
+            Column("capacity", lambda cell: rate(cell.median("capacity_per_s")), 6),
+            *(
+                _percentile(f"{histogram}\n{name}", histogram, share, 9)
+                for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
+                for histogram in ("wait", "response")
+            ),
+            _maximum("wait_max_ns", "wait\nmax"),
+            _maximum("response_max_ns", "response\nmax"),
+            _percentile("until done\np99", "completion", 0.99, 4),
+            _share("unserved", "unserved_share", 7),
+            _percentile("called\nlate: p99", "lateness", 0.99, 5),
+            _share("processor\ntime", "cpu_share", 3),
+        ],
+        maxima="response_max_ns",
+        compared=Compared("p99", lambda cell: cell.percentile_by_block("response", 0.99)),
+        also_compared=(Compared("p50", lambda cell: cell.percentile_by_block("response", 0.5)),),
     ),
     "torture": _rate(
         "torture: operations per second of locktorture's writers",
