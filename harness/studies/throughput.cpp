@@ -26,7 +26,7 @@ namespace {
 
 /// Futex calls are counted in one of so many blocks, for this part of the run, after the rate has
 /// been measured.
-constexpr std::uint64_t blocks_for_one_count = 8;
+constexpr std::uint64_t blocks_for_one_count = 16;
 constexpr double counting_part = 0.1;
 
 using throughput_loop = thread_span(void* place, ownership& state, closing_time& closing,

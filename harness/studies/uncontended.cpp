@@ -121,6 +121,7 @@ outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
   outcome result;
   result.values["operations"] = 0;
   result.values["complete"] = true;
+  const ticks began = clock::now();
   parts each{of, part_count, place.data().value};
   each.time(result, "before_threads", pair, place.lock());
 
@@ -131,6 +132,7 @@ outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
   each.time(result, "after_threads", pair, place.lock());
   each.time(result, "of_64", in_turn, row.first());
   time_beside_sleepers(result, of, lock, place.lock(), pair, each);
+  result.values["run_ns"] = clock::ns(elapsed(began, clock::now()));
   result.values["operations"] = each.pairs();
   result.values["complete"] = each.complete();
   result.checks = checks_of(lock, refusal, place.data().value == each.pairs());

@@ -37,6 +37,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *noise_lines(cells),
         *_harness_cost(cells),
         *_time(measured.runs),
+        *_not_counted(cells),
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -143,6 +144,13 @@ def _time(runs: list[Record]) -> list[str]:
         f"time: {found.total_s:.1f} s, of which {percent(found.overhead_share)} is no measuring "
         f"({percent(around)} starting and ending runs, {percent(between)} between them)"
     ]
+
+
+def _not_counted(cells: list[CellSummary]) -> list[str]:
+    """One reason holds for all cells."""
+    reasons = (run["values"].get("futex_calls_missing") for cell in cells for run in cell.runs)
+    found = next((reason for reason in reasons if reason), None)
+    return [f"futex calls: not counted: {found}"] if found else []
 
 
 def _trouble(cells: list[CellSummary]) -> list[str]:
