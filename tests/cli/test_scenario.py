@@ -155,6 +155,10 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
         ('studies = "wait"\nthreads = true\n', "line 2: threads: is a text or a number"),
         ('studies = "wait"\nthreads = 2026-01-01\n', "line 2: threads: is a text or a number"),
         ('studies = "wait"\npeers = "yes"\n', "line 2: peers: is true or false"),
+        (
+            'studies = "wait"\n[[sweep]]\npeers = true\n[[sweep]]\npeers = "yes"\n',
+            "line 5: peers: is true or false",
+        ),
         ('studies = "wait"\nruns = "many"\n', "sweep 1: .*--runs.*many"),
         ('studies = "--help"\n', "line 1: studies: --help is an option"),
         ('studies = "wait\n', r"is no TOML: .*line 1"),
