@@ -40,7 +40,7 @@ constexpr double catching_up_most_s = 5;
 constexpr double awake_before_ns = 100'000;
 constexpr double worth_sleeping_ns = 150'000;
 
-struct protected_counter {
+struct scheduled_counter {
   std::uint64_t value = 0;
 };
 
@@ -90,20 +90,20 @@ class patience {
 };
 
 /// What the threads of a run share, beside the lock.
-struct scene {
+struct setting {
   void* lock;
   std::uint64_t& counter;
   const patience& waiting;
   ticks catching_up;  ///< so long after the end of the schedule
 };
 
-using response_loop = thread_span(const scene& on, worker work, arrivals due, unsigned thread,
+using response_loop = thread_span(const setting& on, worker work, arrivals due, unsigned thread,
                                   loop_limit limit, response_log& log);
 
 /// The schedule ends at the limit's end. With an endless one, of which all is due at once, so does
 /// the loop: that is how much the lock lets through.
 template <class Lock>
-[[gnu::noinline]] thread_span loop_of(const scene& on, worker work, arrivals due, unsigned thread,
+[[gnu::noinline]] thread_span loop_of(const setting& on, worker work, arrivals due, unsigned thread,
                                       loop_limit limit, response_log& log) {
   Lock& lock = *static_cast<Lock*>(on.lock);
   const ticks give_up = limit.end + on.catching_up;
@@ -187,10 +187,10 @@ measured_part run_part(const job& of, const part& wanted, void* lock, std::uint6
   job limited = of;
   limited.bound = {.loops = wanted.loops, .duration_s = wanted.duration_s};
   const patience waiting{of};
-  const scene on{.lock = lock,
-                 .counter = counter,
-                 .waiting = waiting,
-                 .catching_up = clock::from_ns(wanted.catching_up_s * 1e9)};
+  const setting on{.lock = lock,
+                   .counter = counter,
+                   .waiting = waiting,
+                   .catching_up = clock::from_ns(wanted.catching_up_s * 1e9)};
   const double gap_ns = wanted.rate_per_s > 0 ? of.threads * 1e9 / wanted.rate_per_s : 0;
   const auto logs = std::make_unique<response_log[]>(of.threads);
   measured_part result{.run = run_team(limited, {.before =
@@ -230,8 +230,8 @@ void report(outcome& to, const responses& found, std::uint64_t served) {
   to.histograms["lateness"] = found.lateness.to_json(scale);
 }
 
-outcome measure(const job& of, const subject& lock, response_loop loop) {
-  const arena<protected_counter> place{lock, of.seed};
+outcome measure_responses(const job& of, const subject& lock, response_loop loop) {
+  const arena<scheduled_counter> place{lock, of.seed};
   std::uint64_t& counter = place.data().value;
   const workload work{of.work, of.threads, of.seed};
   const double duration_s = of.bound.duration_s;
@@ -285,7 +285,7 @@ void check_rate(const job& of) {
 struct response {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    return measure(of, {traits, operations_on<Lock>}, loop_of<Lock>);
+    return measure_responses(of, {traits, operations_on<Lock>}, loop_of<Lock>);
   }
 };
 

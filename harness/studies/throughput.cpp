@@ -57,7 +57,7 @@ job part_of(const job& whole, double share) {
 }
 
 /// What the threads do, whoever watches.
-struct scene {
+struct contest {
   void* lock;
   ownership& state;
   const workload& work;
@@ -77,7 +77,7 @@ std::optional<double> spin_share(const team_run& run, const workload& work) {
 }
 
 /// Adds what a part of the run has of futex calls; returns its operations.
-std::uint64_t count_futex_calls(outcome& to, const job& of, const scene& on) {
+std::uint64_t count_futex_calls(outcome& to, const job& of, const contest& on) {
   const futex_calls here;  // while it is there, the threads' counters come and go at no expense
   if (!here.count()) {
     to.values["futex_calls_missing"] = here.why_not();
@@ -102,11 +102,12 @@ std::uint64_t count_futex_calls(outcome& to, const job& of, const scene& on) {
   to.values["counting_run_ns"] = run.run_ns();
   std::uint64_t all = 0;
   for (unsigned thread = 0; thread < of.threads; ++thread) {
-    if (!calls[thread]) {
+    const std::optional<std::uint64_t> counted = calls[thread];
+    if (!counted) {
       to.values["futex_calls_missing"] = counters[thread]->why_not();
       return run.operations();
     }
-    all += *calls[thread];
+    all += *counted;
   }
   if (run.operations() > 0) {
     to.values["futex_calls_per_operation"] =
@@ -140,7 +141,7 @@ outcome measure(const job& of, const subject& lock, throughput_loop loop) {
   result.values["counting_run_ns"] = nullptr;
   std::uint64_t operations = run.operations();
   if (counts) {
-    const scene on{.lock = place.lock(), .state = state, .work = work, .loop = loop};
+    const contest on{.lock = place.lock(), .state = state, .work = work, .loop = loop};
     operations += count_futex_calls(result, of, on);
   }
   result.checks = checks_of(lock, refusal, state.counter == operations);
