@@ -76,7 +76,7 @@ struct costs {
     for (const cost& each : costs_alone(of, cpus[0], share_ns)) report(result, each);
     for (const cost& each : costs_on_one_core(of, cpus[0], share_ns)) report(result, each);
     report_across(result, of, cpus, share_ns);
-    result.values["run_ns"] = clock::ns(elapsed(began, clock::now()));
+    result.values["measured_s"] = clock::ns(elapsed(began, clock::now())) * 1e-9;
     result.values["operations"] = result.histograms.size();
     result.values["complete"] = true;
     return result;
