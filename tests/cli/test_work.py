@@ -53,7 +53,7 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
         (("20ms", "10x", "constant"), "--gap 10x: is more than 100 ms"),
         (
             ("0", "0", "normal"),
-            "--lengths normal: there are constant, exponential, bimodal and recorded:FILE",
+            "--lengths normal: there are .*, bimodal and recorded:FILE",
         ),
     ],
 )
