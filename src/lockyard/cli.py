@@ -69,6 +69,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure contention --threads 2,4 --set share_percent=10,50,90  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
