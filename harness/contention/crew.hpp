@@ -73,7 +73,7 @@ struct contended {
 };
 
 /// `work_held(units)` is done with the lock.
-template <class Lock, bool reads_clock, class Held>
+template <class Lock, bool ReadsClock, class Held>
 thread_span contention_loop(const contended& on, crew_member& self, Held work_held, unsigned thread,
                             loop_limit limit) {
   Lock& lock = *static_cast<Lock*>(on.lock);
@@ -86,7 +86,7 @@ thread_span contention_loop(const contended& on, crew_member& self, Held work_he
        ++span.operations) {
     const worker::turn turn = turns.take();
     self.draws.work(turn.gap_steps);
-    if constexpr (reads_clock) {
+    if constexpr (ReadsClock) {
       const ticks called = clock::now_early();
       lock.lock();
       waited += elapsed(called, clock::now());
