@@ -35,6 +35,12 @@ struct cell {
   lock_traits traits;
 };
 
+/// What a workload takes for a parameter of its study where nobody gives a value.
+struct preset {
+  std::string_view parameter;
+  std::span<const double> values;
+};
+
 /// One of the things that the threads of a study can do; each is a cell.
 struct listed_workload {
   std::string_view name;
@@ -44,6 +50,9 @@ struct listed_workload {
   unsigned threads = 0;         ///< 0: as asked
   double default_run_s = 0;     ///< 0: the study's
   double default_budget_s = 0;  ///< 0: the study's
+  /// In place of the study's usual values.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::span<const preset> presets{};
 };
 
 /// A number that a study is given; each combination of the values of all of them is a cell.
@@ -75,6 +84,7 @@ struct study {
   /// Where it takes numbers of its own.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_parameter> parameters{};
+  unsigned clock_reads = 0;    ///< for each operation; intervals are not shorter than they take
   bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
   bool scheduled = false;      ///< its threads call at times of a schedule, and have no gaps
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
@@ -131,6 +141,8 @@ study wait_study();
 study idle_study();
 study throughput_study();
 study response_study();
+study contention_study();
+study frequency_study();
 study readers_study();
 study torture_study();
 study scale_study();

@@ -32,18 +32,6 @@ struct protected_counter {
   std::uint64_t value = 0;
 };
 
-template <class Lock>
-[[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
-  Lock& lock = *static_cast<Lock*>(place);
-  const ticks before = clock::now();
-  for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
-    lock.lock();
-    counter = counter + 1;
-    lock.unlock();
-  }
-  return clock::now() - before;
-}
-
 /// Takes one lock of the row after the other. Their number is a power of two, so that finding the
 /// next one costs next to nothing.
 template <class Lock>

@@ -5,7 +5,7 @@ find them."""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
@@ -52,6 +52,7 @@ class Workload:
     threads: int  # 0: as asked
     default_run_s: float
     default_budget_s: float
+    presets: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the parameters
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Study:
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
     parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
+    clock_reads: int = 0  # for each operation; intervals are not shorter than they take
     own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
     scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
@@ -90,6 +92,10 @@ class Study:
         return replace(
             self,
             workloads=(),
+            parameters=tuple(
+                replace(each, usual=workload.presets.get(each.name, each.usual))
+                for each in self.parameters
+            ),
             default_run_s=workload.default_run_s,
             default_budget_s=workload.default_budget_s,
         )
@@ -224,7 +230,7 @@ BEST_SLEEPING_PEER = "best-sleeping-peer"
 
 def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
     """Keys that this version does not know are left aside."""
-    return kind(**{field.name: values[field.name] for field in fields(kind)})
+    return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
 def _study(values: Mapping[str, Any]) -> Study:
@@ -232,11 +238,16 @@ def _study(values: Mapping[str, Any]) -> Study:
     changed = {
         "pools": pools,
         "ways": tuple(values["ways"]),
-        "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
+        "workloads": tuple(_workload(each) for each in values["workloads"]),
         "parameters": tuple(_parameter(each) for each in values["parameters"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})
+
+
+def _workload(values: Mapping[str, Any]) -> Workload:
+    presets = {name: tuple(found) for name, found in values["presets"].items()}
+    return _entry(Workload, {**values, "presets": presets})
 
 
 def _parameter(values: Mapping[str, Any]) -> Parameter:

@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lockyard.catalog import Study
+    from lockyard.plan import Cell
 
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
@@ -97,6 +98,22 @@ def combinations(study: Study, given: Mapping[str, Sequence[float]]) -> list[Par
 
 def _all_combinations(names: Sequence[str], values: Sequence[Sequence[float]]) -> list[Parameters]:
     return [tuple(zip(names, each, strict=True)) for each in itertools.product(*values)]
+
+
+def check_clock(cells: Sequence[Cell], studies: Sequence[Study], clock: Mapping[str, Any]) -> None:
+    """Refuses intervals that reading the clock would fill, in studies that read it in each."""
+    read_ns = clock[f"{clock['source']}_read_ns"]
+    reads = {study.name: study.clock_reads for study in studies}
+    for cell in cells:
+        cost_ns = reads.get(cell.study, 0) * read_ns
+        for name, value in cell.parameters:
+            interval_ns = {"interval_ns": value, "rate_per_s": 1e9 / max(value, 1)}.get(name)
+            if interval_ns is not None and interval_ns < cost_ns:
+                raise UsageError(
+                    f"--set {name}={value:.10g}: is an interval of {interval_ns:.3g} ns, and study "
+                    f"'{cell.study}' reads the clock in each, which takes {cost_ns:.3g} ns, so "
+                    "it would measure its clock; give longer intervals"
+                )
 
 
 def _what_there_is(name: str, known: Mapping[str, Parameter], studies: Sequence[Study]) -> str:

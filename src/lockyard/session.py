@@ -12,6 +12,7 @@ from lockyard import environment, harness
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
+from lockyard.parameters import check_clock
 from lockyard.plan import SCHEMA, Cell
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter
@@ -108,7 +109,9 @@ def measure(
     """Ctrl-C ends the measuring; what was measured is kept. With refuse_unavailable, a condition
     that cannot be had is an error of the caller's; a lock whose library is missing is none."""
     measured = Measured(environment.collect(), path=path)
-    missing = harness.catalog().missing_locks
+    catalog = harness.catalog()
+    check_clock(plan.cells, catalog.studies, measured.environment["clock"])
+    missing = catalog.missing_locks
     if resume is not None:
         check_same_machine(resume.environment, measured.environment)
         measured.runs += resume.runs

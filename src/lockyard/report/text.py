@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lockyard import harness
 from lockyard.accounts import accounts_of
 from lockyard.report.console import stdout_console
+from lockyard.report.contention import contention_tables
+from lockyard.report.frequency import frequency_tables
 from lockyard.report.machine import machine_tables, noise_lines
 from lockyard.report.recovery import recovery_tables
 from lockyard.report.reference import Against
@@ -30,7 +32,8 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
     against = Against.of(reference, catalog)
-    sentences = verdict(cells, catalog, _processors(measured.environment), against)
+    processors = _processors(measured.environment)
+    sentences = verdict(cells, catalog, processors, against)
     _print_verdict(sentences, console)
     for line in (
         *_machine(measured.environment),
@@ -41,7 +44,12 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    shown = (*tables(cells, against, console), *recovery_tables(cells, catalog, against, console))
+    shown = (
+        *tables(cells, against, console),
+        *contention_tables(cells, against, console, processors),
+        *frequency_tables(cells, against, console),
+        *recovery_tables(cells, catalog, against, console),
+    )
     for table in (*machine_tables(cells), *shown):
         console.print()
         console.print(table)
