@@ -76,6 +76,8 @@ class worker {
 
   /// Works for no time at all.
   worker() = default;
+  /// Of so many as `turns`.
+  explicit worker(const turn* table) noexcept : worker{std::span{table, turns}} {}
   explicit worker(std::span<const turn> table, unsigned first = 0) noexcept
       : table_{table.data()}, count_{static_cast<unsigned>(table.size())}, turn_{first} {}
 
