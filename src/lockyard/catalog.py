@@ -72,6 +72,8 @@ class Study:
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
     parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
     own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
+    usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
+    usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
@@ -233,6 +235,8 @@ def _study(values: Mapping[str, Any]) -> Study:
         "ways": tuple(values["ways"]),
         "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
         "parameters": tuple(_parameter(each) for each in values["parameters"]),
+        "usual_locks": tuple(values["usual_locks"]),
+        "usual_policies": tuple(values["usual_policies"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})

@@ -69,6 +69,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure priority --policy fifo,other  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -153,6 +154,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         locks_or_all=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", pools), *others],
         against=against or None,
+        beside_usual=None if named else others,
+        policy_given=asked != Asked(others=asked.others),
     )
     status = command.run(chosen, request, options.seed(seed), out, as_json)
     raise typer.Exit(status)

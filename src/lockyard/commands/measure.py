@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lockyard import harness, records, session
+from lockyard import harness, records, session, usual
 from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import UsageError
@@ -31,6 +31,9 @@ class Choice:
     locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
     pools: Sequence[str]
     against: str | None
+    # Where nobody named locks, those beside a study's usual ones; nothing where somebody did.
+    beside_usual: Sequence[str] | None = None
+    policy_given: bool = True  # or a parameter of one, so no study has a usual one
 
 
 def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
@@ -56,7 +59,16 @@ def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: 
         shared=_with(catalog.select_shared(choice.locks_or_all), references, sharing),
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
-    cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
+    studies = catalog.select_studies(choice.studies)
+    if choice.beside_usual is not None:
+        beside = [*choice.beside_usual, *(lock.name for lock in references if lock in locks)]
+        request = replace(request, usual_locks=usual.locks(catalog, studies, beside))
+    if not choice.policy_given:
+        conditions, remarks = usual.conditions(studies, request.conditions[0])
+        request = replace(request, usual_conditions=conditions)
+        for remark in remarks:
+            session.say(remark)
+    cells = plan_cells(studies, locks, request)
     plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
     path = out if out or as_json else records.default_path("measure")
     return _measured(plan, path, as_json)
