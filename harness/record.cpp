@@ -123,6 +123,12 @@ ordered_json describe_parameters(const study& of) {
   return parameters;
 }
 
+ordered_json describe_usual_policies(const study& of) {
+  auto policies = ordered_json::array();
+  for (const policy each : of.usual_policies) policies.push_back(name_of(each));
+  return policies;
+}
+
 /// Of the catalogue; none if the study has cells of all, or of none.
 ordered_json describe_only_locks(const study& of) {
   auto locks = ordered_json::array();
@@ -195,6 +201,8 @@ ordered_json describe_catalog() {
                        {"own_lengths", each.own_lengths},
                        {"scheduled", each.scheduled},
                        {"clock_reads", each.clock_reads},
+                       {"usual_locks", each.usual_locks},
+                       {"usual_policies", describe_usual_policies(each)},
                        {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},

@@ -87,6 +87,12 @@ struct study {
   unsigned clock_reads = 0;    ///< for each operation; intervals are not shorter than they take
   bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
   bool scheduled = false;      ///< its threads call at times of a schedule, and have no gaps
+  /// The locks that are measured where nobody names any; none: the texts'.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<std::string_view> usual_locks{};
+  /// The first of these that is permitted, where nobody gives a policy; none: as it was started.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<policy> usual_policies{};
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
@@ -150,6 +156,9 @@ study uncontended_study();
 study wakeup_study();
 study workers_study();
 study recovery_study();
+study bystander_study();
+study background_study();
+study priority_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();

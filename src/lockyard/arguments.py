@@ -61,7 +61,7 @@ Locks = Annotated[
         metavar="seeds|ours|peers|all|NAME,…",
         help="Which locks: groups and names; all is ours and the system's. Of these, readers "
         "measures those that can be shared, recovery the resilient ones.",
-        show_default="seeds; in readers and recovery all",
+        show_default="seeds; in readers and recovery all; in priority some of either kind",
         autocompletion=completions.locks,
     ),
 ]
@@ -137,7 +137,7 @@ Policy = Annotated[
     typer.Option(
         metavar="other|batch|idle|fifo|rr|deadline,…",
         help="Scheduling policies, one cell each.",
-        show_default="as lockyard was started",
+        show_default="as lockyard was started; in priority fifo, if permitted",
         autocompletion=completions.policies,
         rich_help_panel=CONDITIONS,
     ),

@@ -26,6 +26,9 @@ class Choice:
     locks: Sequence[str]
     locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
     pools: Sequence[str]
+    # Where nobody named locks, those beside a study's usual ones; nothing where somebody did.
+    beside_usual: Sequence[str] | None = None
+    policy_given: bool = True  # or a parameter of one, so no study has a usual one
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,21 @@ def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> Measuring:
 def sweep_of(given: Mapping[str, Any]) -> Sweep:
     others = ["peers"] if given["peers"] else []
     named = options.names("--locks", given["locks"]) if given["locks"] else []
+    asked = _asked_of(given)
     choice = Choice(
         studies=options.studies(list(given["studies"] or ())),
         locks=[*(named or ["seeds"]), *others],
         locks_or_all=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", given["pools"]), *others],
+        beside_usual=None if named else others,
+        policy_given=asked != Asked(others=asked.others),
     )
-    return Sweep(choice, _request_of(given))
+    return Sweep(choice, _request_of(given, asked))
 
 
-def _request_of(given: Mapping[str, Any]) -> Request:
+def _asked_of(given: Mapping[str, Any]) -> Asked:
     policy, slices, deadline = given["policy"], given["slice_"], given["deadline"]
-    asked = Asked(
+    return Asked(
         policies=options.policies(policy) if policy else (),
         slices_ns=options.slices_ns(slices) if slices else (),
         priority=given["priority"],
@@ -88,6 +94,9 @@ def _request_of(given: Mapping[str, Any]) -> Request:
             given["rest"],
         ),
     )
+
+
+def _request_of(given: Mapping[str, Any], asked: Asked) -> Request:
     return Request(
         threads=options.threads(given["threads"] or str(os.cpu_count() or 1)),
         pinning=options.pinning(given["pin"]),

@@ -75,6 +75,8 @@ class Study:
     clock_reads: int = 0  # for each operation; intervals are not shorter than they take
     own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
     scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
+    usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
+    usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
@@ -240,6 +242,8 @@ def _study(values: Mapping[str, Any]) -> Study:
         "ways": tuple(values["ways"]),
         "workloads": tuple(_workload(each) for each in values["workloads"]),
         "parameters": tuple(_parameter(each) for each in values["parameters"]),
+        "usual_locks": tuple(values["usual_locks"]),
+        "usual_policies": tuple(values["usual_policies"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})

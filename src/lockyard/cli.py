@@ -72,6 +72,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure recovery --workload cycle,stuck64  ·  "
     "lockyard measure --scenario sweep.toml --dry-run  ·  "
     "lockyard measure contention --threads 2,4 --set share_percent=10,50,90  ·  "
+    "lockyard measure priority --policy fifo,other  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option

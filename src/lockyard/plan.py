@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.conditions import Conditions, Pinning, check
@@ -135,6 +136,8 @@ class Request:
     recovering: Sequence[Lock] = ()  # the same where it can measure only some
     workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
     parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
+    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of studies, by name
+    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # the same
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -149,7 +152,7 @@ def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request
     """All cells of the request, in their order; not made yet, for they may be too many."""
     if request.as_published and request.loops is not None:
         raise UsageError("--loops and --as-published contradict each other: give one of them")
-    for conditions in request.conditions:
+    for conditions in (*request.conditions, *chain(*request.usual_conditions.values())):
         check(conditions, request.pinning)
     if request.sleepers is not None and not any(study.single_threaded for study in studies):
         raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
@@ -190,7 +193,7 @@ def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     return [
         Grid(
             first=_first_cell(study, threads, request),
-            conditions=request.conditions,
+            conditions=request.usual_conditions.get(study.name, request.conditions),
             works=_works_of_study(study, request),
             bursts=_bursts_of_study(study, request),
             writers=_writers_of_study(study, threads, request),
@@ -215,6 +218,8 @@ def _names_of_study(
         return [None]
     if study.pools:
         return [pool.name for pool in request.pools]
+    if study.name in request.usual_locks:
+        return request.usual_locks[study.name]
     if study.of_readers and not request.shared:
         raise UsageError(
             f"study '{study.name}' measures locks that readers can share, and none of those given "

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockyard import harness, records, session
+from lockyard import harness, records, session, usual
 from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import ExitStatus, UsageError
@@ -73,7 +73,16 @@ def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[G
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
     locks = _with(catalog.select_locks(choice.locks), references, catalog.locks)
-    return plan_grids(catalog.select_studies(choice.studies), locks, request)
+    studies = catalog.select_studies(choice.studies)
+    if choice.beside_usual is not None:
+        beside = [*choice.beside_usual, *(lock.name for lock in references if lock in locks)]
+        request = replace(request, usual_locks=usual.locks(catalog, studies, beside))
+    if not choice.policy_given:
+        conditions, remarks = usual.conditions(studies, request.conditions[0])
+        request = replace(request, usual_conditions=conditions)
+        for remark in remarks:
+            session.say(remark)
+    return plan_grids(studies, locks, request)
 
 
 def _with(chosen: Sequence[Lock], references: Sequence[Lock], known: Sequence[Lock]) -> list[Lock]:

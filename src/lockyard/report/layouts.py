@@ -6,6 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lockyard.report.company import (
+    gaps,
+    median_rate,
+    of_waits,
+    published_slowdown,
+    rescued,
+    within_runs,
+)
 from lockyard.report.units import MISSING, duration, energy, percent, rate, ratio
 from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 from lockyard.stats import paired_ratio
@@ -295,6 +303,65 @@ LAYOUTS = {
         compared=Compared("p50", lambda cell: cell.percentile_by_block("start", 0.5)),
         also_compared=(Compared("p99", lambda cell: cell.percentile_by_block("start", 0.99)),),
         of="pool",
+    ),
+    "bystander": Layout(
+        title="bystander: multiplications of matrices beside threads that bang on the lock",
+        columns=[
+            RUNS,
+            Column("slow-down\n[95 % interval]", within_runs("banging_ns", "alone_ns")),
+            Column("published:\nslow-down", published_slowdown, 8),
+            Column("beside busy threads\n[95 % interval]", within_runs("busy_ns", "alone_ns"), 7),
+            Column(
+                "in its own time\n[95 % interval]",
+                within_runs("banging_cpu_ns", "alone_cpu_ns"),
+                6,
+            ),
+            _median("alone", "alone_ns", 5),
+            _percentile("p99\nalone", "alone", 0.99, 2),
+            _percentile("p99 beside\nthe lock", "banging", 0.99, 3),
+            Column("the lock's\nrate", median_rate("operations_per_s"), 4),
+            _share("processor time\nof the others", "cpu_share", 3),
+        ],
+        maxima=None,
+        compared=by_value("slow-down", "slowdown"),
+    ),
+    "background": Layout(
+        title="background: work of low priority beside threads that want the lock",
+        columns=[
+            RUNS,
+            Column("gaps", gaps, 8),
+            Column("work done\n[95 % interval]", within_runs("beside_units_per_s", "units_per_s")),
+            Column("foreground\nalone", median_rate("operations_per_s"), 6),
+            Column("foreground\nbeside work", median_rate("beside_operations_per_s"), 5),
+            Column(
+                "beside / alone\n[95 % interval]",
+                within_runs("beside_operations_per_s", "operations_per_s"),
+            ),
+            _share("processor time\nof the work", "background_cpu_share", 4),
+        ],
+        maxima=None,
+        compared=by_value("work done", "background_share", more_is_better=True),
+        also_compared=(
+            by_value("foreground", "beside_operations_per_s", more_is_better=True),
+            by_value("foreground kept", "foreground_kept", more_is_better=True),
+        ),
+    ),
+    "priority": Layout(
+        title="priority: the wait of the one urgent thread",
+        columns=[
+            RUNS,
+            *_percentiles("wait"),
+            _maximum("wait_max_ns"),
+            Column("inverted", of_waits("inverted_waits")),
+            _percentile("inversion\np50", "inversion", 0.5, 6),
+            _maximum("inversion_max_ns", "inversion\nmax", 8),
+            Column("rescued", rescued, 8),
+            Column("rate of\nthe others", median_rate("low_operations_per_s"), 5),
+            _share("processor time\nof the hog", "hog_cpu_share", 2),
+        ],
+        maxima="wait_max_ns",
+        compared=Compared("p99", lambda cell: cell.percentile_by_block("wait", 0.99)),
+        also_compared=(by_value("inversion", "inversion_ns"),),
     ),
     "uncontended": Layout(
         title="uncontended: lock and unlock by the only thread",
