@@ -31,6 +31,10 @@ class node {
     if (found == value_.end()) node{value_, pointer_ + "/" + key}.fail("is missing");
     return {*found, pointer_ + "/" + key};
   }
+  /// Of a list.
+  [[nodiscard]] node operator[](std::size_t place) const {
+    return {value_[place], pointer_ + "/" + std::to_string(place)};
+  }
   [[nodiscard]] bool is_null() const { return value_.is_null(); }
 
   [[nodiscard]] std::string text() const {
@@ -68,11 +72,16 @@ class node {
     }
     return value_.get<double>();
   }
+  [[nodiscard]] double within(double least, double most) const {
+    if (!value_.is_number() || !(value_.get<double>() >= least && value_.get<double>() <= most)) {
+      fail("must be a number from " + json(least).dump() + " to " + json(most).dump());
+    }
+    return value_.get<double>();
+  }
   [[nodiscard]] std::vector<int> processors() const {
     std::vector<int> cpus;
     for (std::size_t i = 0; i < value_.size(); ++i) {
-      const node cpu{value_[i], pointer_ + "/" + std::to_string(i)};
-      cpus.push_back(static_cast<int>(cpu.integer(0, std::numeric_limits<int>::max())));
+      cpus.push_back(static_cast<int>((*this)[i].integer(0, std::numeric_limits<int>::max())));
     }
     if (cpus.empty()) fail("must name at least one processor");
     return cpus;
@@ -137,16 +146,33 @@ surroundings_request surroundings_of(const node& root, const node& conditions) {
 }
 
 lengths lengths_of(const node& kind) {
-  for (const auto known : {lengths::constant, lengths::exponential}) {
+  for (const lengths known : all_lengths) {
     if (kind.text() == name_of(known)) return known;
   }
-  kind.fail("must be constant or exponential");
+  kind.fail("must be constant, exponential, bimodal or recorded");
 }
 
-work_request work_of(const node& conditions) {
-  return {.hold_ns = conditions.at("hold_ns").from_nothing_to(max_work_ns),
-          .gap_ns = conditions.at("gap_ns").from_nothing_to(max_work_ns),
-          .kind = lengths_of(conditions.at("lengths"))};
+/// Pairs of gap and hold.
+std::vector<recorded_turn> recording_of(const node& pairs) {
+  std::vector<recorded_turn> found;
+  for (std::size_t i = 0; i < pairs.value().size(); ++i) {
+    const node pair = pairs[i];
+    if (pair.value().size() != 2) pair.fail("must be a gap and a hold");
+    found.push_back({.gap_ns = pair[0].from_nothing_to(max_work_ns),
+                     .hold_ns = pair[1].from_nothing_to(max_work_ns)});
+  }
+  if (found.empty() || found.size() > max_recorded_turns) {
+    pairs.fail("must be from 1 to " + std::to_string(max_recorded_turns) + " pairs");
+  }
+  return found;
+}
+
+work_request work_of(const node& root, const node& conditions) {
+  work_request result{.hold_ns = conditions.at("hold_ns").from_nothing_to(max_work_ns),
+                      .gap_ns = conditions.at("gap_ns").from_nothing_to(max_work_ns),
+                      .kind = lengths_of(conditions.at("lengths"))};
+  if (result.kind == lengths::recorded) result.recording = recording_of(root.at("recorded"));
+  return result;
 }
 
 unsigned sleepers_of(const node& count) {
@@ -166,6 +192,20 @@ unsigned burst_of(const node& count) {
 /// Empty where the study has none.
 std::string workload_of(const node& name) {
   return name.is_null() ? "" : name.text();
+}
+
+/// Each of the study's, and no others.
+std::map<std::string, double> parameters_of(const study& of, const node& given) {
+  std::map<std::string, double> found;
+  for (const listed_parameter& each : of.parameters) {
+    const std::string name{each.name};
+    found[name] = given.at(name.c_str()).within(each.least, each.most);
+  }
+  if (!given.value().is_object()) given.fail("must be an object");
+  for (const auto& [name, value] : given.value().items()) {
+    if (!found.contains(name)) given.at(name.c_str()).fail("is no parameter of this study");
+  }
+  return found;
 }
 
 clock_source clock_of(const node& source) {
@@ -202,6 +242,14 @@ job_error::job_error(std::string_view pointer, std::string_view message)
     : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} + std::string{pointer} +
                          ": " + std::string{message}} {}
 
+double job::parameter(std::string_view of_name) const {
+  const auto found = parameters.find(std::string{of_name});
+  if (found == parameters.end()) {
+    throw std::out_of_range{"study " + study + " has no parameter " + std::string{of_name}};
+  }
+  return found->second;
+}
+
 job parse_job(std::string_view text) {
   const json document = parsed(text);
   const node root{document, ""};
@@ -221,11 +269,12 @@ job parse_job(std::string_view text) {
              .pin = pin_of(conditions.at("pinning")),
              .under = schedule_of(conditions),
              .around = surroundings_of(root, conditions),
-             .work = work_of(conditions),
+             .work = work_of(root, conditions),
              .sleepers = sleepers_of(conditions.at("sleepers")),
              .writers = writers_of(writers, threads).value_or(0),
              .workload = workload_of(conditions.at("workload")),
              .burst = burst_of(conditions.at("burst")),
+             .parameters = {},
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
              .rehearse = root.at("rehearse").boolean(),
@@ -254,6 +303,7 @@ job parse_job(std::string_view text) {
                                                     : "must be null in this study");
   }
   check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
+  result.parameters = parameters_of(*chosen, conditions.at("parameters"));
   if (chosen->of_ways && result.threads < 2) {
     conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
   }
@@ -264,6 +314,9 @@ job parse_job(std::string_view text) {
     }
   } else if (!result.work.is_none() && (!chosen->takes_lengths() || result.as_published)) {
     conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
+  }
+  if (chosen->scheduled && result.work.gap_ns > 0) {
+    conditions.at("gap_ns").fail("must be 0 in this study, whose arrivals are scheduled");
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -46,6 +47,7 @@ struct job {
   unsigned writers;      ///< of the threads, where the others read; else 0
   std::string workload;  ///< empty where the study has none
   unsigned burst;        ///< tasks that are submitted together, where the study has tasks; else 0
+  std::map<std::string, double> parameters;  ///< each of the study's, and no others
   run_bound bound;
   bool as_published;
   bool rehearse;  ///< only whether the conditions can be had
@@ -55,6 +57,9 @@ struct job {
   clock_source clock;
   double ns_per_tick;  ///< of that clock, as it was measured for the environment record
   std::string environment;
+
+  /// Throws std::out_of_range where the study has none of that name.
+  [[nodiscard]] double parameter(std::string_view of_name) const;
 };
 
 /// A fault in a job; what() names its place as a JSON pointer, the cause, and what is expected.

@@ -56,7 +56,7 @@ constexpr std::string_view usage =
     "   \"pinning\":\"none\",\"policy\":\"other\",\"priority\":0,\"nice\":0,\"slice_ns\":null,\n"
     "   \"deadline\":null,\"load\":0,\"load_nice\":0,\"timer_slack_ns\":null,\n"
     "   \"hold_ns\":0,\"gap_ns\":0,\"lengths\":\"constant\",\"sleepers\":null,\n"
-    "   \"workload\":null,\"writers\":null,\"burst\":null,"
+    "   \"workload\":null,\"writers\":null,\"burst\":null,\"parameters\":{},\n"
     "   \"loops\":null,\"duration_s\":0.2,\"as_published\":false,\"seed\":1},\n"
     "   "
     "\"rehearse\":false,\"block\":0,\"run\":0,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},"

@@ -17,6 +17,18 @@ inline constexpr std::uint64_t pairs_per_batch = 1000;
 /// Makes so many pairs, each with something done in between, and returns how long they took.
 using batch = ticks(void* place, std::uint64_t& counter);
 
+template <class Lock>
+[[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
+  Lock& lock = *static_cast<Lock*>(place);
+  const ticks before = clock::now();
+  for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
+    lock.lock();
+    counter = counter + 1;
+    lock.unlock();
+  }
+  return clock::now() - before;
+}
+
 /// The cost of a pair over many batches. The figure is the median, because interrupts only ever
 /// add.
 struct pair_cost {

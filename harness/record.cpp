@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace lockyard::harness {
 
@@ -87,18 +88,45 @@ ordered_json describe_pools(const study& of) {
   return pools;
 }
 
+ordered_json describe_presets(const listed_workload& of) {
+  auto presets = ordered_json::object();
+  for (const preset& each : of.presets) {
+    presets[std::string{each.parameter}] = std::vector(each.values.begin(), each.values.end());
+  }
+  return presets;
+}
+
 ordered_json describe_workloads(const study& of) {
   const auto of_study = [](double own, double usual) { return own != 0 ? own : usual; };
   auto workloads = ordered_json::array();
   for (const listed_workload& each : of.workloads) {
-    workloads.push_back(
-        {{"name", each.name},
-         {"group", each.group},
-         {"threads", each.threads},
-         {"default_run_s", of_study(each.default_run_s, of.default_run_s)},
-         {"default_budget_s", of_study(each.default_budget_s, of.default_budget_s)}});
+    workloads.push_back({{"name", each.name},
+                         {"group", each.group},
+                         {"threads", each.threads},
+                         {"default_run_s", of_study(each.default_run_s, of.default_run_s)},
+                         {"default_budget_s", of_study(each.default_budget_s, of.default_budget_s)},
+                         {"presets", describe_presets(each)}});
   }
   return workloads;
+}
+
+ordered_json describe_parameters(const study& of) {
+  auto parameters = ordered_json::array();
+  for (const listed_parameter& each : of.parameters) {
+    parameters.push_back({{"name", each.name},
+                          {"unit", each.unit},
+                          {"summary", each.summary},
+                          {"least", each.least},
+                          {"most", each.most},
+                          {"usual", each.usual}});
+  }
+  return parameters;
+}
+
+ordered_json describe_usual_policies(const study& of) {
+  auto policies = ordered_json::array();
+  for (const policy each : of.usual_policies) policies.push_back(name_of(each));
+  return policies;
 }
 
 /// Of the catalogue; none if the study has cells of all, or of none.
@@ -169,6 +197,12 @@ ordered_json describe_catalog() {
                        {"single_threaded", each.single_threaded},
                        {"ways", std::move(ways)},
                        {"workloads", describe_workloads(each)},
+                       {"parameters", describe_parameters(each)},
+                       {"own_lengths", each.own_lengths},
+                       {"scheduled", each.scheduled},
+                       {"clock_reads", each.clock_reads},
+                       {"usual_locks", each.usual_locks},
+                       {"usual_policies", describe_usual_policies(each)},
                        {"only_locks", describe_only_locks(each)},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint32_t calibration_steps = 10'000;
 constexpr int calibration_rounds = 100;
 constexpr int thorough_rounds = 1000;
+// Of bimodal lengths.
+constexpr unsigned long_turns = worker::turns / 10;
+constexpr double long_to_short = 10;
 
 /// The least of many rounds: whatever interrupts one only adds.
 template <class What>
@@ -61,19 +64,45 @@ std::uint32_t steps_apart(double length_ns) noexcept {
   return static_cast<std::uint32_t>(std::lround(std::max(first - beyond_ns / step_ns, 0.0)));
 }
 
+namespace {
+
+/// The length at this place of all lengths in the order of their size, for a mean of 1.
+double length_at(unsigned place, lengths kind) noexcept {
+  switch (kind) {
+    case lengths::exponential: return -std::log1p(-(place + 0.5) / worker::turns);
+    case lengths::bimodal: {
+      constexpr double of_short =
+          worker::turns / (worker::turns + long_turns * (long_to_short - 1));
+      return place < worker::turns - long_turns ? of_short : of_short * long_to_short;
+    }
+    case lengths::constant:
+    case lengths::recorded: break;
+  }
+  return 1;
+}
+
+std::uint32_t rounded(double steps) noexcept {
+  return static_cast<std::uint32_t>(std::lround(steps));
+}
+
+}  // namespace
+
 std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind) {
   std::vector<std::uint32_t> found(worker::turns);
-  for (unsigned i = 0; i < worker::turns; ++i) {
-    const double rank = (i + 0.5) / worker::turns;
-    const double length = kind == lengths::constant ? 1.0 : -std::log1p(-rank);
-    found[i] = static_cast<std::uint32_t>(std::lround(mean_steps * length));
-  }
+  for (unsigned i = 0; i < worker::turns; ++i) found[i] = rounded(mean_steps * length_at(i, kind));
   return found;
 }
 
 workload::workload(const work_request& wanted, unsigned threads, std::uint64_t seed) {
   if (wanted.is_none()) return;
   step_ns_ = measured_step_ns(calibration_rounds);
+  if (wanted.kind == lengths::recorded) {
+    threads_ = threads;
+    for (const recorded_turn& each : wanted.recording) {
+      tables_.push_back({rounded(each.gap_ns / *step_ns_), rounded(each.hold_ns / *step_ns_)});
+    }
+    return;
+  }
   std::vector<std::uint32_t> gaps = steps_of(wanted.gap_ns / *step_ns_, wanted.kind);
   std::vector<std::uint32_t> holds = steps_of(wanted.hold_ns / *step_ns_, wanted.kind);
   std::mt19937_64 chance{seed};
@@ -83,6 +112,19 @@ workload::workload(const work_request& wanted, unsigned threads, std::uint64_t s
     std::ranges::shuffle(holds, chance);
     for (unsigned i = 0; i < worker::turns; ++i) tables_.push_back({gaps[i], holds[i]});
   }
+}
+
+double workload::busy_ns(unsigned thread, std::uint64_t operations) const noexcept {
+  if (!step_ns_) return 0;
+  const auto table = table_of(thread);
+  const std::uint64_t rounds = operations / table.size();
+  const std::uint64_t rest = operations % table.size();
+  std::uint64_t steps = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const auto& each = table[(first_of(thread) + i) % table.size()];
+    steps += (rounds + (i < rest ? 1 : 0)) * (std::uint64_t{each.gap_steps} + each.hold_steps);
+  }
+  return static_cast<double>(steps) * *step_ns_;
 }
 
 }  // namespace lockyard::harness

@@ -25,6 +25,13 @@ COMMAND = Path(sys.executable).with_name("lockyard")
 Outcome = subprocess.CompletedProcess[str]
 
 
+def as_nobody(*command: str | Path) -> list[str | Path]:
+    """As root: as somebody without privileges; else as oneself, who has none."""
+    if os.geteuid() != 0:
+        return list(command)
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+
+
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """Where the command keeps records that nobody named a file for."""

@@ -48,7 +48,7 @@ def a_record(
 ) -> dict[str, Any]:
     known: dict[str, Any] = {"threads": 2, "pinning": "none", "as_published": False}
     known |= {**Conditions().to_json(), **Work().to_json(), "sleepers": None}
-    known |= {"writers": None, "burst": None}
+    known |= {"writers": None, "burst": None, "parameters": {}}
     return {
         "study": study,
         "lock": lock,

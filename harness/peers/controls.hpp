@@ -4,6 +4,7 @@
 // Locks that exist for the harness's own sake.
 
 #include <lockyard/catalog.hpp>
+#include <lockyard/detail/os.hpp>
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -96,6 +97,36 @@ class handwritten_futex_mutex {
 
  private:
   std::atomic<std::uint32_t> state_{0};
+};
+
+/// Enters the kernel for each call, free or not, as a mutex does that is an object of the kernel's:
+/// pi_mutex without its way past the kernel.
+class kernel_mutex {
+ public:
+  void lock() noexcept {
+    detail::os::futex_lock_pi(&word_, nullptr, [] { return true; });
+    take_over();
+  }
+  bool try_lock() noexcept {
+    if (detail::os::call(SYS_futex, &word_, FUTEX_TRYLOCK_PI_PRIVATE, 0, nullptr, nullptr, 0) != 0)
+      return false;
+    take_over();
+    return true;
+  }
+  void unlock() noexcept {
+    // order[kernel_release]: release; pairs [kernel_take]; publishes the critical section. It
+    // changes nothing: the kernel sets the word, and orders for itself.
+    word_.fetch_or(0, std::memory_order_release);
+    detail::os::futex_unlock_pi(&word_);
+  }
+
+ private:
+  void take_over() noexcept {
+    // order[kernel_take]: acquire; pairs [kernel_release]; starts after the last critical section.
+    word_.fetch_or(0, std::memory_order_acquire);
+  }
+
+  std::atomic<std::uint32_t> word_{0};  ///< the owner's thread, set by the kernel
 };
 
 }  // namespace lockyard::inline v0::controls

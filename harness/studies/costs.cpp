@@ -72,9 +72,11 @@ struct costs {
     leave_room(of.under, of.threads, static_cast<unsigned>(cpus.size()));
     const double share_ns = of.bound.duration_s * 1e9 / (alone_count + together_count);
     outcome result;
+    const ticks began = clock::now();
     for (const cost& each : costs_alone(of, cpus[0], share_ns)) report(result, each);
     for (const cost& each : costs_on_one_core(of, cpus[0], share_ns)) report(result, each);
     report_across(result, of, cpus, share_ns);
+    result.values["measured_s"] = clock::ns(elapsed(began, clock::now())) * 1e-9;
     result.values["operations"] = result.histograms.size();
     result.values["complete"] = true;
     return result;

@@ -7,9 +7,12 @@ namespace lockyard::harness {
 
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies{
-      noise_study(),      costs_study(),       wait_study(),    idle_study(),
-      throughput_study(), readers_study(),     torture_study(), scale_study(),
-      wakeup_study(),     uncontended_study(), workers_study(), recovery_study()};
+      noise_study(),       costs_study(),    wait_study(),       idle_study(),
+      throughput_study(),  response_study(), contention_study(), frequency_study(),
+      readers_study(),     torture_study(),  scale_study(),      wakeup_study(),
+      uncontended_study(), workers_study(),  recovery_study(),   bystander_study(),
+      background_study(),  priority_study(),
+  };
   return studies;
 }
 
@@ -26,6 +29,11 @@ const cell* find_cell(const study& in, std::string_view lock) {
 const listed_workload* find_workload(const study& in, std::string_view name) {
   const auto found = std::ranges::find(in.workloads, name, &listed_workload::name);
   return found == in.workloads.end() ? nullptr : &*found;
+}
+
+const listed_parameter* find_parameter(const study& in, std::string_view name) {
+  const auto found = std::ranges::find(in.parameters, name, &listed_parameter::name);
+  return found == in.parameters.end() ? nullptr : &*found;
 }
 
 }  // namespace lockyard::harness

@@ -35,6 +35,12 @@ struct cell {
   lock_traits traits;
 };
 
+/// What a workload takes for a parameter of its study where nobody gives a value.
+struct preset {
+  std::string_view parameter;
+  std::span<const double> values;
+};
+
 /// One of the things that the threads of a study can do; each is a cell.
 struct listed_workload {
   std::string_view name;
@@ -44,6 +50,19 @@ struct listed_workload {
   unsigned threads = 0;         ///< 0: as asked
   double default_run_s = 0;     ///< 0: the study's
   double default_budget_s = 0;  ///< 0: the study's
+  /// In place of the study's usual values.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::span<const preset> presets{};
+};
+
+/// A number that a study is given; each combination of the values of all of them is a cell.
+struct listed_parameter {
+  std::string_view name;  ///< with its unit, as in share_percent
+  std::string_view unit;  ///< as a person writes it
+  std::string_view summary;
+  double least;
+  double most;
+  std::vector<double> usual;  ///< where nobody gives one
 };
 
 struct study {
@@ -62,6 +81,18 @@ struct study {
   /// Where its threads can do several things.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_workload> workloads{};
+  /// Where it takes numbers of its own.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<listed_parameter> parameters{};
+  unsigned clock_reads = 0;    ///< for each operation; intervals are not shorter than they take
+  bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
+  bool scheduled = false;      ///< its threads call at times of a schedule, and have no gaps
+  /// The locks that are measured where nobody names any; none: the texts'.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<std::string_view> usual_locks{};
+  /// The first of these that is permitted, where nobody gives a policy; none: as it was started.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<policy> usual_policies{};
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
@@ -73,7 +104,9 @@ struct study {
     return !of_machine && !single_threaded && !of_ways;
   }
   /// Whether its threads hold and stay away for as long as they are asked to.
-  [[nodiscard]] bool takes_lengths() const noexcept { return has_team() && workloads.empty(); }
+  [[nodiscard]] bool takes_lengths() const noexcept {
+    return has_team() && workloads.empty() && !own_lengths;
+  }
 };
 
 /// A run that may hold locks for as long as it likes: a lock that recovers does not give up.
@@ -113,6 +146,9 @@ study noise_study();
 study wait_study();
 study idle_study();
 study throughput_study();
+study response_study();
+study contention_study();
+study frequency_study();
 study readers_study();
 study torture_study();
 study scale_study();
@@ -120,6 +156,9 @@ study uncontended_study();
 study wakeup_study();
 study workers_study();
 study recovery_study();
+study bystander_study();
+study background_study();
+study priority_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();
@@ -128,5 +167,6 @@ const std::vector<study>& all_studies();
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
 const listed_workload* find_workload(const study& in, std::string_view name);
+const listed_parameter* find_parameter(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

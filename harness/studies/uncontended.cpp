@@ -32,18 +32,6 @@ struct protected_counter {
   std::uint64_t value = 0;
 };
 
-template <class Lock>
-[[gnu::noinline, gnu::aligned(64)]] ticks batch_of(void* place, std::uint64_t& counter) {
-  Lock& lock = *static_cast<Lock*>(place);
-  const ticks before = clock::now();
-  for (std::uint64_t i = 0; i < pairs_per_batch; ++i) {
-    lock.lock();
-    counter = counter + 1;
-    lock.unlock();
-  }
-  return clock::now() - before;
-}
-
 /// Takes one lock of the row after the other. Their number is a power of two, so that finding the
 /// next one costs next to nothing.
 template <class Lock>
@@ -121,6 +109,7 @@ outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
   outcome result;
   result.values["operations"] = 0;
   result.values["complete"] = true;
+  const ticks began = clock::now();
   parts each{of, part_count, place.data().value};
   each.time(result, "before_threads", pair, place.lock());
 
@@ -131,6 +120,7 @@ outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
   each.time(result, "after_threads", pair, place.lock());
   each.time(result, "of_64", in_turn, row.first());
   time_beside_sleepers(result, of, lock, place.lock(), pair, each);
+  result.values["run_ns"] = clock::ns(elapsed(began, clock::now()));
   result.values["operations"] = each.pairs();
   result.values["complete"] = each.complete();
   result.checks = checks_of(lock, refusal, place.data().value == each.pairs());

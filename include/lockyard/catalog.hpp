@@ -333,6 +333,11 @@ inline constexpr std::tuple catalog{
         .kind = lock_kind::control, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
         .origin = "three states, written without a world: the floor for futex_mutex"}},
+    catalog_entry<controls::kernel_mutex>{{
+        .name = "kernel_mutex", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .origin = "enters the kernel for each call: what locks are said to cost"}},
 };
 // clang-format on
 

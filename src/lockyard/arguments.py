@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments and options of the command line, each declared once."""
+"""The arguments and options of the command line, each declared once; those of `lockyard
+check` are in checks/arguments.py."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from lockyard import completions
 
 CONDITIONS = "Conditions"
 WORK = "Work"
-SEARCH = "Search"
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
@@ -33,6 +33,20 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+Scenario = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="Measure the sweeps of FILE, whose keys are these options; beside it --out, --seed, "
+        "--against, --dry-run, --yes, --json.",
+        show_default=False,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Only print the cells, their number, their runs and the time."),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Measure however many cells there are.")]
 Studies = Annotated[
     list[str] | None,
     typer.Argument(
@@ -47,7 +61,7 @@ Locks = Annotated[
         metavar="seeds|ours|peers|all|NAME,…",
         help="Which locks: groups and names; all is ours and the system's. Of these, readers "
         "measures those that can be shared, recovery the resilient ones.",
-        show_default="seeds; in readers and recovery all",
+        show_default="seeds; in readers and recovery all; in priority some of either kind",
         autocompletion=completions.locks,
     ),
 ]
@@ -123,7 +137,7 @@ Policy = Annotated[
     typer.Option(
         metavar="other|batch|idle|fifo|rr|deadline,…",
         help="Scheduling policies, one cell each.",
-        show_default="as lockyard was started",
+        show_default="as lockyard was started; in priority fifo, if permitted",
         autocompletion=completions.policies,
         rich_help_panel=CONDITIONS,
     ),
@@ -236,8 +250,9 @@ Gap = Annotated[
 Lengths = Annotated[
     str,
     typer.Option(
-        metavar="constant|exponential,…",
-        help="How the two are distributed; exponential ones have that mean.",
+        metavar="constant|exponential|bimodal|recorded:FILE,…",
+        help="How the two are distributed, with that mean; or both as FILE has them, in CSV or "
+        "JSON Lines.",
         rich_help_panel=WORK,
     ),
 ]
@@ -289,6 +304,18 @@ Workload = Annotated[
         rich_help_panel=WORK,
     ),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=N,…",
+        help="Values of a parameter of the study, one cell each; once for each parameter. "
+        "'lockyard list' has them.",
+        show_default="the study's usual values",
+        autocompletion=completions.parameters,
+        rich_help_panel=WORK,
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
 From = Annotated[
     Path | None,
@@ -296,87 +323,6 @@ From = Annotated[
         "--from",
         metavar="FILE",
         help="Show the records of FILE instead of measuring.",
-        show_default=False,
-    ),
-]
-Checked = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[LOCK]...",
-        help="What to check, by name.",
-        autocompletion=completions.checked,
-        show_default=False,
-    ),
-]
-All = Annotated[bool, typer.Option("--all", help="Every lock, and every client of the tests.")]
-Litmus = Annotated[
-    bool, typer.Option("--litmus", help="The checker itself: what the memory model allows.")
-]
-Mutants = Annotated[
-    bool,
-    typer.Option("--mutants", help="Faults by hand, and every order weakened; each must be found."),
-]
-Bench = Annotated[bool, typer.Option("--bench", help="How fast the checker is.")]
-CheckThreads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", help="Up to 5.", show_default="a suite of shapes"),
-]
-Acquisitions = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Of each thread.", show_default="a suite of shapes"),
-]
-Bound = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Preemptions at most 1, then 2, and so on up to N.",
-        show_default="any number",
-        rich_help_panel=SEARCH,
-    ),
-]
-Seconds = Annotated[
-    float | None,
-    typer.Option(
-        metavar="S",
-        help="Time of each check; what is not done by then is inconclusive.",
-        show_default="none; 10 of pct and random",
-        rich_help_panel=SEARCH,
-    ),
-]
-Memory = Annotated[
-    str,
-    typer.Option(
-        metavar="SIZE", help="Room for what is known, as in 512M, 2G.", rich_help_panel=SEARCH
-    ),
-]
-Search = Annotated[
-    str,
-    typer.Option(
-        metavar="exhaustive|pct|random",
-        help="Every execution, or samples.",
-        rich_help_panel=SEARCH,
-    ),
-]
-NoCache = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache", help="Search on where others have been before.", rich_help_panel=SEARCH
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Threads that search.",
-        show_default="one for each processor",
-        rich_help_panel=SEARCH,
-    ),
-]
-Replay = Annotated[
-    str,
-    typer.Option(
-        metavar="TEXT",
-        help="Show the execution that a failing check of LOCK printed.",
         show_default=False,
     ),
 ]

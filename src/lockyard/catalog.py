@@ -5,10 +5,11 @@ find them."""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
+from lockyard.parameters import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,6 +52,7 @@ class Workload:
     threads: int  # 0: as asked
     default_run_s: float
     default_budget_s: float
+    presets: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the parameters
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,12 @@ class Study:
     default_gap_ns: float = 0
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
+    parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
+    clock_reads: int = 0  # for each operation; intervals are not shorter than they take
+    own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
+    scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
+    usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
+    usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
 
     @property
@@ -79,19 +87,23 @@ class Study:
     @property
     def takes_lengths(self) -> bool:
         """Whether the threads hold and stay away for as long as they are asked to."""
-        return self.has_team and not self.workloads
+        return self.has_team and not self.workloads and not self.own_lengths
 
     def doing(self, workload: Workload) -> Study:
         """The study of that one alone, with the time that it takes."""
         return replace(
             self,
             workloads=(),
+            parameters=tuple(
+                replace(each, usual=workload.presets.get(each.name, each.usual))
+                for each in self.parameters
+            ),
             default_run_s=workload.default_run_s,
             default_budget_s=workload.default_budget_s,
         )
 
 
-Entry = TypeVar("Entry", Lock, Library, Workload, Study)
+Entry = TypeVar("Entry", Lock, Library, Workload, Parameter, Study)
 Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
@@ -183,6 +195,11 @@ class Catalog:
         return [way for study in self.studies for way in study.ways]
 
     @property
+    def parameters(self) -> list[Parameter]:
+        """All of them, whatever the study; several may share a name."""
+        return [each for study in self.studies for each in study.parameters]
+
+    @property
     def workloads(self) -> list[Workload]:
         """All of them, whatever the study."""
         return [workload for study in self.studies for workload in study.workloads]
@@ -215,7 +232,7 @@ BEST_SLEEPING_PEER = "best-sleeping-peer"
 
 def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
     """Keys that this version does not know are left aside."""
-    return kind(**{field.name: values[field.name] for field in fields(kind)})
+    return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
 def _study(values: Mapping[str, Any]) -> Study:
@@ -223,10 +240,22 @@ def _study(values: Mapping[str, Any]) -> Study:
     changed = {
         "pools": pools,
         "ways": tuple(values["ways"]),
-        "workloads": tuple(_entry(Workload, each) for each in values["workloads"]),
+        "workloads": tuple(_workload(each) for each in values["workloads"]),
+        "parameters": tuple(_parameter(each) for each in values["parameters"]),
+        "usual_locks": tuple(values["usual_locks"]),
+        "usual_policies": tuple(values["usual_policies"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})
+
+
+def _workload(values: Mapping[str, Any]) -> Workload:
+    presets = {name: tuple(found) for name, found in values["presets"].items()}
+    return _entry(Workload, {**values, "presets": presets})
+
+
+def _parameter(values: Mapping[str, Any]) -> Parameter:
+    return _entry(Parameter, {**values, "usual": tuple(values["usual"])})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lockyard import arguments  # noqa: TC001 - Typer reads the annotations
+from lockyard.checks import arguments as checking  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 app = typer.Typer(
@@ -69,6 +70,9 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure --scenario sweep.toml --dry-run  ·  "
+    "lockyard measure contention --threads 2,4 --set share_percent=10,50,90  ·  "
+    "lockyard measure priority --policy fifo,other  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
@@ -103,56 +107,32 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     sleepers: arguments.Sleepers = None,
     ways: arguments.Ways = "",
     workload: arguments.Workload = "",
+    set_: arguments.Set = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     resume: arguments.Resume = None,
+    scenario: arguments.Scenario = None,
+    dry_run: arguments.DryRun = False,
+    yes: arguments.Yes = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
-    from lockyard import options
+    from lockyard import asked, options
+    from lockyard import scenario as scenarios
     from lockyard.commands import measure as command
-    from lockyard.conditions import Asked, inherited, variants
-    from lockyard.plan import Request
-    from lockyard.work import NO_TIME, works
 
+    given = context.params
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json",))
         raise typer.Exit(command.resume(resume, as_json))
-    asked = Asked(
-        policies=options.policies(policy) if policy else (),
-        slices_ns=options.slices_ns(slice_) if slice_ else (),
-        priority=priority,
-        nice=options.nice("--nice", nice),
-        deadline=options.deadline(deadline) if deadline else None,
-        others=options.surroundings(load, load_nice, timer_slack, autogroup, quota, rest),
-    )
-    request = Request(
-        threads=options.threads(threads or str(os.cpu_count() or 1)),
-        pinning=options.pinning(pin),
-        conditions=variants(asked, inherited()),
-        work=works(hold or NO_TIME, gap or NO_TIME, lengths),
-        usual_gap=not gap,
-        sleepers=options.sleepers(sleepers),
-        bursts=options.bursts(burst) if burst else (),
-        writers=options.writers(writers) if writers else (),
-        ways=options.ways(ways) if ways else (),
-        workloads=options.workloads(workload) if workload else (),
-        budget_s=options.duration_s("--for", for_) if for_ else None,
-        runs=options.positive("--runs", runs),
-        loops=options.positive("--loops", loops),
-        as_published=as_published,
-    )
-    others = ["peers"] if peers else []
-    named = options.names("--locks", locks) if locks else []
-    chosen = command.Choice(
-        studies=options.studies(studies),
-        locks=[*(named or ["seeds"]), *others],
-        locks_or_all=[*(named or ["all"]), *others],
-        pools=[*options.names("--pools", pools), *others],
-        against=against or None,
-    )
-    status = command.run(chosen, request, options.seed(seed), out, as_json)
-    raise typer.Exit(status)
+    if scenario is not None:
+        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        options.alone("--scenario", "scenario", context, allowed=beside)
+        own = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
+        wanted = scenarios.measuring(scenario, context.command, own)
+    else:
+        wanted = asked.measuring_of(given)
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
 
 
 @app.command(
@@ -191,20 +171,20 @@ def doctor(as_json: arguments.Json = False) -> None:
     "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --all --mutants",
 )
 def check(  # noqa: PLR0913 - one parameter for each option
-    locks: arguments.Checked = None,
-    every: arguments.All = False,
-    litmus: arguments.Litmus = False,
-    mutants: arguments.Mutants = False,
-    bench: arguments.Bench = False,
-    replay: arguments.Replay = "",
-    threads: arguments.CheckThreads = None,
-    acquisitions: arguments.Acquisitions = None,
-    bound: arguments.Bound = None,
-    seconds: arguments.Seconds = None,
-    search: arguments.Search = "exhaustive",
-    memory: arguments.Memory = "2G",
-    workers: arguments.Workers = None,
-    no_cache: arguments.NoCache = False,
+    locks: checking.Checked = None,
+    every: checking.All = False,
+    litmus: checking.Litmus = False,
+    mutants: checking.Mutants = False,
+    bench: checking.Bench = False,
+    replay: checking.Replay = "",
+    threads: checking.CheckThreads = None,
+    acquisitions: checking.Acquisitions = None,
+    bound: checking.Bound = None,
+    seconds: checking.Seconds = None,
+    search: checking.Search = "exhaustive",
+    memory: checking.Memory = "2G",
+    workers: checking.Workers = None,
+    no_cache: checking.NoCache = False,
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks against every execution that weak memory allows."""

@@ -49,6 +49,13 @@ def workloads(incomplete: str) -> list[str]:
     return _completed(incomplete, [*dict.fromkeys(groups), *(each.name for each in found)])
 
 
+def parameters(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    names = dict.fromkeys(each.name for each in harness.catalog().parameters)
+    return [f"{name}=" for name in names if name.startswith(incomplete)]
+
+
 def policies(incomplete: str) -> list[str]:
     from lockyard.conditions import POLICIES
 

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 POLICIES = ("other", "batch", "idle", "fifo", "rr", "deadline")
+# As the system has them; Python has no name for that of deadline.
+POLICY_NUMBERS = {
+    "other": os.SCHED_OTHER,
+    "batch": os.SCHED_BATCH,
+    "idle": os.SCHED_IDLE,
+    "fifo": os.SCHED_FIFO,
+    "rr": os.SCHED_RR,
+}
 FAIR = ("other", "batch")  # share by nice and slice
 REAL_TIME = ("fifo", "rr")
 PRIORITIES = (1, 99)
@@ -66,13 +74,7 @@ class Conditions:
 def inherited() -> Conditions:
     """As this process was started, so runs are unless something else is asked."""
     number = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
-    names = {
-        os.SCHED_OTHER: "other",
-        os.SCHED_BATCH: "batch",
-        os.SCHED_IDLE: "idle",
-        os.SCHED_FIFO: "fifo",
-        os.SCHED_RR: "rr",
-    }
+    names = {each: name for name, each in POLICY_NUMBERS.items()}
     if number not in names:
         raise UsageError(
             "lockyard itself runs under a policy whose threads cannot start others (deadline); "

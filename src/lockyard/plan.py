@@ -3,41 +3,35 @@
 
 from __future__ import annotations
 
-import os
 import random
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lockyard.conditions import Conditions, Pinning, check, completed
+from lockyard.conditions import Conditions, Pinning, check
 from lockyard.errors import UsageError
+from lockyard.grid import Grid
+from lockyard.parameters import check_parameters, combinations
+from lockyard.places import each_processor, places_of_threads
+from lockyard.timing import LONGEST_RUN_S, lengths_of_runs
 from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lockyard.catalog import Lock, Study, Workload
+    from lockyard.parameters import Parameters
     from lockyard.program import Job
 
 SCHEMA = 1
-PUBLISHED_BUDGET_S = 30.0
-DEFAULT_LOOP_RUNS = 100
+Item = TypeVar("Item")
 # How long workers are left alone before each wake-up, if nobody says; the text says nothing.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
+# When threads call: when they are done with the last operation, or by a schedule.
+CLOSED, SCHEDULED = "closed", "poisson"
 DEFAULT_WRITERS = (0, 1)
-# Starting and ending a run takes about this long, and so much more for each thread.
-RUN_OVERHEAD_S = 0.005
-THREAD_OVERHEAD_S = 0.0005
-# Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
-WANTED_RUNS = 6
-SHORTEST_RUN_S = 0.01
-# The harness's counts may overflow in a longer one.
-LONGEST_RUN_S = 60.0
-# What the runs of a cell may take when only their number was given: a multiple of their length,
-# and some seconds for locks that cannot stop in time.
-BUDGET_PER_RUN = 3.0
-BUDGET_SPARE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +53,8 @@ class Cell:
     sleepers: int | None = None  # on other locks; nothing where the study has none
     writers: int | None = None  # of the threads; nothing where the others do not read
     burst: int | None = None  # tasks that are submitted together; nothing where there are none
+    parameters: Parameters = ()  # of the study; nothing where it has none
+    arrival: str = CLOSED
 
     @property
     def label(self) -> str:
@@ -83,35 +79,41 @@ class Cell:
                 **document,
                 "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
                 "conditions": Conditions.from_json(document["conditions"]),
-                "work": Work(**document.get("work", {})),
+                "work": Work.from_json(document.get("work", {})),
+                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
             }
         )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The conditions that are the same in all its runs."""
+        return {
+            "threads": self.threads,
+            "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
+            **self.conditions.to_json(),
+            "arrival": self.arrival,
+            **self.work.to_json(),
+            "sleepers": self.sleepers,
+            "writers": self.writers,
+            "burst": self.burst,
+            "parameters": dict(self.parameters),
+            "bound": "time" if self.loops is None else "loops",
+            "loops": self.loops,
+            "as_published": self.as_published,
+        }
 
     def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
         return {
             "schema": SCHEMA,
             "study": self.study,
             "lock": self.lock,
-            "conditions": {
-                "threads": self.threads,
-                "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
-                **self.conditions.to_json(),
-                "arrival": "closed",
-                **self.work.to_json(),
-                "sleepers": self.sleepers,
-                "writers": self.writers,
-                "burst": self.burst,
-                "bound": "time" if self.loops is None else "loops",
-                "loops": self.loops,
-                "duration_s": limit_s,
-                "as_published": self.as_published,
-                "seed": seed,
-            },
+            "conditions": {**self.asked, "duration_s": limit_s, "seed": seed},
             "rehearse": False,
             "block": block,
             "run": block,
             "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
             "cgroup": None,
+            "recorded": self.work.recording.turns if self.work.recording else None,
             "environment": environment["environment"],
         }
 
@@ -133,6 +135,9 @@ class Request:
     bursts: Sequence[int] = ()
     recovering: Sequence[Lock] = ()  # the same where it can measure only some
     workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
+    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
+    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of studies, by name
+    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # the same
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
@@ -140,9 +145,14 @@ class Request:
 
 
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:
+    return [cell for grid in plan_grids(studies, locks, request) for cell in grid]
+
+
+def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Grid]:
+    """All cells of the request, in their order; not made yet, for they may be too many."""
     if request.as_published and request.loops is not None:
         raise UsageError("--loops and --as-published contradict each other: give one of them")
-    for conditions in request.conditions:
+    for conditions in (*request.conditions, *chain(*request.usual_conditions.values())):
         check(conditions, request.pinning)
     if request.sleepers is not None and not any(study.single_threaded for study in studies):
         raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
@@ -156,38 +166,41 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         raise UsageError("--writers: write among readers; measure readers, or leave them out")
     check_work(request.work, studies, request.as_published)
     check_workloads(request.workloads, studies)
-    return [cell for study in studies for cell in _cells_of_study(study, locks, request)]
+    check_parameters(request.parameters, studies)
+    return [grid for study in studies for grid in _grids_of_study(study, locks, request)]
 
 
-def _cells_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Cell]:
+def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Grid]:
     if request.as_published and study.published_loops == 0:
         raise UsageError(
             f"study '{study.name}' has no published form: leave --as-published out, or "
             "measure wait, idle or wakeup"
         )
     if study.ways:
-        return _cells_of_ways(study, request)
+        return _grids_of_ways(study, request)
     if study.workloads:
         return [
-            cell
+            grid
             for each in workloads_of(study, request.workloads)
-            for cell in _cells_of_study(study.doing(each), locks, _doing(each, request))
+            for grid in _grids_of_study(study.doing(each), locks, _doing(each, request))
         ]
     if study.of_machine:
         _check_study_of_machine(study, request)
-        request = _each_processor(request)
+        request = each_processor(request)
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
-    names = _names_of_study(study, locks, request)
     return [
-        replace(_cell(study, name, threads, conditions, work, request), burst=burst, writers=count)
+        Grid(
+            first=_first_cell(study, threads, request),
+            conditions=request.usual_conditions.get(study.name, request.conditions),
+            works=_works_of_study(study, request),
+            bursts=_bursts_of_study(study, request),
+            writers=_writers_of_study(study, threads, request),
+            parameters=combinations(study, request.parameters),
+            names=_names_of_study(study, locks, request),
+        )
         for threads in counts
-        for conditions in request.conditions
-        for work in _works_of_study(study, request)
-        for burst in _bursts_of_study(study, request)
-        for count in _writers_of_study(study, threads, request)
-        for name in names
     ]
 
 
@@ -205,6 +218,8 @@ def _names_of_study(
         return [None]
     if study.pools:
         return [pool.name for pool in request.pools]
+    if study.name in request.usual_locks:
+        return request.usual_locks[study.name]
     if study.of_readers and not request.shared:
         raise UsageError(
             f"study '{study.name}' measures locks that readers can share, and none of those given "
@@ -223,7 +238,7 @@ def _names_of_study(
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
-    if not study.has_team:
+    if not study.has_team or study.own_lengths:
         return [NONE]
     if request.usual_gap and study.default_gap_ns:
         gap_ns = round(study.default_gap_ns)
@@ -252,7 +267,7 @@ def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[
     return request.writers
 
 
-def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
+def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
     """Each way at each place with each gap."""
     if any(each.policy == "deadline" for each in request.conditions):
         raise UsageError(
@@ -264,29 +279,13 @@ def _cells_of_ways(study: Study, request: Request) -> list[Cell]:
         gaps_ns = (PUBLISHED_GAP_NS,) if request.as_published else DEFAULT_GAPS_NS
         work = [Work(gap_ns=gap_ns) for gap_ns in gaps_ns]
     return [
-        _cell(study, way, threads, conditions, each, replace(request, pinning=pinning))
-        for threads, pinning in _places_of_threads(request)
-        for conditions in request.conditions
-        for each in work
-        for way in (request.ways or study.ways)
-    ]
-
-
-def _places_of_threads(request: Request) -> list[tuple[int, Pinning]]:
-    """Who publishes comes first, and there is one worker at least. Unless the places were given:
-    one worker on the publisher's own processor, one on the next, and, where there are more, one on
-    each."""
-    counts = list(dict.fromkeys(max(threads, 2) for threads in request.threads))
-    if request.pinning != "none":
-        return [(threads, request.pinning) for threads in counts]
-    cpus = sorted(os.sched_getaffinity(0))
-    if request.as_published:
-        threads = max(len(cpus), 2)
-        return [(threads, tuple(cpus))]
-    pairs = [(cpus[0], cpus[0]), *([(cpus[0], cpus[1])] if len(cpus) > 1 else [])]
-    return [
-        *((2, pair) for pair in pairs),
-        *((threads, tuple(cpus)) for threads in counts if threads > 2),
+        Grid(
+            first=_first_cell(study, threads, replace(request, pinning=pinning)),
+            conditions=request.conditions,
+            works=work,
+            names=request.ways or study.ways,
+        )
+        for threads, pinning in places_of_threads(request)
     ]
 
 
@@ -302,69 +301,24 @@ def _check_study_of_machine(study: Study, request: Request) -> None:
         )
 
 
-def _each_processor(request: Request) -> Request:
-    """A study of the machine looks at each processor once."""
-    if isinstance(request.pinning, str):
-        return replace(request, threads=[len(os.sched_getaffinity(0))])
-    cpus = tuple(dict.fromkeys(request.pinning))
-    return replace(request, threads=[len(cpus)], pinning=cpus)
-
-
-def _cell(  # noqa: PLR0913 - one parameter for each dimension
-    study: Study,
-    lock: str | None,
-    threads: int,
-    conditions: Conditions,
-    work: Work,
-    request: Request,
-) -> Cell:
-    by_loops = request.as_published or request.loops is not None
+def _first_cell(study: Study, threads: int, request: Request) -> Cell:
+    """What the cells of a grid have in common."""
     return Cell(
         study=study.name,
-        lock=lock,
+        lock=None,
         threads=threads,
         pinning=request.pinning,
-        conditions=completed(conditions, threads),
+        conditions=Conditions(),
         as_published=request.as_published,
-        work=work,
+        arrival=SCHEDULED if study.scheduled else CLOSED,
         sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
-        **(_by_loops(study, request) if by_loops else _by_time(study, threads, request)),
+        **lengths_of_runs(study, threads, request),
     )
 
 
-def _by_loops(study: Study, request: Request) -> dict[str, Any]:
-    """As many runs as fit the time, up to those asked for or published."""
-    default_s = PUBLISHED_BUDGET_S if request.as_published else study.default_budget_s
-    return {
-        "loops": request.loops or study.published_loops,
-        "run_s": 0.0,
-        "runs": request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
-        "budget_s": request.budget_s or default_s,
-    }
-
-
-def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
-    """Either the time is given and the runs follow, or the runs and the time follows, or both."""
-    run_s = study.default_run_s
-    overhead_s = RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
-    budget_s = request.budget_s
-    if request.runs is not None and budget_s is None:
-        runs = request.runs
-        budget_s = runs * BUDGET_PER_RUN * run_s + BUDGET_SPARE_S
-    else:
-        budget_s = budget_s or study.default_budget_s
-        runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
-        run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
-        if run_s > LONGEST_RUN_S:
-            raise UsageError(
-                f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
-                f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
-            )
-    return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
-
-
-def order_of_block(cells: Sequence[Cell], seed: int, block: int) -> list[Cell]:
-    """The cells in an order of chance that seed and block determine."""
-    shuffled = list(cells)
+def order_of_block(items: Sequence[Item], seed: int, block: int) -> list[Item]:
+    """The cells, or their places in the plan, in an order of chance that seed and block
+    determine."""
+    shuffled = list(items)
     random.Random(f"{seed}/{block}").shuffle(shuffled)  # noqa: S311 - no secret
     return shuffled

@@ -37,12 +37,12 @@ def shown_progress(runner: Runner) -> Iterator[None]:
 
         def on_run(cell: Cell) -> None:
             remaining = sum(
-                runs * (each.run_s or UNKNOWN_RUN_S)
-                for each, runs in runner.remaining_runs().items()
+                runs * (each.run_s or UNKNOWN_RUN_S) for each, runs in runner.remaining_runs()
             )
             done = bar.tasks[task].completed
             bar.update(task, description=cell.label, total=done + remaining)
             bar.advance(task, cell.run_s or UNKNOWN_RUN_S)
 
-        runner.on_run = on_run
+        if console.is_terminal:  # nobody else sees what each run would have to work out
+            runner.on_run = on_run
         yield

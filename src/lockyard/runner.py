@@ -54,12 +54,13 @@ class Runner:
     done: Sequence[Record] = ()  # what an earlier measuring of these cells left
     grace_s: float = GRACE_S
     on_run: Callable[[Cell], None] = lambda _cell: None  # told before each run
-    _states: dict[Cell, _State] = field(init=False)
+    _states: list[_State] = field(init=False)  # by place in the plan
+    _idle_since: float = field(init=False, default_factory=time.monotonic)  # no run since then
 
     def __post_init__(self) -> None:
-        self._states = {cell: _State(cell) for cell in self.cells}
+        self._states = [_State(cell) for cell in self.cells]
         for record in self.done:
-            self._states[self.cells[record["cell"]]].count(record)
+            self._states[record["cell"]].count(record)
 
     def rehearse(self) -> None:
         """Has each set of conditions tried before anything is measured. Raises
@@ -73,31 +74,30 @@ class Runner:
                 if record["status"] != "ok":
                     raise MissingCapabilityError(record["reason"])
 
-    def remaining_runs(self) -> dict[Cell, int]:
+    def remaining_runs(self) -> Iterator[tuple[Cell, int]]:
         """How many runs each cell is still to get, unless its time runs out before."""
-        return {
-            cell: state.cell.runs - state.runs if state.wants_more else 0
-            for cell, state in self._states.items()
-        }
+        for state in self._states:
+            yield state.cell, state.cell.runs - state.runs if state.wants_more else 0
 
     def records(self) -> Iterator[Record]:
         """Goes on in the block in which an earlier measuring stopped."""
         block = max((record["block"] for record in self.done), default=0)
-        measured = {self.cells[each["cell"]] for each in self.done if each["block"] == block}
-        while pending := {state.cell for state in self._states.values() if state.wants_more}:
-            order = order_of_block(self.cells, self.seed, block)
-            left = [cell for cell in order if cell in pending and cell not in measured]
+        measured = {each["cell"] for each in self.done if each["block"] == block}
+        places = range(len(self.cells))
+        while pending := {place for place in places if self._states[place].wants_more}:
+            order = order_of_block(places, self.seed, block)
+            left = [place for place in order if place in pending and place not in measured]
             yield from self._block(left, block)
             measured = set()
             block += 1
 
-    def _block(self, cells: Sequence[Cell], block: int) -> Iterator[Record]:
+    def _block(self, places: Sequence[int], block: int) -> Iterator[Record]:
         harness: Harness | None = None
         try:
-            for cell in cells:
+            for place in places:
                 harness = harness or Harness()
-                record = self._run(harness, self._states[cell], block)
-                if self._states[cell].ended:
+                record = self._run(harness, place, block)
+                if self._states[place].ended:
                     harness.close()
                     harness = None
                 yield record
@@ -105,9 +105,11 @@ class Runner:
             if harness is not None:
                 harness.close()
 
-    def _run(self, harness: Harness, state: _State, block: int) -> Record:
+    def _run(self, harness: Harness, place: int, block: int) -> Record:
+        state = self._states[place]
         cell = state.cell
         self.on_run(cell)
+        between_s = time.monotonic() - self._idle_since
         time.sleep(cell.conditions.rest_s)
         started = time.monotonic()
         limit_s = cell.limit_s(state.spent_s)
@@ -120,8 +122,10 @@ class Runner:
             if error.program_status == BAD_JOB_STATUS:
                 raise
             record = _failed(job, "crashed", str(error))
-        record["cell"] = self.cells.index(cell)
-        record["spent_s"] = round(time.monotonic() - started, 6)
+        self._idle_since = time.monotonic()
+        record["cell"] = place
+        record["spent_s"] = round(self._idle_since - started, 6)
+        record["between_s"] = round(between_s, 6)
         state.count(record)
         return record
 

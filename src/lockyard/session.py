@@ -12,10 +12,13 @@ from lockyard import environment, harness
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
+from lockyard.parameters import check_clock
 from lockyard.plan import SCHEMA, Cell
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter
 from lockyard.runner import Runner
+from lockyard.sweep import in_words
+from lockyard.timing import Expected, expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +109,9 @@ def measure(
     """Ctrl-C ends the measuring; what was measured is kept. With refuse_unavailable, a condition
     that cannot be had is an error of the caller's; a lock whose library is missing is none."""
     measured = Measured(environment.collect(), path=path)
-    missing = harness.catalog().missing_locks
+    catalog = harness.catalog()
+    check_clock(plan.cells, catalog.studies, measured.environment["clock"])
+    missing = catalog.missing_locks
     if resume is not None:
         check_same_machine(resume.environment, measured.environment)
         measured.runs += resume.runs
@@ -156,10 +161,12 @@ def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def _announcement(plan: Plan, done: int) -> str:
-    runs = sum(cell.runs for cell in plan.cells)
-    at_most_s = sum(cell.budget_s + cell.runs * cell.conditions.rest_s for cell in plan.cells)
+    total = sum(map(expected, plan.cells), Expected())
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
-    text = f"measuring {cells} in {runs} runs, at most {at_most_s:.0f} s (seed {plan.seed})"
+    text = (
+        f"measuring {cells} in {total.runs} runs, about {in_words(total.total_s)}, at most "
+        f"{in_words(total.at_most_s)} (seed {plan.seed})"
+    )
     return f"{text}; {done} runs are there already" if done else text
 
 

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 from lockyard.options import duration_s
+from lockyard.recording import LONGEST_NS, Recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lockyard.catalog import Study, Workload
 
-LENGTHS = ("constant", "exponential")
-LONGEST_NS = 100_000_000  # the harness counts no longer ones
+LENGTHS = ("constant", "exponential", "bimodal")
+RECORDED = "recorded"
 NO_TIME = "0"
 
 
@@ -26,24 +27,59 @@ class Work:
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
     workload: str | None = None  # of a study that has several; its lengths are its own
+    recording: Recording | None = None  # of which the two are the means
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """As a record has it."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**values, "recording": str(self.recording) if self.recording else None}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Work:
+        """Of what dataclasses.asdict made of it."""
+        recording = document.get("recording")
+        return cls(**{**document, "recording": Recording(**recording) if recording else None})
 
 
 NONE = Work()
+MOST_WORKS = 1_000_000
 WORK_CONDITIONS = tuple(each.name for each in fields(Work))
 
 
 def works(hold: str, gap: str, lengths: str) -> list[Work]:
-    """Each hold with each gap and each kind of lengths, once."""
+    """Each hold with each gap and each kind of lengths, once; each recording has both."""
+    kinds = _kinds(lengths)
+    holds, gaps = hold.split(","), gap.split(",")
+    if len(kinds) * len(holds) * len(gaps) > MOST_WORKS:
+        raise UsageError(
+            f"--hold, --gap and --lengths: {len(kinds) * len(holds) * len(gaps):,} combinations "
+            "are more than anybody measures; give fewer"
+        )
+    if (hold, gap) != (NO_TIME, NO_TIME) and all(isinstance(kind, Recording) for kind in kinds):
+        raise UsageError(
+            "--hold and --gap: a recording has lengths of its own; leave them out, or name another "
+            "kind in --lengths too"
+        )
     found = [
-        Work(hold_ns, gap_ns, kind) if hold_ns or gap_ns else NONE
-        for kind in _kinds(lengths)
-        for hold_ns in (_length_ns("--hold", part) for part in hold.split(","))
-        for gap_ns in (_gap_ns(part, hold_ns) for part in gap.split(","))
+        each
+        for kind in kinds
+        for each in (
+            [_recorded(kind)] if isinstance(kind, Recording) else _works(holds, gaps, kind)
+        )
     ]
     return list(dict.fromkeys(found))
+
+
+def _works(holds: Sequence[str], gaps: Sequence[str], kind: str) -> list[Work]:
+    return [
+        Work(hold_ns, gap_ns, kind) if hold_ns or gap_ns else NONE
+        for hold_ns in (_length_ns("--hold", part) for part in holds)
+        for gap_ns in (_gap_ns(part, hold_ns) for part in gaps)
+    ]
+
+
+def _recorded(recording: Recording) -> Work:
+    return Work(recording.hold_ns, recording.gap_ns, RECORDED, recording=recording)
 
 
 def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bool) -> None:
@@ -63,6 +99,11 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
         raise UsageError(
             "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
             "two out"
+        )
+    if any(study.scheduled for study in studies) and any(work.gap_ns for work in works):
+        raise UsageError(
+            "--gap: the threads of response call at times of a schedule, and have no gaps; leave "
+            "it out (of a recording the column gap_ns), or response"
         )
     if not any(study.takes_lengths or study.ways for study in studies):
         raise UsageError(
@@ -98,11 +139,18 @@ def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
     return [each for each in study.workloads if not names or each.name in names]
 
 
-def _kinds(text: str) -> list[str]:
-    found = [part.strip() for part in text.split(",")]
-    for kind in found:
-        if kind not in LENGTHS:
-            raise UsageError(f"--lengths {kind}: there are {' and '.join(LENGTHS)}")
+def _kinds(text: str) -> list[str | Recording]:
+    found: list[str | Recording] = []
+    for part in text.split(","):
+        kind, colon, file = part.strip().partition(":")
+        if colon and kind == RECORDED:
+            found.append(Recording.of(file))
+        elif not colon and kind in LENGTHS:
+            found.append(kind)
+        else:
+            raise UsageError(
+                f"--lengths {part.strip()}: there are {', '.join(LENGTHS)} and {RECORDED}:FILE"
+            )
     return found
 
 

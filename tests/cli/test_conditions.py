@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, as_nobody
 
 from lockyard import cgroup
 from lockyard.conditions import AUTOGROUP, Asked, Conditions, Deadline, check, variants
@@ -53,13 +53,6 @@ def a_job(rehearse: bool = False, **conditions: Any) -> dict[str, Any]:
 def ran(**conditions: Any) -> dict[str, Any]:
     with Harness() as harness:
         return harness.run(a_job(**conditions), timeout_s=30)
-
-
-def as_nobody(*command: str | Path) -> list[str | Path]:
-    """As root: as somebody without privileges; else as oneself, who has none."""
-    if os.geteuid() != 0:
-        return list(command)
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
 
 
 @pytest.mark.parametrize(

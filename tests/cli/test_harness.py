@@ -38,6 +38,7 @@ JOB: dict[str, Any] = {
         "workload": None,
         "writers": None,
         "burst": None,
+        "parameters": {},
         "loops": None,
         "duration_s": 0.02,
         "as_published": False,
@@ -155,6 +156,9 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/burst", 0),
         ("/conditions/burst", 4097),
         ("/conditions/burst", 8),  # of a study without tasks
+        ("/conditions/parameters", None),
+        ("/conditions/parameters", 7),
+        ("/conditions/parameters/share_percent", 50),  # of a study without any
         ("/rehearse", 1),
         ("/cgroup", 7),
     ],

@@ -36,6 +36,13 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome]) -> None:
     assert {"futex", "event_count"} <= set(studies["wakeup"]["ways"])
 
 
+def test_shows_the_parameters_of_studies_with_range_and_usual_values(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    shown = " ".join(lockyard("list").stdout.split())
+    assert "contention rate_per_s 100 to 1000000000 /s 15000 acquisitions in a second" in shown
+
+
 def test_has_no_colour_codes_in_a_pipe(lockyard: Callable[..., Outcome]) -> None:
     assert "\x1b" not in lockyard("list").stdout
 
@@ -50,6 +57,7 @@ def test_tells_its_version(lockyard: Callable[..., Outcome]) -> None:
     [
         ("wait --locks tas_spinlock,ticket_s", ["tas_spinlock,ticket_spinlock"]),
         ("wait --against ticket_s", ["ticket_spinlock"]),
+        ("contention --set rate", ["rate_per_s="]),
         ("wakeup --against event", ["event_count", "eventfd"]),
     ],
 )

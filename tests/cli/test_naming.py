@@ -38,6 +38,11 @@ def settings(*conditions: dict[str, Any], study: str = "wait", lock: str | None 
         ({"hold_ns": 200, "gap_ns": 2000}, "hold 200 ns · gap 2.00 µs"),
         ({"sleepers": 4}, "sleepers 4"),
         ({"hold_ns": 1, "lengths": "exponential"}, "hold 1.00 ns · lengths exponential"),
+        (
+            {"parameters": {"share_percent": 2.5, "rate_per_s": 15000.0, "interval_ns": 310.0}},
+            "share 2.5 % · rate 15.0 k/s · interval 310 ns",
+        ),
+        ({"load": 1, "parameters": {"low_threads": 3.0}}, "load 1 · low threads 3"),
     ],
 )
 def test_names_what_cannot_be_taken_for_granted(conditions: dict[str, Any], words: str) -> None:

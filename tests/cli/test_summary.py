@@ -31,6 +31,7 @@ from made_up_records import a_record, summed_up
         {"sleepers": 3},
         {"writers": 1},
         {"burst": 3},
+        {"parameters": {"share_percent": 50.0}},
         {"workload": "lock1"},
         {"gap_ns": 200},
         {"lengths": "exponential"},

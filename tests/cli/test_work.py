@@ -51,7 +51,10 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
         (("0", "-1x", "constant"), "--gap -1x: is no duration"),
         (("101ms", "0", "constant"), "--hold 101ms: is more than 100 ms"),
         (("20ms", "10x", "constant"), "--gap 10x: is more than 100 ms"),
-        (("0", "0", "normal"), "--lengths normal: there are constant and exponential"),
+        (
+            ("0", "0", "normal"),
+            "--lengths normal: there are .*, bimodal and recorded:FILE",
+        ),
     ],
 )
 def test_refuses_what_is_no_length(given: tuple[str, str, str], message: str) -> None:

@@ -143,11 +143,15 @@ TEST_P(EveryLock, serves_the_threads_of_a_forked_child) {
       [this] { return bool{contention(lock(), {.rounds = scaled(1000)}).kept_its_word()}; }));
 }
 
+/// The kernel knows the owner by its thread's id, which is another one in a child.
+bool is_owned_by_id(const lock_traits& traits) {
+  return traits.name == "pi_mutex" || traits.name == "kernel_mutex";
+}
+
 class LockHeldAtFork : public Stress {};
 INSTANTIATE_TEST_SUITE_P(Ends, LockHeldAtFork,
                          ::testing::ValuesIn(sound_subjects([](const lock_traits& traits) {
-                           // The kernel knows the owner by its thread's id.
-                           return traits.name != "pi_mutex";
+                           return !is_owned_by_id(traits);
                          })),
                          name_of);
 
@@ -164,7 +168,7 @@ TEST_P(LockHeldAtFork, belongs_to_the_child_too) {
 /// In the lock's own memory there is no line that a child would inherit.
 bool has_no_line(const lock_traits& traits) {
   return traits.fairness != fairness::fifo && !traits.name.starts_with("fair_mutex") &&
-         !traits.name.starts_with("resilient") && traits.name != "pi_mutex";
+         !traits.name.starts_with("resilient") && !is_owned_by_id(traits);
 }
 
 class LockWithoutLine : public Stress {};

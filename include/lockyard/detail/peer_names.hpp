@@ -39,6 +39,7 @@ class null_lock;
 class broken_lock;
 class handwritten_spinlock;
 class handwritten_futex_mutex;
+class kernel_mutex;
 }  // namespace controls
 
 }  // namespace lockyard::inline v0

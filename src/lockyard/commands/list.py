@@ -37,6 +37,8 @@ def run(peers: bool, as_json: bool) -> None:
     console.print(_locks("locks", found.locks))
     console.print(_locks("pools of workers", found.pools))
     console.print(_studies(found))
+    if found.parameters:
+        console.print(_parameters(found))
 
 
 def _run_peers(found: Catalog, as_json: bool) -> None:
@@ -96,4 +98,15 @@ def _studies(found: Catalog) -> Table:
     table.add_column("what it measures")
     for study in found.studies:
         table.add_row(study.name, study.summary)
+    return table
+
+
+def _parameters(found: Catalog) -> Table:
+    table = titled_table("parameters of studies, for --set")
+    for title in ("study", "name", "range", "usual", "what it is"):
+        table.add_column(title)
+    for study in found.studies:
+        for each in study.parameters:
+            usual = ",".join(f"{value:.10g}" for value in each.usual)
+            table.add_row(study.name, each.name, each.range, usual, each.summary)
     return table

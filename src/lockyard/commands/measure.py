@@ -3,63 +3,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockyard import harness, records, session
+from lockyard import harness, records, session, usual
 from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
-from lockyard.errors import UsageError
+from lockyard.errors import ExitStatus, UsageError
 from lockyard.noise import with_noise
-from lockyard.plan import plan_cells
+from lockyard.plan import plan_grids
+from lockyard.sweep import MOST_CELLS, Expansion, check_size, expand
+from lockyard.timing import Expected, expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lockyard.catalog import Lock
-    from lockyard.errors import ExitStatus
-    from lockyard.plan import Request
+    from lockyard.asked import Measuring, Sweep
+    from lockyard.catalog import Catalog, Lock
+    from lockyard.grid import Grid
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is measured, by names of the command line."""
-
-    studies: Sequence[str]
-    locks: Sequence[str]
-    locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
-    pools: Sequence[str]
-    against: str | None
-
-
-def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
+    """With `dry`, only says what would be measured; with `yes`, that may be as much as it likes."""
     catalog = harness.catalog()
-    is_way = choice.against in catalog.ways
-    references = catalog.references(choice.against) if choice.against and not is_way else []
-    reference = choice.against if is_way or choice.against == BEST_SLEEPING_PEER else None
-    if reference is None and references:
-        reference = references[0].name  # a seed name was another's
-    chosen = catalog.select_locks(choice.locks)
-    if choice.against == BEST_SLEEPING_PEER:
+    references, reference = _references(wanted, catalog)
+    grids = (grid for sweep in wanted.sweeps for grid in _grids(sweep, references, catalog))
+    expansion = expand(grids, most=None if yes else MOST_CELLS)
+    if not expansion.left_out:
+        cells = with_noise(expansion.cells, catalog, inherited())
+        expansion = Expansion(cells, len(cells), sum(map(expected, cells), Expected()))
+    if dry:
+        from lockyard.report.dry_run import print_dry_run
+
+        print_dry_run(expansion, wanted.seed, as_json)
+        return ExitStatus.DONE
+    if not yes:
+        check_size(expansion)
+    plan = session.Plan("measure", expansion.cells, wanted.seed, reference)
+    path = wanted.out if wanted.out or as_json else records.default_path("measure")
+    return _measured(plan, path, as_json)
+
+
+def _references(wanted: Measuring, catalog: Catalog) -> tuple[list[Lock], str | None]:
+    """Whom the tables compare with: what is measured for it, and its name."""
+    against = wanted.against
+    if against is None or against in catalog.ways:
+        return [], against
+    references = catalog.references(against)
+    if against == BEST_SLEEPING_PEER:
         # The best of those that were named, if any were.
-        references = [each for each in references if each in chosen] or references
-    locks = _with(chosen, references, catalog.locks)
-    pools = _with(catalog.select_pools(choice.pools), references, catalog.pools)
+        chosen = [
+            lock for each in wanted.sweeps for lock in catalog.select_locks(each.choice.locks)
+        ]
+        return [each for each in references if each in chosen] or references, against
+    return references, references[0].name if references else None  # a seed name was another's
+
+
+def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[Grid]:
+    choice = sweep.choice
     sharing = [lock for lock in catalog.locks if lock.shared]
     recovering = catalog.select_recovering([lock.name for lock in catalog.locks])
     request = replace(
-        request,
-        ways=catalog.select_ways(request.ways),
-        workloads=catalog.select_workloads(request.workloads),
-        pools=pools,
+        sweep.request,
+        ways=catalog.select_ways(sweep.request.ways),
+        workloads=catalog.select_workloads(sweep.request.workloads),
+        pools=_with(catalog.select_pools(choice.pools), references, catalog.pools),
         shared=_with(catalog.select_shared(choice.locks_or_all), references, sharing),
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
-    cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
-    plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
-    path = out if out or as_json else records.default_path("measure")
-    return _measured(plan, path, as_json)
+    locks = _with(catalog.select_locks(choice.locks), references, catalog.locks)
+    studies = catalog.select_studies(choice.studies)
+    if choice.beside_usual is not None:
+        beside = [*choice.beside_usual, *(lock.name for lock in references if lock in locks)]
+        request = replace(request, usual_locks=usual.locks(catalog, studies, beside))
+    if not choice.policy_given:
+        conditions, remarks = usual.conditions(studies, request.conditions[0])
+        request = replace(request, usual_conditions=conditions)
+        for remark in remarks:
+            session.say(remark)
+    return plan_grids(studies, locks, request)
 
 
 def _with(chosen: Sequence[Lock], references: Sequence[Lock], known: Sequence[Lock]) -> list[Lock]:

@@ -6,7 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.report.company import (
+    gaps,
+    median_rate,
+    of_waits,
+    published_slowdown,
+    rescued,
+    within_runs,
+)
+from lockyard.report.units import MISSING, duration, energy, percent, rate, ratio
 from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 from lockyard.stats import paired_ratio
 
@@ -145,6 +153,16 @@ def _wakeup(title: str, values: str) -> Layout:
     )
 
 
+def _energy(cell: CellSummary) -> str:
+    found = cell.median("energy_per_operation_j")
+    return MISSING if found is None else energy(found)
+
+
+def _futex_calls(cell: CellSummary) -> str:
+    found = cell.mean("futex_calls_per_operation")
+    return MISSING if found is None else f"{found:.3f}"
+
+
 def _rate(title: str, *others: Column) -> Layout:
     """Of what is counted without a look at the clock."""
     return Layout(
@@ -192,6 +210,32 @@ LAYOUTS = {
     ),
     "throughput": _rate(
         "throughput: operations per second, no clock read around the lock",
+        _share("of the waiting\non a processor", "spin_share", 6),
+        Column("futex calls\nper operation", _futex_calls, 6),
+        Column("energy per\noperation", _energy, 5),
+    ),
+    "response": Layout(
+        title="response: to the acquisition, from the call (wait) and from when it was due "
+        "(response)",
+        columns=[
+            RUNS,
+            Column("arrivals", lambda cell: rate(cell.median("scheduled_per_s")), 8),
+            Column("capacity", lambda cell: rate(cell.median("capacity_per_s")), 6),
+            *(
+                _percentile(f"{histogram}\n{name}", histogram, share, 9)
+                for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
+                for histogram in ("wait", "response")
+            ),
+            _maximum("wait_max_ns", "wait\nmax"),
+            _maximum("response_max_ns", "response\nmax"),
+            _percentile("until done\np99", "completion", 0.99, 4),
+            _share("unserved", "unserved_share", 7),
+            _percentile("called\nlate: p99", "lateness", 0.99, 5),
+            _share("processor\ntime", "cpu_share", 3),
+        ],
+        maxima="response_max_ns",
+        compared=Compared("p99", lambda cell: cell.percentile_by_block("response", 0.99)),
+        also_compared=(Compared("p50", lambda cell: cell.percentile_by_block("response", 0.5)),),
     ),
     "torture": _rate(
         "torture: operations per second of locktorture's writers",
@@ -259,6 +303,65 @@ LAYOUTS = {
         compared=Compared("p50", lambda cell: cell.percentile_by_block("start", 0.5)),
         also_compared=(Compared("p99", lambda cell: cell.percentile_by_block("start", 0.99)),),
         of="pool",
+    ),
+    "bystander": Layout(
+        title="bystander: multiplications of matrices beside threads that bang on the lock",
+        columns=[
+            RUNS,
+            Column("slow-down\n[95 % interval]", within_runs("banging_ns", "alone_ns")),
+            Column("published:\nslow-down", published_slowdown, 8),
+            Column("beside busy threads\n[95 % interval]", within_runs("busy_ns", "alone_ns"), 7),
+            Column(
+                "in its own time\n[95 % interval]",
+                within_runs("banging_cpu_ns", "alone_cpu_ns"),
+                6,
+            ),
+            _median("alone", "alone_ns", 5),
+            _percentile("p99\nalone", "alone", 0.99, 2),
+            _percentile("p99 beside\nthe lock", "banging", 0.99, 3),
+            Column("the lock's\nrate", median_rate("operations_per_s"), 4),
+            _share("processor time\nof the others", "cpu_share", 3),
+        ],
+        maxima=None,
+        compared=by_value("slow-down", "slowdown"),
+    ),
+    "background": Layout(
+        title="background: work of low priority beside threads that want the lock",
+        columns=[
+            RUNS,
+            Column("gaps", gaps, 8),
+            Column("work done\n[95 % interval]", within_runs("beside_units_per_s", "units_per_s")),
+            Column("foreground\nalone", median_rate("operations_per_s"), 6),
+            Column("foreground\nbeside work", median_rate("beside_operations_per_s"), 5),
+            Column(
+                "beside / alone\n[95 % interval]",
+                within_runs("beside_operations_per_s", "operations_per_s"),
+            ),
+            _share("processor time\nof the work", "background_cpu_share", 4),
+        ],
+        maxima=None,
+        compared=by_value("work done", "background_share", more_is_better=True),
+        also_compared=(
+            by_value("foreground", "beside_operations_per_s", more_is_better=True),
+            by_value("foreground kept", "foreground_kept", more_is_better=True),
+        ),
+    ),
+    "priority": Layout(
+        title="priority: the wait of the one urgent thread",
+        columns=[
+            RUNS,
+            *_percentiles("wait"),
+            _maximum("wait_max_ns"),
+            Column("inverted", of_waits("inverted_waits")),
+            _percentile("inversion\np50", "inversion", 0.5, 6),
+            _maximum("inversion_max_ns", "inversion\nmax", 8),
+            Column("rescued", rescued, 8),
+            Column("rate of\nthe others", median_rate("low_operations_per_s"), 5),
+            _share("processor time\nof the hog", "hog_cpu_share", 2),
+        ],
+        maxima="wait_max_ns",
+        compared=Compared("p99", lambda cell: cell.percentile_by_block("wait", 0.99)),
+        also_compared=(by_value("inversion", "inversion_ns"),),
     ),
     "uncontended": Layout(
         title="uncontended: lock and unlock by the only thread",

@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lockyard.report.units import duration
+from lockyard.report.units import duration, rate
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from lockyard.report.summary import CellSummary
 
@@ -30,7 +30,16 @@ DEFAULTS = {
     "sleepers": 1,
 }
 # These have a place of their own in a cell's name.
-NAMED_APART = ("threads", "as_published")
+NAMED_APART = ("threads", "as_published", "parameters")
+# Endings of names that are units, with what a person reads of the number; longer ones first.
+UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_per_s", rate),
+    ("_percent", lambda value: f"{value:g} %"),
+    ("_ns", duration),
+    ("_us", lambda value: duration(value * 1e3)),
+    ("_ms", lambda value: duration(value * 1e6)),
+    ("_s", lambda value: duration(value * 1e9)),
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,9 @@ class Naming:
         return cls(frozenset(where for where, found in values.items() if len(found) > 1))
 
     def conditions(self, cell: CellSummary, besides: Container[str] = ()) -> list[str]:
-        """Those that a reader cannot take for granted, besides those that stand elsewhere."""
-        return [
+        """Those that a reader cannot take for granted, besides those that stand elsewhere; of the
+        study's parameters all."""
+        named = [
             _in_words(key, value)
             for key, value in cell.conditions.items()
             if value is not None
@@ -57,6 +67,8 @@ class Naming:
             and (key, value) != ("priority", 0)  # of a policy that has none
             and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
         ]
+        given = cell.parameters.items()
+        return [*named, *(_in_words(key, value) for key, value in given if key not in besides)]
 
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"
@@ -74,9 +86,12 @@ def _in_words(key: str, value: Any) -> str:
         value = ",".join(str(part) for part in value)
     if isinstance(value, bool):
         value = "on" if value else "off"
-    for suffix, scale in (("_ns", 1.0), ("_s", 1e9)):
-        if key.endswith(suffix):
-            key, value = key.removesuffix(suffix), duration(value * scale)
     if key == "quota_cpus":
         return f"quota of {value:g} processor{'' if value == 1 else 's'}"
+    for suffix, shown in UNITS:
+        if key.endswith(suffix):
+            key, value = key.removesuffix(suffix), shown(value)
+            break
+    if isinstance(value, float):
+        value = f"{value:g}"
     return f"{key.replace('_', ' ')} {value}"

@@ -53,6 +53,11 @@ class CellSummary:
         return self.conditions.get("workload") or ""
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """Of the study; nothing where it has none."""
+        return self.conditions.get("parameters") or {}
+
+    @property
     def of_recovery(self) -> bool:
         return self.study == "recovery"
 
@@ -166,6 +171,7 @@ CELL_CONDITIONS = (
     "sleepers",
     "writers",
     "burst",
+    "parameters",
 )
 
 

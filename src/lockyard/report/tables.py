@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 
+# Studies whose tables are of another shape.
+OWN_TABLES = ("recovery", "contention", "frequency")
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
@@ -42,7 +44,7 @@ def tables(
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
-        if not cell.of_machine and not cell.of_recovery:
+        if not cell.of_machine and cell.study not in OWN_TABLES:
             name = f"{cell.study} as published" if cell.as_published else cell.study
             settings = studies.setdefault((name, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
@@ -240,18 +242,19 @@ def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], 
         table.add_column(Text(column.title), justify="right", no_wrap=True)
     for cell in cells:
         if cell.runs:
-            table.add_row(_name(cell), *(Text(column.cell(cell)) for column in columns))
+            table.add_row(row_name(cell), *(Text(column.cell(cell)) for column in columns))
         else:
             table.add_row(Text(cell.lock), Text(cell.trouble.split(":")[0], style="red"))
     return table
 
 
-def _name(cell: CellSummary) -> Text:
-    name = Text(cell.lock)
-    if not cell.checks_hold:
+def row_name(*cells: CellSummary) -> Text:
+    """Of a lock's cells: the lock, and what is wrong with any of them."""
+    name = Text(cells[0].lock)
+    if not all(cell.checks_hold for cell in cells):
         name.append(" BROKEN", style="bold red")
-    if cell.trouble:
-        name.append(f" ({cell.trouble.split(':')[0]})", style="red")
-    if cell.cut_short:
-        name.append(f" ({cell.cut_short} cut short)", style="yellow")
+    for trouble in dict.fromkeys(cell.trouble.split(":")[0] for cell in cells if cell.trouble):
+        name.append(f" ({trouble})", style="red")
+    if cut_short := sum(cell.cut_short for cell in cells):
+        name.append(f" ({cut_short} cut short)", style="yellow")
     return name

@@ -7,18 +7,22 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
+from lockyard.accounts import accounts_of
 from lockyard.report.console import stdout_console
+from lockyard.report.contention import contention_tables
+from lockyard.report.frequency import frequency_tables
 from lockyard.report.machine import machine_tables, noise_lines
 from lockyard.report.recovery import recovery_tables
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
-from lockyard.report.units import duration
+from lockyard.report.units import duration, percent
 from lockyard.report.verdict import verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lockyard.harness import Record
     from lockyard.report.verdict import Sentence
     from lockyard.session import Measured
 
@@ -28,16 +32,24 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
     against = Against.of(reference, catalog)
-    sentences = verdict(cells, catalog, _processors(measured.environment), against)
+    processors = _processors(measured.environment)
+    sentences = verdict(cells, catalog, processors, against)
     _print_verdict(sentences, console)
     for line in (
         *_machine(measured.environment),
         *noise_lines(cells),
         *_harness_cost(cells),
+        *_time(measured.runs),
+        *_not_counted(cells),
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    shown = (*tables(cells, against, console), *recovery_tables(cells, catalog, against, console))
+    shown = (
+        *tables(cells, against, console),
+        *contention_tables(cells, against, console, processors),
+        *frequency_tables(cells, against, console),
+        *recovery_tables(cells, catalog, against, console),
+    )
     for table in (*machine_tables(cells), *shown):
         console.print()
         console.print(table)
@@ -129,6 +141,24 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
                 f"(medians of {len(cell.runs)} runs)"
             ]
     return []
+
+
+def _time(runs: list[Record]) -> list[str]:
+    found = accounts_of(runs)
+    if found is None:
+        return []
+    around, between = found.around_runs_s / found.total_s, found.between_runs_s / found.total_s
+    return [
+        f"time: {found.total_s:.1f} s, of which {percent(found.overhead_share)} is no measuring "
+        f"({percent(around)} starting and ending runs, {percent(between)} between them)"
+    ]
+
+
+def _not_counted(cells: list[CellSummary]) -> list[str]:
+    """One reason holds for all cells."""
+    reasons = (run["values"].get("futex_calls_missing") for cell in cells for run in cell.runs)
+    found = next((reason for reason in reasons if reason), None)
+    return [f"futex calls: not counted: {found}"] if found else []
 
 
 def _trouble(cells: list[CellSummary]) -> list[str]:

@@ -37,6 +37,16 @@ def rate(per_s: float | None) -> str:
     return f"{_three_digits(per_s / 1e9)} G/s"
 
 
+def energy(joules: float) -> str:
+    """Three significant digits."""
+    if joules == 0:
+        return "0"
+    for limit, unit in ((1e-6, "nJ"), (1e-3, "µJ"), (1.0, "mJ")):
+        if abs(joules) < limit * 0.9995:
+            return f"{_three_digits(joules / (limit / 1e3))} {unit}"
+    return f"{_three_digits(joules)} J"
+
+
 def ratio(found: Ratio) -> str:
     if found.low is None or found.high is None:
         return f"{_three_digits(found.median)} [too few blocks]"

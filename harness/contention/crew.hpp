@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the studies contention and frequency have in common: threads that work with and without a
+// lock in intervals of chance, and how much they get done together.
+
+#include "../closing_time.hpp"
+#include "../ownership.hpp"
+#include "../rate.hpp"
+#include "../subject.hpp"
+#include "../team.hpp"
+#include "../work.hpp"
+#include "units.hpp"
+
+#include <lockyard/detail/arch.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace lockyard::harness {
+
+/// What a thread does between two acquisitions, on average.
+struct interval {
+  double mean_ns;  ///< of work, with and without the lock
+  double share;    ///< of it with the lock, from 0 to 1
+
+  [[nodiscard]] double held_ns() const noexcept { return mean_ns * share; }
+  [[nodiscard]] double free_ns() const noexcept { return mean_ns - held_ns(); }
+  /// When to look at the clock.
+  [[nodiscard]] work_request as_work() const noexcept {
+    return {.hold_ns = held_ns(), .gap_ns = free_ns(), .kind = lengths::exponential};
+  }
+};
+
+/// What a unit takes one thread that does nothing else.
+struct unit_costs {
+  double free_ns;  ///< of the work without the lock
+  double held_ns;  ///< of that with it
+};
+
+/// One thread's work: how much is next, and how much was done.
+struct alignas(detail::arch::interference_size) crew_member {
+  worker turns;
+  drawing draws;
+  std::uint64_t free_units = 0;
+  std::uint64_t held_units = 0;
+  ticks waited = 0;
+};
+
+class crew {
+ public:
+  crew(const interval& of, const unit_costs& costs, unsigned threads, std::uint64_t seed);
+
+  [[nodiscard]] crew_member& member(unsigned thread) noexcept { return members_[thread]; }
+  [[nodiscard]] std::uint64_t units() const noexcept;
+  [[nodiscard]] std::uint64_t held_units() const noexcept;
+  /// What all of it would have taken one thread.
+  [[nodiscard]] double work_ns() const noexcept;
+  /// The part of the threads' time from the call to the acquisition.
+  [[nodiscard]] double waiting_share(const team_run& run) const noexcept;
+
+ private:
+  unit_costs costs_;
+  std::vector<worker::turn> tables_;
+  std::vector<crew_member> members_;
+};
+
+/// The lock, what it protects, and when the run is over.
+struct contended {
+  void* lock;
+  ownership& state;
+  closing_time& closing;
+};
+
+/// `work_held(units)` is done with the lock.
+template <class Lock, bool ReadsClock, class Held>
+thread_span contention_loop(const contended& on, crew_member& self, Held work_held, unsigned thread,
+                            loop_limit limit) {
+  Lock& lock = *static_cast<Lock*>(on.lock);
+  worker turns = self.turns;
+  std::uint64_t free_units = 0;
+  std::uint64_t held_units = 0;
+  ticks waited = 0;
+  thread_span span{.first = clock::now()};
+  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
+       ++span.operations) {
+    const worker::turn turn = turns.take();
+    self.draws.work(turn.gap_steps);
+    if constexpr (ReadsClock) {
+      const ticks called = clock::now_early();
+      lock.lock();
+      waited += elapsed(called, clock::now());
+    } else {
+      lock.lock();
+    }
+    on.state.enter(thread);
+    work_held(turn.hold_steps);
+    lock.unlock();
+    free_units += turn.gap_steps;
+    held_units += turn.hold_steps;
+  }
+  span.last = clock::now();
+  self.free_units = free_units;
+  self.held_units = held_units;
+  self.waited = waited;
+  return span;
+}
+
+/// The values that both studies have.
+outcome crew_outcome(const job& of, const team_run& run, const ownership& state, const crew& all,
+                     const interval& between, const unit_costs& costs);
+
+}  // namespace lockyard::harness

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Threads that want one lock in some of the phases of a run, and the books of each.
+
+#include "closing_time.hpp"
+#include "ownership.hpp"
+#include "phases.hpp"
+#include "subject.hpp"
+#include "team.hpp"
+#include "work.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace lockyard::harness {
+
+/// What one thread did in the phases of one kind.
+struct phase_books {
+  std::uint64_t operations = 0;
+  double cpu_ns = 0;
+};
+
+/// Apart from every other thread's.
+template <unsigned Kinds>
+struct alignas(detail::arch::interference_size) books_of_kinds {
+  std::array<phase_books, Kinds> of;
+
+  /// Does the work of a phase, which returns how many operations that were.
+  template <class Work>
+  void keep(unsigned kind, Work work) {
+    const double before_ns = harness::cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    of[kind].operations += work();
+    of[kind].cpu_ns += harness::cpu_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+  }
+  void merge(const books_of_kinds& others) noexcept {
+    for (unsigned kind = 0; kind < Kinds; ++kind) {
+      of[kind].operations += others.of[kind].operations;
+      of[kind].cpu_ns += others.of[kind].cpu_ns;
+    }
+  }
+};
+
+/// What those who want the lock share, beside it.
+struct lockers_scene {
+  void* lock;
+  ownership& state;
+  phases& stage;
+  const closing_time& looks;
+  std::uint64_t loops;  ///< operations of a thread that end a phase, too
+};
+
+/// One thread's part in a phase: lock and unlock until it is over; returns how often. At `end` it
+/// ends the phase itself.
+using locking_phase = std::uint64_t(const lockers_scene& on, worker& work, unsigned thread,
+                                    const phases::phase& in, ticks end);
+
+template <class Lock>
+[[gnu::noinline]] std::uint64_t lock_through(const lockers_scene& on, worker& work, unsigned thread,
+                                             const phases::phase& in, ticks end) {
+  Lock& lock = *static_cast<Lock*>(on.lock);
+  worker own = work;
+  std::uint64_t done = 0;
+  for (; on.stage.lasts(in); ++done) {
+    if (done >= on.loops || (on.looks.looks_before(done) && clock::now_early() >= end)) {
+      on.stage.end(in);
+      break;
+    }
+    own.stay_away();
+    lock.lock();
+    on.state.enter(thread);
+    own.hold();
+    lock.unlock();
+  }
+  work = own;
+  return done;
+}
+
+/// Null where it cannot be told.
+inline nlohmann::ordered_json quotient(double of, double by) {
+  return by > 0 ? nlohmann::ordered_json(of / by) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The phases of a run. What is compared takes turns within the run, forwards and then backwards, so
+// that whatever changes slowly changes for all alike.
+
+#include "clock.hpp"
+
+#include <lockyard/detail/arch.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace lockyard::harness {
+
+/// All members gather before each phase, asleep; the last one to come begins it. Nobody else is
+/// needed to conduct, so no policy of the members can keep a conductor off the processor.
+class phases {
+ public:
+  /// How often each kind has its turn.
+  static constexpr unsigned rounds = 2;
+
+  struct phase {
+    unsigned number;
+    unsigned kind;
+    ticks end;  ///< when it is to end
+  };
+
+  /// All phases together take so long. The seed says which kind is the first.
+  phases(unsigned members, unsigned kinds, double run_ns, std::uint64_t seed)
+      : members_{members},
+        kinds_{kinds},
+        first_kind_{static_cast<unsigned>(seed % kinds)},
+        length_{clock::from_ns(run_ns / (rounds * kinds))},
+        spans_(std::size_t{rounds} * kinds),
+        missing_{members} {}
+
+  [[nodiscard]] unsigned count() const noexcept { return rounds * kinds_; }
+  [[nodiscard]] ticks length() const noexcept { return length_; }
+  [[nodiscard]] unsigned kind_of(unsigned number) const noexcept {
+    const unsigned place = number % kinds_;
+    const bool forwards = number / kinds_ % 2 == 0;
+    return ((forwards ? place : kinds_ - 1 - place) + first_kind_) % kinds_;
+  }
+
+  /// By each member, with 0, 1, 2 and so on: gathers, and comes back in the phase of that number.
+  /// Nothing when there is none any more.
+  std::optional<phase> await(unsigned number) noexcept {
+    if (number == count()) return std::nullopt;
+    // order[gathered]: acq_rel; pairs [gathered]; the last one has what all have written.
+    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) begin(number);
+    // order[seen_begun]: acquire; pairs [begun, called_off]; the span of the phase can be read.
+    std::uint32_t begun = begun_.load(std::memory_order_acquire);
+    while (begun <= number) {
+      // order[slept_begun]: acquire; pairs [begun, called_off]; as above.
+      begun_.wait(begun, std::memory_order_acquire);
+      // order[woken_begun]: acquire; pairs [begun, called_off]; as above.
+      begun = begun_.load(std::memory_order_acquire);
+    }
+    if (begun == called_off) return std::nullopt;
+    return phase{.number = number, .kind = kind_of(number), .end = spans_[number].begin + length_};
+  }
+
+  [[nodiscard]] bool lasts(const phase& of) const noexcept {
+    // relaxed(hint): who sees it late does one more operation.
+    return over_.load(std::memory_order_relaxed) <= of.number;
+  }
+
+  /// By any member, for all of them. Only the first one's counts.
+  void end(const phase& of) noexcept {
+    std::uint32_t expected = of.number;
+    // relaxed(atomicity): the span is published when its writer gathers, or is joined.
+    if (over_.compare_exchange_strong(expected, of.number + 1, std::memory_order_relaxed)) {
+      spans_[of.number].end = clock::now();
+    }
+  }
+
+  /// Lets those go who would wait for members that never come.
+  void call_off() noexcept {
+    // order[called_off]: release; pairs [seen_begun, slept_begun, woken_begun]; nothing but itself.
+    begun_.store(called_off, std::memory_order_release);
+    begun_.notify_all();
+  }
+
+  /// How long the phases of a kind took, together. When all members have come out of the last one.
+  [[nodiscard]] double length_ns_of(unsigned kind) const noexcept {
+    ticks sum = 0;
+    for (unsigned number = 0; number < count(); ++number) {
+      if (kind_of(number) == kind) sum += elapsed(spans_[number].begin, spans_[number].end);
+    }
+    return clock::ns(sum);
+  }
+
+ private:
+  static constexpr std::uint32_t called_off = std::numeric_limits<std::uint32_t>::max();
+
+  struct span {
+    ticks begin = 0;
+    ticks end = 0;
+  };
+
+  void begin(unsigned number) noexcept {
+    // relaxed(unpublished): the store below publishes it.
+    missing_.store(members_, std::memory_order_relaxed);
+    spans_[number].begin = clock::now();
+    // order[begun]: release; pairs [seen_begun, slept_begun, woken_begun]; the span goes to all.
+    begun_.store(number + 1, std::memory_order_release);
+    begun_.notify_all();
+  }
+
+  unsigned members_;
+  unsigned kinds_;
+  unsigned first_kind_;
+  ticks length_;
+  std::vector<span> spans_;
+  alignas(detail::arch::interference_size) std::atomic<std::uint32_t> missing_;
+  alignas(detail::arch::interference_size) std::atomic<std::uint32_t> begun_{0};  ///< phases
+  alignas(detail::arch::interference_size) std::atomic<std::uint32_t> over_{0};   ///< phases
+};
+
+}  // namespace lockyard::harness

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How much work of low priority gets done beside threads that want a lock, in the gaps that they
+// leave, and what it costs them. docs/studies/background.md gives definition and reading.
+
+#include "../lockers.hpp"
+#include "../rate.hpp"
+#include "../whole_numbers.hpp"
+#include "studies.hpp"
+
+#include <peers/all.hpp>
+
+#include <array>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// Who works.
+enum shift : unsigned { foreground, both, background, shifts };
+
+/// In place of a nice: the policy idle, which comes after all of them.
+constexpr std::uint64_t idle_policy = 20;
+constexpr std::uint32_t steps_of_unit = 5000;
+
+using shift_books = books_of_kinds<shifts>;
+
+schedule schedule_of_background(const job& of) {
+  const std::uint64_t nice = whole_parameter(of, "background_nice");
+  if (nice == idle_policy) return {.of = policy::idle};
+  return {.of = policy::other, .nice = static_cast<int>(nice)};
+}
+
+/// A thread on each processor that this process may use, which computes and touches no memory.
+class background_crew {
+ public:
+  /// Comes back when all are in place. Throws condition_error.
+  background_crew(const job& of, phases& stage, std::uint64_t loops)
+      : stage_{stage},
+        loops_{loops},
+        cpus_{usable_cpus()},
+        books_{std::make_unique<shift_books[]>(cpus_.size())},
+        failures_(cpus_.size()),
+        in_place_{static_cast<std::ptrdiff_t>(cpus_.size())} {
+    const schedule under = schedule_of_background(of);
+    try {
+      for (std::size_t i = 0; i < cpus_.size(); ++i) {
+        threads_.emplace_back([this, i, under] { take_part(i, under); });
+      }
+    } catch (const std::system_error& error) {
+      dismiss();
+      throw condition_error{std::string{"cannot have a background thread for each processor: "} +
+                            error.what() + "; raise the limit of processes"};
+    }
+    in_place_.wait();
+    for (const auto& each : failures_) {
+      if (!each) continue;
+      dismiss();
+      throw condition_error{*each};
+    }
+  }
+  background_crew(const background_crew&) = delete;
+  background_crew& operator=(const background_crew&) = delete;
+  ~background_crew() { dismiss(); }
+
+  /// When the phases are over, or are not to be.
+  void dismiss() noexcept {
+    stage_.call_off();
+    threads_.clear();
+  }
+  /// Of all of them, once they are dismissed.
+  [[nodiscard]] shift_books books() const {
+    shift_books sum;
+    for (std::size_t i = 0; i < cpus_.size(); ++i) sum.merge(books_[i]);
+    return sum;
+  }
+
+ private:
+  void take_part(std::size_t place, const schedule& under) {
+    try {
+      pin_this_thread(cpus_[place]);
+      run_under(under);
+    } catch (const condition_error& error) {
+      failures_[place] = error.what();
+    }
+    in_place_.count_down();
+    if (failures_[place]) return;
+    for (unsigned number = 0; const auto in = stage_.await(number); ++number) {
+      if (in->kind == foreground) continue;
+      const bool is_alone = in->kind == background;
+      books_[place].keep(in->kind, [&] { return work_through(*in, is_alone); });
+    }
+  }
+
+  /// Units that were done when the phase ended. Beside the foreground it is that which ends it.
+  std::uint64_t work_through(const phases::phase& in, bool ends_it) {
+    for (std::uint64_t done = 0;; ++done) {
+      if (ends_it && (done >= loops_ || clock::now_early() >= in.end)) stage_.end(in);
+      keep_busy(steps_of_unit);
+      if (!stage_.lasts(in)) return done;
+    }
+  }
+
+  phases& stage_;
+  std::uint64_t loops_;
+  std::vector<int> cpus_;
+  std::unique_ptr<shift_books[]> books_;
+  std::vector<std::optional<std::string>> failures_;
+  std::latch in_place_;
+  std::vector<std::jthread> threads_;
+};
+
+/// What the threads of the foreground share.
+struct background_scene {
+  background_scene(const job& of, const subject& lock, const work_request& lengths,
+                   unsigned processors)
+      : place{lock, of.seed},
+        work{lengths, of.threads, of.seed},
+        looks{lengths},
+        stage{of.threads + processors, shifts, of.bound.duration_s * 1e9, of.seed},
+        books{std::make_unique<shift_books[]>(of.threads)} {}
+
+  thread_span take_part(unsigned thread, loop_limit limit, locking_phase& lock_phase) {
+    thread_span span{.first = clock::now()};
+    worker own = work.of(thread);
+    const lockers_scene on{.lock = place.lock(),
+                           .state = place.data(),
+                           .stage = stage,
+                           .looks = looks,
+                           .loops = limit.operations};
+    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
+      if (in->kind == background) continue;
+      books[thread].keep(in->kind, [&] { return lock_phase(on, own, thread, *in, in->end); });
+    }
+    span.last = clock::now();
+    span.operations = books[thread].of[foreground].operations + books[thread].of[both].operations;
+    return span;
+  }
+
+  arena<ownership> place;
+  workload work;
+  closing_time looks;
+  phases stage;
+  std::unique_ptr<shift_books[]> books;
+};
+
+nlohmann::ordered_json values_of(const job& of, const team_run& run, const phases& stage,
+                                 const shift_books& front, const shift_books& back,
+                                 unsigned processors) {
+  const auto length_s = [&](shift kind) { return stage.length_ns_of(kind) * 1e-9; };
+  const auto done = [](const shift_books& by, shift kind) {
+    return static_cast<double>(by.of[kind].operations);
+  };
+  const auto cpu_share = [&](const shift_books& by, shift kind) {
+    return quotient(by.of[kind].cpu_ns * 1e-9, processors * length_s(kind));
+  };
+  const double alone_per_s = done(front, foreground) / std::max(length_s(foreground), 1e-9);
+  const double beside_per_s = done(front, both) / std::max(length_s(both), 1e-9);
+  const double units_alone_per_s = done(back, background) / std::max(length_s(background), 1e-9);
+  const double units_beside_per_s = done(back, both) / std::max(length_s(both), 1e-9);
+  const std::uint64_t wanted = phases::rounds * of.bound.loops.value_or(0);
+  return {{"run_ns", run.run_ns()},
+          {"complete",
+           front.of[foreground].operations >= wanted && front.of[both].operations >= wanted},
+          {"operations", run.operations()},
+          {"operations_per_s", alone_per_s},
+          {"beside_operations_per_s", beside_per_s},
+          {"foreground_kept", quotient(beside_per_s, alone_per_s)},
+          {"units_per_s", units_alone_per_s},
+          {"beside_units_per_s", units_beside_per_s},
+          {"background_share", quotient(units_beside_per_s, units_alone_per_s)},
+          {"processors", processors},
+          {"cpu_share", cpu_share(front, foreground)},
+          {"beside_cpu_share", cpu_share(front, both)},
+          {"background_cpu_share", cpu_share(back, both)},
+          {"work_step_ns", nullptr},
+          {"voluntary_switches", run.used.voluntary_switches},
+          {"involuntary_switches", run.used.involuntary_switches}};
+}
+
+outcome measure_background(const job& of, const subject& lock, locking_phase& lock_phase) {
+  const work_request lengths{.hold_ns = of.parameter("hold_ns"),
+                             .gap_ns = of.parameter("gap_ns"),
+                             .kind = lengths::constant};
+  const auto processors = static_cast<unsigned>(usable_cpus().size());
+  background_scene scene{of, lock, lengths, processors};
+  background_crew crew{of, scene.stage, of.bound.loops.value_or(UINT64_MAX)};
+  refusal_check refusal{lock, scene.place.lock()};
+  const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
+    return scene.take_part(thread, limit, lock_phase);
+  });
+  crew.dismiss();
+  shift_books front;
+  for (unsigned thread = 0; thread < of.threads; ++thread) front.merge(scene.books[thread]);
+  outcome result{.values = values_of(of, run, scene.stage, front, crew.books(), processors)};
+  result.values["work_step_ns"] = to_json(scene.work.step_ns());
+  result.checks = checks_of(lock, refusal, scene.place.data().counter == run.operations());
+  return result;
+}
+
+struct background_work {
+  template <class Lock>
+  static outcome run(const job& of, const lock_traits& traits) {
+    return measure_background(of, {traits, operations_on<Lock>}, lock_through<Lock>);
+  }
+};
+
+}  // namespace
+
+study background_study() {
+  return {.name = "background",
+          .summary =
+              "how much work of low priority gets done beside threads that want a lock, and what "
+              "it costs them",
+          .default_run_s = 1.2,
+          .default_budget_s = 12,
+          .parameters = {{.name = "background_nice",
+                          .unit = "",
+                          .summary = "nice of the low-priority threads; 20: policy idle",
+                          .least = 0,
+                          .most = idle_policy,
+                          .usual = {19, idle_policy}},
+                         {.name = "hold_ns",
+                          .unit = "ns",
+                          .summary = "how long a thread of the foreground holds the lock",
+                          .least = 0,
+                          .most = max_work_ns,
+                          .usual = {50'000}},
+                         {.name = "gap_ns",
+                          .unit = "ns",
+                          .summary = "how long it stays away before each call",
+                          .least = 0,
+                          .most = max_work_ns,
+                          .usual = {50'000}}},
+          .own_lengths = true,
+          .cells = cells_of<background_work>()};
+}
+
+}  // namespace lockyard::harness

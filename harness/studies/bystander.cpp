@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How much slower a thread gets that multiplies matrices, while others bang on a lock whose cache
+// line it never touches. docs/studies/bystander.md gives definition and reading.
+
+#include "../histogram.hpp"
+#include "../lockers.hpp"
+#include "../matrices.hpp"
+#include "../rate.hpp"
+#include "../whole_numbers.hpp"
+#include "studies.hpp"
+
+#include <peers/all.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// What the others do meanwhile.
+enum meanwhile : unsigned { alone, busy, banging, meanwhiles };
+
+constexpr std::array<std::string_view, meanwhiles> meanwhile_names{"alone", "busy", "banging"};
+
+/// The others end a phase that the bystander does not end, because they keep it off its processor.
+constexpr double patience_ns = 5e8;
+constexpr std::uint32_t steps_between_looks = 1000;
+
+/// The bystander's own measurements.
+struct bystander_log {
+  merged_histogram timings;
+  ticks spent = 0;
+  double cpu_ns = 0;
+  std::uint64_t multiplications = 0;
+
+  /// Means, of a multiplication.
+  [[nodiscard]] nlohmann::ordered_json mean_ns() const {
+    return quotient(clock::ns(spent), static_cast<double>(multiplications));
+  }
+  [[nodiscard]] nlohmann::ordered_json mean_cpu_ns() const {
+    return quotient(cpu_ns, static_cast<double>(multiplications));
+  }
+};
+
+using bystander_logs = std::array<bystander_log, meanwhiles>;
+
+/// Multiplies until the phase is to end, at least once, and ends it. What others ended meanwhile
+/// does not count.
+void multiply_through(matrices& on, phases& stage, const phases::phase& in, std::uint64_t loops,
+                      bystander_log& log) {
+  double cpu_before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (std::uint64_t done = 1;; ++done) {
+    const ticks before = clock::now();
+    on.multiply();
+    const ticks after = clock::now();
+    const double cpu_after_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!stage.lasts(in)) return;
+    log.timings.add(elapsed(before, after));
+    log.spent += elapsed(before, after);
+    log.cpu_ns += cpu_after_ns - cpu_before_ns;
+    cpu_before_ns = cpu_after_ns;
+    ++log.multiplications;
+    if (after >= in.end || done >= loops) return stage.end(in);
+  }
+}
+
+/// Keeps the processor and touches no memory.
+std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks end) {
+  std::uint64_t done = 0;
+  for (; stage.lasts(in); ++done) {
+    if (clock::now_early() >= end) stage.end(in);
+    keep_busy(steps_between_looks);
+  }
+  return done;
+}
+
+/// What the threads of a run share.
+struct bystander_scene {
+  bystander_scene(const job& of, const subject& lock)
+      : place{lock, of.seed},
+        work{of.work, of.threads, of.seed},
+        looks{of.work},
+        stage{of.threads, meanwhiles, of.bound.duration_s * 1e9, of.seed},
+        multiplied{whole_parameter(of, "matrix_rows"), of.seed},
+        bangers{std::make_unique<books_of_kinds<meanwhiles>[]>(of.threads)} {}
+
+  /// By the first thread.
+  thread_span stand_by(loop_limit limit) {
+    thread_span span{.first = clock::now()};
+    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
+      multiply_through(multiplied, stage, *in, limit.operations, logs[in->kind]);
+    }
+    span.last = clock::now();
+    return span;
+  }
+
+  /// By all others.
+  thread_span bang(unsigned thread, locking_phase& bang_through) {
+    thread_span span{.first = clock::now()};
+    worker own = work.of(thread);
+    const lockers_scene on{.lock = place.lock(),
+                           .state = place.data(),
+                           .stage = stage,
+                           .looks = looks,
+                           .loops = UINT64_MAX};
+    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
+      if (in->kind == alone) continue;
+      const ticks end = in->end + std::max(stage.length(), clock::from_ns(patience_ns));
+      bangers[thread].keep(in->kind, [&] {
+        return in->kind == busy ? keep_busy_through(stage, *in, end)
+                                : bang_through(on, own, thread, *in, end);
+      });
+    }
+    span.last = clock::now();
+    span.operations = bangers[thread].of[banging].operations;
+    return span;
+  }
+
+  arena<ownership> place;
+  workload work;
+  closing_time looks;
+  phases stage;
+  matrices multiplied;
+  std::unique_ptr<books_of_kinds<meanwhiles>[]> bangers;
+  bystander_logs logs{};
+};
+
+nlohmann::ordered_json ratio_of(const nlohmann::ordered_json& of,
+                                const nlohmann::ordered_json& to) {
+  if (of.is_null() || to.is_null()) return nullptr;
+  return quotient(of.get<double>(), to.get<double>());
+}
+
+/// Of a run bounded by loops: whether the bystander did them in each phase.
+bool bystander_is_complete(const job& of, const bystander_logs& logs) {
+  return std::ranges::all_of(logs, [&](const bystander_log& log) {
+    return log.multiplications >= phases::rounds * of.bound.loops.value_or(0);
+  });
+}
+
+void report_bystander(outcome& to, const bystander_logs& logs) {
+  std::uint64_t multiplications = 0;
+  for (const bystander_log& log : logs) multiplications += log.multiplications;
+  to.values["multiplications"] = multiplications;
+  for (unsigned kind = alone; kind < meanwhiles; ++kind) {
+    const std::string name{meanwhile_names[kind]};
+    to.values[name + "_ns"] = logs[kind].mean_ns();
+    to.values[name + "_cpu_ns"] = logs[kind].mean_cpu_ns();
+    to.histograms[name] = logs[kind].timings.to_json(clock::ns_per_tick());
+  }
+  to.values["slowdown"] = ratio_of(logs[banging].mean_ns(), logs[alone].mean_ns());
+  to.values["slowdown_busy"] = ratio_of(logs[busy].mean_ns(), logs[alone].mean_ns());
+  to.values["slowdown_cpu"] = ratio_of(logs[banging].mean_cpu_ns(), logs[alone].mean_cpu_ns());
+}
+
+outcome measure_bystander(const job& of, const subject& lock, locking_phase& bang_through) {
+  const auto scene = std::make_unique<bystander_scene>(of, lock);
+  refusal_check refusal{lock, scene->place.lock()};
+  const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
+    return thread == 0 ? scene->stand_by(limit) : scene->bang(thread, bang_through);
+  });
+  books_of_kinds<meanwhiles> bangers;
+  for (unsigned thread = 1; thread < of.threads; ++thread) bangers.merge(scene->bangers[thread]);
+  const double banging_s = scene->stage.length_ns_of(banging) * 1e-9;
+  outcome result;
+  result.values = {
+      {"run_ns", run.run_ns()},
+      {"complete", bystander_is_complete(of, scene->logs)},
+      {"operations", run.operations()},
+      {"operations_per_s", quotient(static_cast<double>(run.operations()), banging_s)},
+      {"cpu_share", quotient(bangers.of[banging].cpu_ns * 1e-9, banging_s * (of.threads - 1))},
+      {"voluntary_switches", run.used.voluntary_switches},
+      {"involuntary_switches", run.used.involuntary_switches}};
+  report_bystander(result, scene->logs);
+  result.checks = checks_of(lock, refusal, scene->place.data().counter == run.operations());
+  result.checks["product"] = scene->multiplied.product_is_right();
+  return result;
+}
+
+struct bystander {
+  template <class Lock>
+  static outcome run(const job& of, const lock_traits& traits) {
+    return measure_bystander(of, {traits, operations_on<Lock>}, lock_through<Lock>);
+  }
+};
+
+}  // namespace
+
+study bystander_study() {
+  return {
+      .name = "bystander",
+      .summary =
+          "how much slower a thread multiplies matrices while others bang on a lock whose cache "
+          "line it never touches",
+      .default_run_s = 0.6,
+      .default_budget_s = 6,
+      .parameters = {{.name = "matrix_rows",
+                      .unit = "rows",
+                      .summary = "rows and columns of the matrices that are multiplied",
+                      .least = 2,
+                      .most = 512,
+                      .usual = {128}}},
+      .cells = cells_of<bystander>()};
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How long an urgent thread waits for a lock of less urgent ones, while a thread in between keeps
+// these off the processor. docs/studies/priority.md gives definition and reading.
+
+#include "../draws.hpp"
+#include "../histogram.hpp"
+#include "../ownership.hpp"
+#include "../priority/company.hpp"
+#include "../rate.hpp"
+#include "../subject.hpp"
+#include "../team.hpp"
+#include "../work.hpp"
+#include "studies.hpp"
+
+#include <peers/all.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockyard::harness {
+
+namespace {
+
+constexpr double rescue_after_ns = 50e6;
+/// More than the low threads can need for their turns without anybody's fault.
+constexpr double holds_before_rescue = 20;
+/// Whoever is not the high thread ends by itself so long after it should have been told to.
+constexpr double spare_ns = 2e9;
+constexpr std::uint64_t operations_between_looks = 64;
+
+/// The high thread's own measurements.
+struct high_log {
+  histogram waits;
+  histogram inversions;  ///< of those waits in which the hog ran: how long it did
+  longest_stalls longest;
+  double inversion_ns = 0;
+  double inversion_max_ns = 0;
+  double hog_used_ns = 0;
+  std::uint64_t inverted = 0;
+};
+
+/// What the threads of a run share.
+struct priority_scene {
+  void* lock;
+  ownership& state;
+  priority_signals& signals;
+  companion* hog;  ///< null: there is none
+  const ranks& rank;
+  double interval_ns;  ///< mean, between the high thread's calls
+};
+
+double used_by(companion* hog) noexcept {
+  return hog == nullptr ? 0 : hog->used_cpu_ns();
+}
+
+using high_loop = thread_span(const priority_scene& on, xorshift draws, loop_limit limit,
+                              high_log& log);
+using low_loop = thread_span(const priority_scene& on, worker work, unsigned thread, ticks end);
+
+template <class Lock>
+thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit limit,
+                         high_log& log) {
+  Lock& lock = *static_cast<Lock*>(on.lock);
+  priority_signals& signals = on.signals;
+  signals.introduce(gettid());
+  thread_span span{.first = clock::now()};
+  for (; span.operations < limit.operations && clock::now() < limit.end; ++span.operations) {
+    // From half of the mean to one and a half, so that it keeps no step with the hog.
+    const double part = 0.5 + static_cast<double>(draws.next() >> 11U) * 0x1p-53;
+    const double left_ns = clock::ns(elapsed(clock::now(), limit.end));
+    sleep_for_ns(std::min(on.interval_ns * part, left_ns));
+    const double hog_before_ns = used_by(on.hog);
+    const ticks called = clock::now_early();
+    signals.begin_wait(called);
+    lock.lock();
+    const ticks acquired = clock::now();
+    const double hog_ran_ns = used_by(on.hog) - hog_before_ns;
+    on.state.enter(0);
+    lock.unlock();
+    signals.end_wait();
+    const ticks waited = elapsed(called, acquired);
+    log.waits.add(waited);
+    log.longest.offer(0, acquired, waited);
+    if (hog_ran_ns > 0) {
+      ++log.inverted;
+      log.inversion_ns += hog_ran_ns;
+      log.inversion_max_ns = std::max(log.inversion_max_ns, hog_ran_ns);
+      log.inversions.add(clock::from_ns(hog_ran_ns));
+    }
+    if (signals.take_demotion()) run_under(on.rank.high);
+  }
+  span.last = clock::now();
+  log.hog_used_ns = used_by(on.hog);
+  signals.end();
+  return span;
+}
+
+template <class Lock>
+[[gnu::noinline]] thread_span low_loop_of(const priority_scene& on, worker work, unsigned thread,
+                                          ticks end) {
+  Lock& lock = *static_cast<Lock*>(on.lock);
+  thread_span span{.first = clock::now()};
+  for (; !on.signals.is_over(); ++span.operations) {
+    if (span.operations % operations_between_looks == 0 && clock::now_early() >= end) break;
+    work.stay_away();
+    if (on.signals.is_being_rescued()) [[unlikely]]
+      make_way(on.signals);
+    lock.lock();
+    on.state.enter(thread);
+    work.hold();
+    lock.unlock();
+  }
+  span.last = clock::now();
+  return span;
+}
+
+/// Takes the rank, and runs the loop in it. The run is over if it cannot.
+template <class Loop>
+thread_span run_in_rank(const schedule& rank, priority_signals& signals,
+                        std::optional<std::string>& failure, Loop loop) {
+  const ticks start = clock::now();
+  try {
+    run_under(rank);
+    return loop();
+  } catch (const condition_error& error) {
+    failure = error.what();
+    signals.end();
+    return {.first = start, .last = clock::now()};
+  }
+}
+
+struct priority_loops {
+  high_loop* high;
+  low_loop* low;
+};
+
+/// The processor on which all of it happens.
+int stage_of(const job& of) {
+  const std::vector<int> placed = place(of.pin, 1);
+  return placed.empty() ? usable_cpus().back() : placed.front();
+}
+
+/// On one processor, and all of one rank until they have begun, or those above would keep the
+/// others from that. Any thread may go from the low rank to a strict one that it is permitted, and
+/// from any nice to a lower rank, but not back.
+job team_job(const job& of, const ranks& rank, int cpu) {
+  job team = of;
+  team.pin = std::vector<int>{cpu};
+  team.under = rank.are_strict ? rank.low : rank.high;
+  return team;
+}
+
+nlohmann::ordered_json values_of(const job& of, const team_run& run, const high_log& log) {
+  const std::uint64_t calls = run.spans.front().operations;
+  const std::uint64_t others = run.operations() - calls;
+  const auto share = [&](double of_calls) {
+    return calls > 0 ? nlohmann::ordered_json(of_calls / static_cast<double>(calls)) : nullptr;
+  };
+  return {{"run_ns", run.run_ns()},
+          {"complete", calls >= of.bound.loops.value_or(0)},
+          {"operations", run.operations()},
+          {"operations_per_s", static_cast<double>(run.operations()) / (run.run_ns() * 1e-9)},
+          {"high_operations", calls},
+          {"low_operations", others},
+          {"low_operations_per_s", static_cast<double>(others) / (run.run_ns() * 1e-9)},
+          {"wait_max_ns", clock::ns(log.longest.longest_first()[0].length)},
+          {"inverted_waits", log.inverted},
+          {"inverted_share", share(static_cast<double>(log.inverted))},
+          {"inversion_ns", log.inversion_ns},
+          {"inversion_max_ns", log.inversion_max_ns},
+          {"voluntary_switches", run.used.voluntary_switches},
+          {"involuntary_switches", run.used.involuntary_switches}};
+}
+
+outcome measure_priority(const job& of, const subject& lock, const priority_loops& loops) {
+  const work_request lengths{.hold_ns = of.parameter("hold_ns"),
+                             .gap_ns = of.parameter("gap_ns"),
+                             .kind = lengths::constant};
+  const ranks rank = ranks_under(of.under);
+  const int cpu = stage_of(of);
+  leave_room(rank.high, 1, 1);
+  const arena<ownership> place{lock, of.seed};
+  const workload work{lengths, of.threads, of.seed};
+  const auto log = std::make_unique<high_log>();
+  const ticks deadline = clock::now() + clock::from_ns(of.bound.duration_s * 1e9 + 2 * spare_ns);
+  const double rescued_after_ns =
+      rescue_after_ns + holds_before_rescue * lengths.hold_ns * of.threads;
+  const double hog_share = of.parameter("hog_percent") / 100;
+  priority_signals signals;
+  std::vector<std::optional<std::string>> failures(of.threads);
+  std::uint64_t rescues = 0;
+
+  // Whether the rank can be had, before anything depends on it.
+  companion{cpu, rank.high, [] {}}.dismiss();
+  std::optional<companion> hog;
+  std::optional<companion> rescuer;
+  if (hog_share > 0) {
+    hog.emplace(cpu, rank.hog, [&] { hog_processor(signals, hog_share, deadline); });
+  }
+  if (rank.are_strict) {
+    rescuer.emplace(std::nullopt, rank.rescuer,
+                    [&] { rescues = rescue(signals, rescued_after_ns, deadline); });
+  }
+  const priority_scene on{.lock = place.lock(),
+                          .state = place.data(),
+                          .signals = signals,
+                          .hog = hog ? &*hog : nullptr,
+                          .rank = rank,
+                          .interval_ns = of.parameter("interval_ns")};
+  refusal_check refusal{lock, place.lock()};
+  const team_run run =
+      run_team_on(team_job(of, rank, cpu), refusal, [&](unsigned thread, loop_limit limit) {
+        if (thread != 0) {
+          const ticks end = limit.end + clock::from_ns(spare_ns);
+          return run_in_rank(rank.low, signals, failures[thread],
+                             [&] { return loops.low(on, work.of(thread), thread, end); });
+        }
+        if (rescuer) rescuer->begin();
+        if (hog) hog->begin();
+        return run_in_rank(rank.high, signals, failures[thread],
+                           [&] { return loops.high(on, xorshift{mixed(of.seed)}, limit, *log); });
+      });
+  if (hog) hog->dismiss();
+  if (rescuer) rescuer->dismiss();
+  for (const auto& failure : failures) {
+    if (failure) throw condition_error{*failure};
+  }
+
+  outcome result{.values = values_of(of, run, *log)};
+  result.values["hog_cpu_share"] = log->hog_used_ns / run.run_ns();
+  result.values["rescues"] = rescues;
+  result.values["rescued_after_ns"] = rescued_after_ns;
+  if (!rank.are_strict) result.values["rescued_after_ns"] = nullptr;
+  result.values["processor"] = cpu;
+  result.values["work_step_ns"] = to_json(work.step_ns());
+  result.histograms["wait"] = log->waits.to_json(clock::ns_per_tick());
+  result.histograms["inversion"] = log->inversions.to_json(clock::ns_per_tick());
+  result.stalls = stalls_to_json(log->longest, run.start());
+  result.checks = checks_of(lock, refusal, place.data().counter == run.operations());
+  return result;
+}
+
+struct priority_inversion {
+  template <class Lock>
+  static outcome run(const job& of, const lock_traits& traits) {
+    return measure_priority(of, {traits, operations_on<Lock>},
+                            {.high = high_loop_of<Lock>, .low = low_loop_of<Lock>});
+  }
+};
+
+}  // namespace
+
+study priority_study() {
+  return {.name = "priority",
+          .summary =
+              "how long an urgent thread waits for a lock of less urgent ones, while a thread in "
+              "between keeps these off the processor",
+          .default_run_s = 0.5,
+          .default_budget_s = 5,
+          .parameters = {{.name = "hog_percent",
+                          .unit = "%",
+                          .summary = "of each 10 ms the thread in between keeps the processor",
+                          .least = 0,
+                          .most = 90,
+                          .usual = {50}},
+                         {.name = "interval_ns",
+                          .unit = "ns",
+                          .summary = "mean time between the urgent thread's calls",
+                          .least = 1e5,
+                          .most = 1e9,
+                          .usual = {2e6}},
+                         {.name = "hold_ns",
+                          .unit = "ns",
+                          .summary = "how long a less urgent thread holds the lock",
+                          .least = 0,
+                          .most = 1e7,
+                          .usual = {20'000}},
+                         {.name = "gap_ns",
+                          .unit = "ns",
+                          .summary = "how long it stays away before each call",
+                          .least = 0,
+                          .most = 1e7,
+                          .usual = {20'000}}},
+          .own_lengths = true,
+          .usual_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
+                          "pthread_mutex[pi]", "ticket_spinlock"},
+          .usual_policies = {policy::fifo, policy::other},
+          .cells = cells_of<priority_inversion>()};
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Parameters of studies that count something.
+
+#include "job.hpp"
+#include "topology.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lockyard::harness {
+
+/// Throws condition_error if the parameter is no whole number: it would not be the one asked for.
+inline std::uint64_t whole_parameter(const job& of, std::string_view name) {
+  const double value = of.parameter(name);
+  if (value != std::floor(value) || value < 0) {
+    throw condition_error{"--set " + std::string{name} + "=" + std::to_string(value) +
+                          ": must be a whole number, so nothing was measured; give one"};
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+}  // namespace lockyard::harness

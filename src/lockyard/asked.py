@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `lockyard measure` is asked for, by the values of its options."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lockyard import options
+from lockyard.conditions import Asked, inherited, variants
+from lockyard.parameters import parsed
+from lockyard.plan import Request
+from lockyard.work import NO_TIME, works
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is measured, by names of the command line."""
+
+    studies: Sequence[str]
+    locks: Sequence[str]
+    locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
+    pools: Sequence[str]
+    # Where nobody named locks, those beside a study's usual ones; nothing where somebody did.
+    beside_usual: Sequence[str] | None = None
+    policy_given: bool = True  # or a parameter of one, so no study has a usual one
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every choice under every condition."""
+
+    choice: Choice
+    request: Request
+
+
+@dataclass(frozen=True)
+class Measuring:
+    sweeps: Sequence[Sweep]
+    seed: int
+    out: Path | None
+    against: str | None
+
+
+def measuring_of(given: Mapping[str, Any]) -> Measuring:
+    """Of one command line; the names are those of the command's parameters."""
+    return whole_of(given, [sweep_of(given)])
+
+
+def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> Measuring:
+    """What holds for all sweeps together."""
+    return Measuring(
+        sweeps,
+        seed=options.seed(given["seed"]),
+        out=Path(given["out"]) if given["out"] else None,
+        against=given["against"] or None,
+    )
+
+
+def sweep_of(given: Mapping[str, Any]) -> Sweep:
+    others = ["peers"] if given["peers"] else []
+    named = options.names("--locks", given["locks"]) if given["locks"] else []
+    asked = _asked_of(given)
+    choice = Choice(
+        studies=options.studies(list(given["studies"] or ())),
+        locks=[*(named or ["seeds"]), *others],
+        locks_or_all=[*(named or ["all"]), *others],
+        pools=[*options.names("--pools", given["pools"]), *others],
+        beside_usual=None if named else others,
+        policy_given=asked != Asked(others=asked.others),
+    )
+    return Sweep(choice, _request_of(given, asked))
+
+
+def _asked_of(given: Mapping[str, Any]) -> Asked:
+    policy, slices, deadline = given["policy"], given["slice_"], given["deadline"]
+    return Asked(
+        policies=options.policies(policy) if policy else (),
+        slices_ns=options.slices_ns(slices) if slices else (),
+        priority=given["priority"],
+        nice=options.nice("--nice", given["nice"]),
+        deadline=options.deadline(deadline) if deadline else None,
+        others=options.surroundings(
+            given["load"],
+            given["load_nice"],
+            given["timer_slack"],
+            given["autogroup"],
+            given["quota"],
+            given["rest"],
+        ),
+    )
+
+
+def _request_of(given: Mapping[str, Any], asked: Asked) -> Request:
+    return Request(
+        threads=options.threads(given["threads"] or str(os.cpu_count() or 1)),
+        pinning=options.pinning(given["pin"]),
+        conditions=variants(asked, inherited()),
+        work=works(given["hold"] or NO_TIME, given["gap"] or NO_TIME, given["lengths"]),
+        usual_gap=not given["gap"],
+        sleepers=options.sleepers(given["sleepers"]),
+        bursts=options.bursts(given["burst"]) if given["burst"] else (),
+        writers=options.writers(given["writers"]) if given["writers"] else (),
+        ways=options.ways(given["ways"]) if given["ways"] else (),
+        workloads=options.workloads(given["workload"]) if given["workload"] else (),
+        parameters=parsed(given["set_"] or ()),
+        budget_s=options.duration_s("--for", given["for_"]) if given["for_"] else None,
+        runs=options.positive("--runs", given["runs"]),
+        loops=options.positive("--loops", given["loops"]),
+        as_published=given["as_published"],
+    )

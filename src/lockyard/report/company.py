@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables have of studies in which others are beside those who want the lock: bystander,
+background and priority."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.stats import paired_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lockyard.report.summary import CellSummary
+
+# What the text calls it.
+PUBLISHED_NAMES = {"tas_spinlock": "terrible_spinlock"}
+
+
+@cache
+def published_slowdowns() -> dict[str, tuple[int, float]]:
+    """Of a bystander, with the number of threads, by the text's name of the lock."""
+    text = (files("lockyard") / "data" / "bystander_ryzen1700.csv").read_text(encoding="utf-8")
+    return {
+        row["lock"]: (int(row["threads"]), float(row["slowdown"]))
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def published_slowdown(cell: CellSummary) -> str:
+    """With the number of threads, where it is another one than ours."""
+    found = published_slowdowns().get(PUBLISHED_NAMES.get(cell.lock, ""))
+    if found is None:
+        return MISSING
+    threads, slowdown = found
+    return f"{slowdown:g}" if threads == cell.threads else f"{slowdown:g} ({threads} threads)"
+
+
+def within_runs(of: str, to: str) -> Callable[[CellSummary], str]:
+    """The ratio of two values of the same run, with its interval over the runs."""
+
+    def text(cell: CellSummary) -> str:
+        found = paired_ratio(cell.by_block(of), cell.by_block(to))
+        return ratio(found) if found else MISSING
+
+    return text
+
+
+def of_waits(key: str) -> Callable[[CellSummary], str]:
+    """A number of the urgent thread's waits, as a share of them."""
+
+    def text(cell: CellSummary) -> str:
+        waits = sum(cell.values("high_operations"))
+        return percent(sum(cell.values(key)) / waits) if waits else MISSING
+
+    return text
+
+
+def rescued(cell: CellSummary) -> str:
+    """Nothing where there is nobody to do so."""
+    if not cell.values("rescued_after_ns"):
+        return MISSING
+    count = sum(cell.values("rescues"))
+    after = cell.maximum("rescued_after_ns")
+    return f"{count:.0f} after {duration(after)}" if count else "0"
+
+
+def gaps(cell: CellSummary) -> str:
+    """What the foreground leaves of the processors, alone."""
+    used = cell.mean("cpu_share")
+    return MISSING if used is None else percent(max(1 - used, 0.0))
+
+
+def median_rate(key: str) -> Callable[[CellSummary], str]:
+    return lambda cell: rate(cell.median(key))

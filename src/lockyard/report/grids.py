@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of a study laid out by its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from lockyard.report.console import PIPE_WIDTH, titled_table
+from lockyard.report.naming import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from lockyard.report.naming import Naming
+    from lockyard.report.summary import CellSummary
+
+
+@dataclass
+class Grid:
+    """Those that differ in the lock and in the parameters along the axes alone."""
+
+    threads: int
+    workload: str
+    setting: str
+    cells: list[CellSummary] = field(default_factory=list)
+
+    @property
+    def locks(self) -> list[str]:
+        return list(dict.fromkeys(cell.lock for cell in self.cells))
+
+    def values(self, parameter: str) -> list[float]:
+        return sorted({cell.parameters[parameter] for cell in self.cells})
+
+    def of(self, lock: str) -> list[CellSummary]:
+        return [cell for cell in self.cells if cell.lock == lock]
+
+    def at(self, lock: str, **parameters: float) -> CellSummary | None:
+        """Nothing if it has no runs."""
+        for cell in self.of(lock):
+            if cell.runs and parameters.items() <= cell.parameters.items():
+                return cell
+        return None
+
+
+def grids(
+    cells: Sequence[CellSummary], study: str, axes: Sequence[str], naming: Naming
+) -> list[Grid]:
+    found: dict[str, Grid] = {}
+    for cell in cells:
+        if cell.study == study and set(axes) <= cell.parameters.keys():
+            conditions = naming.conditions(cell, besides=axes)
+            setting = " · ".join([counted(cell.threads, "thread"), *conditions])
+            grid = found.setdefault(setting, Grid(cell.threads, cell.workload, setting))
+            grid.cells.append(cell)
+    return list(found.values())
+
+
+def grid_table(
+    title: str,
+    head: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Text, Sequence[Text]]],
+    console: Console,
+) -> Group:
+    """Leaves columns out until the table fits, every second one of those that are left, but not the
+    first; what is left out is named."""
+    shown = list(range(len(columns)))
+    unlimited = console.options.update(width=PIPE_WIDTH)
+    while True:
+        table = titled_table("")
+        table.add_column(head, no_wrap=True)
+        for place in shown:
+            table.add_column(Text(columns[place]), justify="right", no_wrap=True)
+        for name, texts in rows:
+            table.add_row(name, *(texts[place] for place in shown))
+        fits = console.measure(table, options=unlimited).maximum <= console.width
+        if fits or len(shown) < 3:
+            break
+        del shown[1::2]
+    left_out = [name for place, name in enumerate(columns) if place not in shown]
+    if left_out:
+        table.caption = f"too narrow for: {', '.join(left_out)}"
+    # A title of the table's own would be no wider than the table.
+    return Group(Text(title, style="bold"), table)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario files: sweeps in TOML, whose keys are the options of `lockyard measure`.
+
+Each [[sweep]] is read as the command line would be that says the same, so that whatever an option
+takes and refuses holds for its key too. docs/sweeps.md has the format.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lockyard.asked import sweep_of, whole_of
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from lockyard.asked import Measuring, Sweep
+
+SWEEP = "sweep"
+# These hold for the whole measuring; beside the file, the command line may give them too.
+WHOLE = ("seed", "out", "against")
+# These only whoever starts the command can say.
+NO_KEYS = ("help", "scenario", "resume", "json", "dry-run", "yes")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One of the file: what stands before the first sweep, or a sweep."""
+
+    path: Path
+    text: str
+    place: int  # 0: before the first sweep
+    known: Mapping[str, click.Parameter]  # by the names of the keys
+    values: Mapping[str, Any]
+
+    def refuse(self, message: str, key: str | None = None) -> UsageError:
+        where = [str(self.path)]
+        places = (self.place, 0)  # where it stands, or what it has from before the first sweep
+        lines = (_line_of(self.text, place, key) for place in places if key)
+        line = next((each for each in lines if each is not None), None)
+        if line is not None:
+            where.append(f"line {line}")
+        elif self.place:
+            where.append(f"sweep {self.place}")
+        return UsageError(f"{', '.join(where)}: {message}")
+
+    def check_keys(self) -> None:
+        for key in self.values:
+            if key not in self.known:
+                raise self.refuse(_unknown(key, [*self.known, SWEEP]), key)
+
+    def parsed(self, command: click.Command) -> Mapping[str, Any]:
+        """The values of all parameters of the command."""
+        words = [word for key, value in self.values.items() for word in self._words(key, value)]
+        options = [word for word in words if word.startswith("--")]
+        studies = [word for word in words if not word.startswith("--")]
+        try:
+            context = command.make_context(command.name, [*options, "--", *studies])
+        except click.ClickException as error:
+            raise self.refuse(error.format_message()) from None
+        return context.params
+
+    def sweep(self, command: click.Command) -> Sweep:
+        given = self.parsed(command)
+        try:
+            return sweep_of(given)
+        except UsageError as error:
+            raise self.refuse(str(error)) from None
+
+    def _words(self, key: str, value: Any) -> Iterator[str]:
+        """Of the command line."""
+        parameter = self.known[key]
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            if not isinstance(value, bool):
+                raise self.refuse(f"{key}: is true or false", key)
+            yield from [f"--{key}"] if value else []
+        elif isinstance(parameter, click.Argument):
+            yield from self._list(key, value)
+        elif parameter.multiple and isinstance(value, dict):
+            for name, values in value.items():
+                yield f"--{key}={name}={','.join(self._list(key, values))}"
+        elif parameter.multiple:
+            yield from (f"--{key}={each}" for each in self._list(key, value))
+        else:
+            yield f"--{key}={','.join(self._list(key, value))}"
+
+    def _list(self, key: str, value: Any) -> list[str]:
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            raise self.refuse(
+                f"{key}: names nothing, so the sweep would have 0 cells; give it a value, or leave "
+                "it out",
+                key,
+            )
+        return [self._text(key, each) for each in values]
+
+    def _text(self, key: str, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self.refuse(
+                f"{key}: is a text or a number as the option --{key} takes it, or a list of those",
+                key,
+            )
+        if isinstance(value, str) and (value.startswith("-") and self._is_argument(key)):
+            raise self.refuse(f"{key}: {value} is an option, which has a key of its own", key)
+        return str(value)
+
+    def _is_argument(self, key: str) -> bool:
+        return isinstance(self.known[key], click.Argument)
+
+
+def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> Measuring:
+    """What the file asks for; `beside` are those values of WHOLE that the command line gives."""
+    text = _read(path)
+    document = _parsed(path, text)
+    known = {_key_of(each): each for each in command.params}
+    known = {key: each for key, each in known.items() if key not in NO_KEYS}
+    tables = _tables_of(path, document)
+    of_all = {key: value for key, value in document.items() if key != SWEEP}
+    first = _Table(path, text, 0, known, of_all)
+    first.check_keys()
+    shared = {key: value for key, value in of_all.items() if key not in WHOLE}
+    by_sweep = {key: each for key, each in known.items() if key not in WHOLE}
+    sweeps = []
+    for place, values in enumerate(tables, start=1):
+        own = _Table(path, text, place, by_sweep, values)
+        _check_whole(own)
+        own.check_keys()
+        merged = _Table(path, text, place, by_sweep, {**shared, **values})
+        sweeps.append(merged.sweep(command))
+    whole = {key: value for key, value in of_all.items() if key in WHOLE}
+    given = _Table(path, text, 0, known, whole).parsed(command)
+    return whole_of({**given, **beside}, sweeps)
+
+
+def _tables_of(path: Path, document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Of a file without [[sweep]] all is one."""
+    tables = document.get(SWEEP, [{}])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise UsageError(f"{path}: {SWEEP} is a list of tables, each headed [[{SWEEP}]]")
+    if not tables:
+        raise UsageError(
+            f"{path}: has no sweep, so there are 0 cells to measure; give one with studies"
+        )
+    return tables
+
+
+def _check_whole(table: _Table) -> None:
+    for key in WHOLE:
+        if key in table.values:
+            raise table.refuse(
+                f"{key}: holds for the whole measuring; write it before the first [[{SWEEP}]]", key
+            )
+
+
+def _key_of(parameter: click.Parameter) -> str:
+    """As the command line has it."""
+    if isinstance(parameter, click.Argument):
+        return parameter.name or ""
+    return max(parameter.opts, key=len).removeprefix("--")
+
+
+def _unknown(key: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(key.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+    if key in NO_KEYS:
+        return f"{key}: is said on the command line, as --{key}; leave it out here"
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"{key}: is no key of a scenario; {hint}there are the options of 'lockyard measure'"
+
+
+def _line_of(text: str, place: int, key: str) -> int | None:
+    """Where the key stands in the sweep of that place; nothing if that cannot be told."""
+    wanted = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
+    of_table = rf"{SWEEP}\s*\.\s*" if place else ""
+    header = re.compile(rf"\s*\[+\s*{of_table}{re.escape(key)}\s*[\].]")
+    sweep = re.compile(rf"\s*\[\[\s*{SWEEP}\s*\]\]")
+    found = []
+    at = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        at += bool(sweep.match(line))
+        is_header = header.match(line) and at >= place
+        if is_header or (at == place and wanted.match(line)):
+            found.append(number)
+    return found[0] if found else None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read the scenario {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: is no TOML: {error}") from None

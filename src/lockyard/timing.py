@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long the runs of a cell are, how many there are, and what they take together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from lockyard.catalog import Study
+    from lockyard.plan import Cell, Request
+
+PUBLISHED_BUDGET_S = 30.0
+DEFAULT_LOOP_RUNS = 100
+# Starting and ending a run takes about this long, and so much more for each thread.
+RUN_OVERHEAD_S = 0.005
+THREAD_OVERHEAD_S = 0.0005
+# Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
+WANTED_RUNS = 6
+SHORTEST_RUN_S = 0.01
+# The harness's counts may overflow in a longer one.
+LONGEST_RUN_S = 60.0
+# What the runs of a cell may take when only their number was given: a multiple of their length,
+# and some seconds for locks that cannot stop in time.
+BUDGET_PER_RUN = 3.0
+BUDGET_SPARE_S = 5.0
+
+
+def lengths_of_runs(study: Study, threads: int, request: Request) -> dict[str, Any]:
+    """The fields of a cell that say so."""
+    if request.as_published or request.loops is not None:
+        return _by_loops(study, request)
+    return _by_time(study, threads, request)
+
+
+def _by_loops(study: Study, request: Request) -> dict[str, Any]:
+    """As many runs as fit the time, up to those asked for or published."""
+    default_s = PUBLISHED_BUDGET_S if request.as_published else study.default_budget_s
+    return {
+        "loops": request.loops or study.published_loops,
+        "run_s": 0.0,
+        "runs": request.runs or study.published_runs or DEFAULT_LOOP_RUNS,
+        "budget_s": request.budget_s or default_s,
+    }
+
+
+def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
+    """Either the time is given and the runs follow, or the runs and the time follows, or both."""
+    run_s = study.default_run_s
+    overhead_s = _overhead_s(threads)
+    budget_s = request.budget_s
+    if request.runs is not None and budget_s is None:
+        runs = request.runs
+        budget_s = runs * BUDGET_PER_RUN * run_s + BUDGET_SPARE_S
+    else:
+        budget_s = budget_s or study.default_budget_s
+        runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
+        run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
+        if run_s > LONGEST_RUN_S:
+            raise UsageError(
+                f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
+                f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
+            )
+    return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
+
+
+def _overhead_s(threads: int) -> float:
+    return RUN_OVERHEAD_S + threads * THREAD_OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What cells are going to take."""
+
+    runs: int = 0
+    measuring_s: float = 0.0
+    overhead_s: float = 0.0  # starting and ending runs
+    rest_s: float = 0.0  # asked for before each run
+    at_most_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        return self.measuring_s + self.overhead_s + self.rest_s
+
+    @property
+    def overhead_share(self) -> float:
+        """Of the time without the rests."""
+        busy_s = self.measuring_s + self.overhead_s
+        return self.overhead_s / busy_s if busy_s else 0.0
+
+    def __add__(self, other: Expected) -> Expected:
+        return Expected(
+            self.runs + other.runs,
+            self.measuring_s + other.measuring_s,
+            self.overhead_s + other.overhead_s,
+            self.rest_s + other.rest_s,
+            self.at_most_s + other.at_most_s,
+        )
+
+    def __mul__(self, cells: int) -> Expected:
+        return Expected(
+            self.runs * cells,
+            self.measuring_s * cells,
+            self.overhead_s * cells,
+            self.rest_s * cells,
+            self.at_most_s * cells,
+        )
+
+
+def expected(cell: Cell) -> Expected:
+    """Of a run that loops bound nobody knows how long it takes: all that it may."""
+    each_s = _overhead_s(cell.threads)
+    if cell.loops is None:
+        fitting = int((cell.budget_s - cell.run_s / 2) / (cell.run_s + each_s)) + 1
+        runs = max(1, min(cell.runs, fitting))
+        measuring_s = runs * cell.run_s
+    else:
+        runs = cell.runs
+        measuring_s = max(cell.budget_s - runs * each_s, 0.0)
+    rest_s = runs * cell.conditions.rest_s
+    return Expected(runs, measuring_s, runs * each_s, rest_s, cell.budget_s + rest_s)

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studies contention and frequency: what is planned, measured and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from made_up_records import CATALOG, a_record, a_study, shown
+from rich.console import Console
+
+import lockyard as package
+from lockyard import harness
+from lockyard.catalog import Workload
+from lockyard.errors import UsageError
+from lockyard.parameters import Parameter, check_clock
+from lockyard.plan import Request, plan_cells
+from lockyard.report.contention import contention_tables
+from lockyard.report.frequency import frequency_tables
+from lockyard.report.ideal import ideal
+from lockyard.report.reference import Against
+from lockyard.report.summary import summarise
+from lockyard.report.tables import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+SHARE = Parameter("share_percent", "%", "", 0, 100, (0, 50))
+RATE = Parameter("rate_per_s", "/s", "", 100, 1e9, (15_000,))
+INTERVAL = Parameter("interval_ns", "ns", "", 10, 1e7, (100,))
+ALLOCATOR = Workload("allocator", "", 3, 0.1, 1.0, {"rate_per_s": (100.0, 200.0)})
+CONTENTION = a_study(
+    "contention",
+    parameters=(RATE, SHARE),
+    clock_reads=2,
+    workloads=(Workload("draws", "", 0, 0.1, 1.0), ALLOCATOR),
+)
+FREQUENCY = a_study("frequency", parameters=(INTERVAL, SHARE))
+KNOWN = replace(CATALOG, studies=(CONTENTION, FREQUENCY))
+WIDE = Console(width=300)
+
+
+def test_a_workload_may_have_usual_values_of_its_own() -> None:
+    cells = plan_cells([CONTENTION], CATALOG.locks[:1], Request([2]))
+    found = [(cell.work.workload, cell.threads, *dict(cell.parameters).values()) for cell in cells]
+    assert found == [
+        ("draws", 2, 15_000, 0),
+        ("draws", 2, 15_000, 50),
+        *(("allocator", 3, rate, share) for rate in (100, 200) for share in (0, 50)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clock", "rate", "is_refused"),
+    [
+        ({"source": "tsc", "tsc_read_ns": 10.0}, 5e7, False),
+        ({"source": "tsc", "tsc_read_ns": 10.0}, 5.1e7, True),
+        ({"source": "monotonic_raw", "tsc_read_ns": 1, "monotonic_raw_read_ns": 50}, 2e7, True),
+    ],
+)
+def test_intervals_that_reading_the_clock_would_fill_are_refused(
+    clock: dict[str, Any], rate: float, is_refused: bool
+) -> None:
+    cells = plan_cells(
+        [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (rate,)})
+    )
+    if is_refused:
+        with pytest.raises(UsageError, match=r"study 'contention' reads the clock in each"):
+            check_clock(cells, [CONTENTION], clock)
+    else:
+        check_clock(cells, [CONTENTION], clock)
+    check_clock(plan_cells([FREQUENCY], CATALOG.locks, Request([2])), [FREQUENCY], clock)
+
+
+@pytest.mark.parametrize(
+    ("threads", "processors", "share", "parallelism", "waiting"),
+    [
+        (2, 2, 0.0, 2.0, 0.0),
+        (2, 2, 0.5, 1.6, 0.2),  # π = 1, 2, 2 of 5: (2 + 2·2 + 1·2) / 5, and 2/5 · 1/2
+        (2, 1, 0.5, 1.0, None),
+        (4, 4, 1.0, 1.0, 0.75),
+        (1, 4, 0.3, 1.0, 0.0),
+        (4, 2, 0.001, 2.0, None),
+    ],
+)
+def test_the_ideal_is_the_steady_state_of_a_closed_queue(
+    threads: int, processors: int, share: float, parallelism: float, waiting: float | None
+) -> None:
+    found = ideal(threads, processors, share)
+    assert found.parallelism == pytest.approx(parallelism, abs=0.005)
+    if waiting is not None:
+        assert found.waiting_share == pytest.approx(waiting)
+
+
+def test_the_ideal_falls_with_the_share_and_rises_with_the_threads() -> None:
+    shares = [ideal(4, 4, percent / 100).parallelism for percent in range(0, 101, 10)]
+    assert shares == sorted(shares, reverse=True)
+    threads = [ideal(n, 8, 0.3).parallelism for n in range(1, 9)]
+    assert threads == sorted(threads)
+
+
+def a_run(
+    study: str, lock: str, block: int, cell: int, values: dict[str, float], **conditions: Any
+) -> dict[str, Any]:
+    return a_record(study, lock, block, cell, values, **conditions)
+
+
+def contention_of(lock: str, by_share: dict[float, float], **conditions: Any) -> list[Any]:
+    return [
+        a_run(
+            "contention",
+            lock,
+            block,
+            cell,
+            {"parallelism": value * (1 + block), "waiting_share": 0.1},
+            **{"workload": "draws", **conditions},
+            parameters={"rate_per_s": 15_000.0, "share_percent": share},
+        )
+        for cell, (share, value) in enumerate(by_share.items())
+        for block in range(-3, 4)
+    ]
+
+
+def contention_text(*records: Any, console: Console = WIDE, against: str | None = None) -> str:
+    cells = summarise([run for each in records for run in each], KNOWN)
+    reference = Against.of(against, KNOWN)
+    assert list(tables(cells, reference, console)) == []  # it has tables of its own
+    return shown(*contention_tables(cells, reference, console, 2))
+
+
+def row(text: str, *starts: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(starts)]
+
+
+def test_a_row_for_each_lock_and_a_column_for_each_share_beside_ideal_and_published() -> None:
+    text = contention_text(contention_of("futex_mutex", {0: 1.9, 50: 1.5, 60: 0.6}))
+    parallelism, waiting = text.split("contention: part of")
+    assert "2 threads · workload draws · rate 15.0 k/s" in " ".join(parallelism.split())
+    assert row(parallelism, "futex", "ideal", "published") == [
+        "futex_mutex 1.90 1.50 0.60 50 to 60 %: 56.5 %",
+        "ideal 2.00 1.60 1.47 –",
+        "published – 1.50 – –",
+    ]
+    assert row(waiting, "futex", "ideal", "published") == [
+        "futex_mutex 10.0 % 10.0 % 10.0 %",
+        "ideal 0.0 % 20.0 % 26.5 %",
+        "published – 25.0 % –",
+    ]
+
+
+def test_the_cliff_of_four_threads_is_named_where_there_are_four() -> None:
+    text = contention_text(contention_of("futex_mutex", {50: 1.5, 60: 1.4, 70: 1.3}, threads=4))
+    assert row(text, "published") == ["published – – – near 60 %"]
+    three = contention_text(contention_of("futex_mutex", {50: 1.5, 60: 1.4}, threads=3))
+    assert row(three, "published") == []
+    assert row(three, "futex")[0] == "futex_mutex 1.50 1.40 –"  # no fall between two alone
+
+
+def test_the_allocator_has_no_published_parallelism() -> None:
+    records = contention_of("futex_mutex", {50: 1.5}, workload="allocator")
+    assert row(contention_text(records), "published") == []
+
+
+def test_ratios_are_paired_by_block_at_each_share() -> None:
+    text = contention_text(
+        contention_of("futex_mutex", {0: 2.0, 50: 1.0}),
+        contention_of("ticket_spinlock", {0: 1.0, 50: 1.0}),
+        against="ticket_spinlock",
+    )
+    ratios = text.split("contention: parallelism / ticket_spinlock")[1]
+    (found,) = row(ratios, "futex_mutex")
+    assert found == "futex_mutex 2.00 [2.00, 2.00] 1.00 [1.00, 1.00] no difference shown"
+
+
+def test_a_narrow_terminal_shows_every_second_share_and_says_so() -> None:
+    every_tenth = {float(share): 1.0 for share in range(0, 101, 10)}
+    records = contention_of("futex_mutex", every_tenth)
+    narrow = contention_text(records, console=Console(width=60))
+    assert "too narrow for: 10 %, 30 %" in narrow
+    assert "too narrow" not in contention_text(records)
+
+
+def frequency_of(lock: str, pair_ns: float, **by_place: float) -> list[Any]:
+    return [
+        a_run(
+            "frequency",
+            lock,
+            block,
+            cell,
+            {"parallelism": value, "pair_ns": pair_ns * (1 + block)},
+            parameters={"interval_ns": float(interval), "share_percent": float(share)},
+        )
+        for cell, (place, value) in enumerate(by_place.items())
+        for interval, share in [place.removeprefix("at").split("_")]
+        for block in range(-3, 4)
+    ]
+
+
+def frequency_text(*records: Any, against: str | None = None, **terminal: Any) -> str:
+    cells = summarise([run for each in records for run in each], KNOWN)
+    console = Console(width=200, **terminal)
+    with console.capture() as capture:
+        for table in frequency_tables(cells, Against.of(against, KNOWN), console):
+            console.print(table)
+    return capture.get()
+
+
+MAP = frequency_of("futex_mutex", 10, at100_0=0.5, at100_50=0.01, at3100_0=2.0, at3100_50=1.5)
+
+
+def test_the_heat_map_is_one_without_colours_too() -> None:
+    text = frequency_text(MAP, color_system=None)
+    assert "\x1b" not in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "100 ns (10.0 M/s) 0.50 ░ 0.01 ·" in lines
+    assert "3.10 µs (323 k/s) 2.00 █ 1.50 ▓" in lines
+
+
+def test_on_a_terminal_it_has_colours_and_no_color_takes_them() -> None:
+    terminal: dict[str, Any] = {"force_terminal": True, "color_system": "truecolor"}
+    coloured = frequency_text(MAP, **terminal)
+    assert "48;2;26;152;80m2.00 █" in coloured  # all threads: green
+    assert "48;2;179;26;44m0.01" in coloured  # next to nothing: red
+    plain = frequency_text(MAP, no_color=True, **terminal)
+    assert "48;" not in plain
+    assert "2.00 █" in plain
+
+
+def test_the_pair_stands_beside_the_published_ones() -> None:
+    light = frequency_of("ticket_spinlock", 20, at100_0=0.5, at100_50=0.01)
+    text = frequency_text(MAP, light, against="ticket_spinlock", color_system=None)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "futex_mutex 10.0 ns 0.50 [0.50, 0.50]" in lines
+    assert "ticket_spinlock 20.0 ns the reference" in lines
+    assert "published: light 23.5 ns –" in lines
+    assert "published: in the kernel 25 × a light one –" in lines
+
+
+def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
+    found = lockyard("measure", *arguments, "--json")
+    assert found.returncode in (0, 4), found.stderr
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    runs = [record for record in records if record.get("lock")]
+    for run in runs:
+        jsonschema.validate(run, SCHEMA)
+        assert run["status"] == "ok", run["reason"]
+    return runs
+
+
+BRIEF = ("--for", "60ms", "--runs", "1")
+
+
+def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) -> None:
+    some = ("--set", "share_percent=0,50", "--set", "rate_per_s=100000", "--threads", "3")
+    runs = measured(lockyard, "contention", "--locks", "ours", *some, *BRIEF)
+    assert {run["conditions"]["workload"] for run in runs} == {"draws", "allocator"}
+    for run in runs:
+        values, conditions = run["values"], run["conditions"]
+        of = (run["lock"], conditions["workload"], conditions["parameters"])
+        has_blocks = conditions["workload"] == "allocator"
+        checks = {"refused_while_held": True, "counter": True, "blocks": has_blocks or None}
+        assert run["checks"] == checks, of
+        assert values["interval_ns"] == 10_000
+        free = values["units"] - values["held_units"]
+        work_ns = free * values["unit_ns"] + values["held_units"] * values["held_unit_ns"]
+        assert values["work_ns"] == pytest.approx(work_ns)
+        assert values["parallelism"] == pytest.approx(work_ns / values["run_ns"])
+        assert 0 <= values["waiting_share"] <= 1
+        assert (values["held_units"] == 0) == (conditions["parameters"]["share_percent"] == 0), of
+
+
+def test_the_mean_interval_and_the_share_are_those_asked_for(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    """Once through its lengths, a thread has done exactly their sum."""
+    some = ("--threads", "1", "--loops", "1024", "--runs", "2", "--workload", "draws")
+    shares = ("--set", "share_percent=0,2.5,50,100", "--set", "rate_per_s=20000,1e6")
+    for run in measured(lockyard, "contention", "--locks", "mutex", *some, *shares):
+        values, parameters = run["values"], run["conditions"]["parameters"]
+        work_ns = 1024 * 1e9 / parameters["rate_per_s"]
+        assert values["work_ns"] == pytest.approx(work_ns, abs=2 * values["unit_ns"])
+        held_ns = values["held_units"] * values["unit_ns"]
+        share = parameters["share_percent"] / 100
+        assert held_ns == pytest.approx(share * work_ns, abs=values["unit_ns"])
+
+
+def test_a_lock_that_admits_everybody_is_caught_and_leaves_the_allocator_whole(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    locks = ("--locks", "broken_lock,null_lock", "--threads", "3")
+    for run in measured(lockyard, "contention", *locks, *BRIEF, "--set", "share_percent=50"):
+        is_broken = run["lock"] == "broken_lock"
+        assert run["checks"]["refused_while_held"] is (False if is_broken else None)
+
+
+def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    some = ("--locks", "mutex,kernel_mutex", "--threads", "3", *BRIEF)
+    places = ("--set", "interval_ns=10,31000", "--set", "share_percent=0,75")
+    runs = measured(lockyard, "frequency", *some, *places)
+    assert len(runs) == 8
+    for run in runs:
+        assert run["checks"] == {"refused_while_held": True, "counter": True}
+        assert run["values"]["pair_ns"] > 0
+        assert run["values"]["parallelism"] > 0
+        assert "waiting_share" not in run["values"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("contention", "--set", "share_percent=100.1"), "is from 0 to 100 %"),
+        (("contention", "--set", "share_percent=-1"), "is from 0 to 100 %"),
+        (("frequency", "--set", "interval_ns=9"), "is from 10 to 10000000 ns"),
+        (("contention", "--set", "rate_per_s=1e9"), "would measure its clock"),
+        (("contention", "--set", "shares=1"), "did you mean share_percent?"),
+        (("frequency", "--hold", "1us"), "mean nothing to studies"),
+    ],
+)
+def test_refuses_what_nobody_can_measure(
+    lockyard: Callable[..., Outcome], arguments: tuple[str, ...], message: str
+) -> None:
+    refused = lockyard("measure", *arguments, "--locks", "mutex", *BRIEF)
+    assert refused.returncode == 2
+    assert message in " ".join(refused.stderr.split())
+
+
+def test_the_report_shows_the_tables_of_both(lockyard: Callable[..., Outcome]) -> None:
+    some = ("--locks", "mutex", *BRIEF, "--set", "share_percent=50", "--set", "interval_ns=3100")
+    printed = lockyard("measure", "contention", "frequency", *some, extra={"COLUMNS": "120"})
+    assert printed.returncode == 0, printed.stderr
+    for words in (
+        "contention: parallelism",
+        "workload allocator",
+        "frequency: parallelism of mutex",
+    ):
+        assert words in printed.stdout
+    assert "\x1b" not in printed.stdout
+
+
+def test_the_harness_lists_the_parameters_and_the_preset() -> None:
+    studies = {study.name: study for study in harness.catalog().studies}
+    names = [each.name for each in studies["contention"].parameters]
+    assert names == ["rate_per_s", "share_percent"]
+    assert studies["contention"].parameters[0].usual == (15_000,)
+    (allocator,) = [e for e in studies["contention"].workloads if e.name == "allocator"]
+    assert allocator.threads == 3
+    assert allocator.presets == {"rate_per_s": (15_000, 100_000), "share_percent": (2,)}
+    assert [each.name for each in studies["frequency"].parameters] == [
+        "interval_ns",
+        "share_percent",
+    ]

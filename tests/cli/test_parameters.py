@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of studies: what the command line says of them, what is planned, and what is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from made_up_records import CATALOG, a_record, a_study, summed_up
+
+from lockyard.catalog import Catalog
+from lockyard.errors import UsageError
+from lockyard.parameters import Parameter, combinations, parsed
+from lockyard.plan import Request, plan_cells
+from lockyard.work import NONE, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+SHARE = Parameter("share_percent", "%", "time with the lock", 0, 100, (0, 50))
+RATE = Parameter("rate_per_s", "/s", "acquisitions", 1, 1e6, (15_000,))
+CONTENTION = a_study("contention", parameters=(SHARE, RATE), own_lengths=True)
+INTERVAL = a_study(
+    "frequency", parameters=(SHARE, Parameter("interval_ns", "ns", "", 10, 31e3, (100,)))
+)
+WAIT = CATALOG.select_studies(["wait"])
+
+
+def planned(*studies: Any, given: tuple[str, ...] = (), **request: Any) -> list[dict[str, float]]:
+    request_ = Request([2], parameters=parsed(given), **request)
+    return [dict(cell.parameters) for cell in plan_cells(studies, CATALOG.locks[:1], request_)]
+
+
+def test_reads_each_value_of_each_name_once() -> None:
+    assert parsed(["share_percent=0, 50,0,2.5", "rate_per_s = 1e5"]) == {
+        "share_percent": (0.0, 50.0, 2.5),
+        "rate_per_s": (100_000.0,),
+    }
+    assert parsed([]) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "share_percent",
+        "share_percent=",
+        "=5",
+        "share_percent=5,",
+        "a=nan",
+        "a=inf",
+        "a=1_0",
+        "a=5%",
+    ],
+)
+def test_refuses_what_is_no_number_of_a_name(text: str) -> None:
+    with pytest.raises(UsageError, match=f"--set {text}: is no NAME=NUMBER"):
+        parsed([text])
+
+
+def test_refuses_a_name_that_has_values_already() -> None:
+    with pytest.raises(UsageError, match="share_percent has values already"):
+        parsed(["share_percent=1", "share_percent=2"])
+
+
+def test_cells_are_the_product_of_all_values() -> None:
+    assert planned(CONTENTION, given=("rate_per_s=1000,2000", "share_percent=10,20")) == [
+        {"share_percent": share, "rate_per_s": rate} for share in (10, 20) for rate in (1000, 2000)
+    ]
+
+
+def test_where_nobody_gives_a_value_the_usual_ones_are_measured() -> None:
+    assert planned(CONTENTION, given=("rate_per_s=9",)) == [
+        {"share_percent": 0, "rate_per_s": 9},
+        {"share_percent": 50, "rate_per_s": 9},
+    ]
+    assert combinations(WAIT[0], {}) == [()]
+
+
+def test_each_study_takes_those_that_it_has() -> None:
+    given = ("share_percent=7", "interval_ns=10,20")
+    assert planned(*WAIT, CONTENTION, INTERVAL, given=given) == [
+        {},
+        {"share_percent": 7, "rate_per_s": 15_000},
+        {"share_percent": 7, "interval_ns": 10},
+        {"share_percent": 7, "interval_ns": 20},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("studies", "given", "message"),
+    [
+        (WAIT, "share_percent=1", "wait takes no parameters; 'lockyard list' shows"),
+        (
+            [CONTENTION],
+            "share=1",
+            r"did you mean share_percent\? there are: share_percent \(0 to 100 %",
+        ),
+        ([*WAIT, CONTENTION], "interval_ns=1", r"rate_per_s \(1 to 1000000 /s\)"),
+        ([CONTENTION], "share_percent=50,100.5", "share_percent=100.5: share_percent of study"),
+        ([CONTENTION], "share_percent=-1", r"from 0 to 100 % \(time with the lock\)"),
+        ([CONTENTION, INTERVAL], "interval_ns=9.5", "of study 'frequency' is from 10 to 31000 ns"),
+    ],
+)
+def test_refuses_what_no_study_has_and_what_is_out_of_range(
+    studies: list[Any], given: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        planned(*studies, given=(given,))
+
+
+def test_a_study_with_lengths_of_its_own_takes_no_others() -> None:
+    request = Request([2], work=[Work(200)])
+    cells = plan_cells([*WAIT, CONTENTION], CATALOG.locks[:1], request)
+    assert [cell.work for cell in cells] == [Work(200), NONE, NONE]
+    with pytest.raises(UsageError, match="mean nothing to studies"):
+        plan_cells([CONTENTION], CATALOG.locks, request)
+
+
+def test_the_job_and_the_catalogue_have_them() -> None:
+    cell, *_ = plan_cells([CONTENTION], CATALOG.locks, Request([2]))
+    clock = {"source": "tsc", "ns_per_tick": 0.5}
+    job = cell.job(0, 0.1, 1, {"clock": clock, "environment": "ab"})
+    assert job["conditions"]["parameters"] == {"share_percent": 0, "rate_per_s": 15_000}
+    assert Catalog("0", (), (), (CONTENTION, INTERVAL)).parameters[0] is SHARE
+
+
+def test_records_that_know_no_parameters_have_none() -> None:
+    record = a_record()
+    del record["conditions"]["parameters"]
+    (cell,) = summed_up(record)
+    assert cell.parameters == {}
+
+
+def test_a_study_that_takes_none_says_so(lockyard: Callable[..., Outcome]) -> None:
+    refused = lockyard("measure", "wait", "--set", "share_percent=50")
+    assert refused.returncode == 2
+    assert "--set share_percent: wait takes no parameters" in refused.stderr
+    malformed = lockyard("measure", "wait", "--set", "share_percent")
+    assert malformed.returncode == 2
+    assert "is no NAME=NUMBER" in malformed.stderr

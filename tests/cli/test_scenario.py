@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenario files: the command line in TOML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from lockyard import scenario
+from lockyard.asked import measuring_of
+from lockyard.cli import app
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    import click
+    from conftest import Outcome
+
+    from lockyard.asked import Measuring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
+
+
+@pytest.fixture(scope="module")
+def command() -> click.Command:
+    group: Any = typer.main.get_command(app)
+    found: click.Command = group.commands["measure"]
+    return found
+
+
+@pytest.fixture
+def read(command: click.Command, tmp_path: Path) -> Callable[..., Measuring]:
+    def measuring(text: str, **beside: Any) -> Measuring:
+        path = tmp_path / "s.toml"
+        path.write_text(text)
+        return scenario.measuring(path, command, beside)
+
+    return measuring
+
+
+def of_words(command: click.Command, *words: str) -> Measuring:
+    return measuring_of(command.make_context("measure", list(words)).params)
+
+
+EVERY_KEY = """
+seed = 7
+out = "here.jsonl"
+against = "std::mutex"
+[[sweep]]
+studies = ["wait", "uncontended", "workers", "readers", "wakeup", "torture"]
+locks = ["seeds", "futex_mutex"]
+pools = "ours"
+peers = true
+threads = [1, 2]
+for = "500ms"
+runs = 3
+loops = 5
+pin = [0, 0]
+as-published = false
+policy = ["other", "rr"]
+priority = 3
+nice = 4
+slice = ["1ms", "2ms"]
+load = 1
+load-nice = 2
+timer-slack = "1us"
+rest = "1ms"
+quota = 1.5
+hold = ["0", "200ns"]
+gap = "10x"
+lengths = ["constant", "bimodal"]
+burst = [1, 8]
+writers = 1
+sleepers = 2
+ways = ["futex"]
+workload = "classic"
+set = { share_percent = [0, 50.5], rate_per_s = 1e4 }
+"""
+THE_SAME = (
+    *("wait", "uncontended", "workers", "readers", "wakeup", "torture"),
+    *("--seed", "7", "--out", "here.jsonl", "--against", "std::mutex"),
+    *("--locks", "seeds,futex_mutex", "--pools", "ours", "--peers", "--threads", "1,2"),
+    *("--for", "500ms", "--runs", "3", "--loops", "5", "--pin", "0,0"),
+    *("--policy", "other,rr", "--priority", "3", "--nice", "4", "--slice", "1ms,2ms"),
+    *("--load", "1", "--load-nice", "2", "--timer-slack", "1us", "--rest", "1ms"),
+    *("--quota", "1.5", "--hold", "0,200ns", "--gap", "10x", "--lengths", "constant,bimodal"),
+    *("--burst", "1,8", "--writers", "1", "--sleepers", "2", "--ways", "futex"),
+    *("--workload", "classic", "--set", "share_percent=0,50.5", "--set", "rate_per_s=1e4"),
+)
+
+
+def test_every_option_has_a_key_that_says_the_same(
+    read: Callable[..., Measuring], command: click.Command
+) -> None:
+    assert read(EVERY_KEY) == of_words(command, *THE_SAME)
+
+
+def test_no_option_is_without_a_key(command: click.Command) -> None:
+    """But for those that only the command line can say, and two that go with none of the others."""
+    keys = {line.partition(" = ")[0] for line in EVERY_KEY.splitlines() if " = " in line}
+    options = {max(each.opts, key=len).removeprefix("--") for each in command.params}
+    assert options - keys == {*scenario.NO_KEYS, "deadline", "autogroup"} - {"help"}
+
+
+def test_what_stands_before_the_sweeps_holds_for_each(
+    read: Callable[..., Measuring], command: click.Command
+) -> None:
+    found = read(
+        'threads = [1, 2]\nseed = 5\n[[sweep]]\nstudies = "wait"\n'
+        '[[sweep]]\nstudies = "idle"\nthreads = 4\n'
+    )
+    one = of_words(command, "wait", "--threads", "1,2", "--seed", "5")
+    other = of_words(command, "idle", "--threads", "4")
+    assert list(found.sweeps) == [*one.sweeps, *other.sweeps]
+    assert found.seed == 5
+
+
+def test_a_file_without_sweeps_is_one(
+    read: Callable[..., Measuring], command: click.Command
+) -> None:
+    found = read('studies = ["wait"]\nlocks = "seeds"\nseed = 5\n')
+    assert found == of_words(command, "wait", "--locks", "seeds", "--seed", "5")
+
+
+def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -> None:
+    found = read('studies = "wait"\nseed = 5\nagainst = "std::mutex"\n', seed=0, out="x.jsonl")
+    assert (found.seed, found.out, found.against) == (0, Path("x.jsonl"), "std::mutex")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('studies = "wait"\nthread = 2\n', "line 2: thread: is no key .* did you mean threads"),
+        (
+            '[[sweep]]\nstudies = "wait"\n\n[[sweep]]\nstudies = "idle"\nas_published = true\n',
+            "line 6: as_published: is no key .* did you mean as-published",
+        ),
+        ('[[sweeps]]\nstudies = "wait"\n', "line 1: sweeps: is no key .* did you mean sweep"),
+        ('studies = "wait"\n[sett]\na = 1\n', "line 2: sett: is no key .* did you mean set"),
+        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; there are"),
+        ('studies = "wait"\nyes = true\n', "line 2: yes: is said on the command line"),
+        ('studies = "wait"\nscenario = "a"\n', "scenario: is said on the command line"),
+        ('[[sweep]]\nstudies = "wait"\nseed = 2\n', "line 3: seed: holds for the whole"),
+        ('studies = "wait"\nthreads = []\n', "line 2: threads: names nothing, .* 0 cells"),
+        ("sweep = []\n", "has no sweep, so there are 0 cells"),
+        ('[sweep]\nstudies = "wait"\n', r"sweep is a list of tables, each headed \[\[sweep"),
+        ("threads = 2\n", "sweep 1: nothing to measure: name a study"),
+        ('studies = "wait"\nthreads = 0\n', "sweep 1: --threads 0: each number"),
+        ('studies = "wait"\nthreads = true\n', "line 2: threads: is a text or a number"),
+        ('studies = "wait"\nthreads = 2026-01-01\n', "line 2: threads: is a text or a number"),
+        ('studies = "wait"\npeers = "yes"\n', "line 2: peers: is true or false"),
+        (
+            'studies = "wait"\n[[sweep]]\npeers = true\n[[sweep]]\npeers = "yes"\n',
+            "line 5: peers: is true or false",
+        ),
+        ('studies = "wait"\nruns = "many"\n', "sweep 1: .*--runs.*many"),
+        ('studies = "--help"\n', "line 1: studies: --help is an option"),
+        ('studies = "wait\n', r"is no TOML: .*line 1"),
+    ],
+)
+def test_refuses_what_says_nothing_and_names_the_place(
+    read: Callable[..., Measuring], text: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot read the scenario"), (b"\xff", "is no text in UTF-8")],
+)
+def test_refuses_what_is_no_file_of_text(
+    command: click.Command, tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / "s.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        scenario.measuring(path, command, {})
+
+
+def test_measures_what_the_file_says(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'runs = 1\n[[sweep]]\nstudies = "wait"\nthreads = [1, 2]\nlocks = "futex_mutex"\n'
+        '[[sweep]]\nstudies = ["uncontended"]\nlocks = ["std::mutex"]\n'
+    )
+    measured = lockyard("measure", "--scenario", str(path), "--json")
+    assert measured.returncode == 0, measured.stderr
+    runs = [json.loads(line) for line in measured.stdout.splitlines()]
+    found = {
+        (run["study"], run["lock"], run["conditions"]["threads"]) for run in runs if run.get("lock")
+    }
+    assert found == {
+        ("wait", "futex_mutex", 1),
+        ("wait", "futex_mutex", 2),
+        ("uncontended", "std::mutex", 1),
+    }
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_examples_can_be_measured(lockyard: Callable[..., Outcome], path: Path) -> None:
+    dry = lockyard("measure", "--scenario", str(path), "--dry-run", "--json")
+    assert dry.returncode == 0, dry.stderr
+    assert json.loads(dry.stdout)["number"] > 1
+
+
+def test_there_are_examples() -> None:
+    assert list(EXAMPLES.glob("*.toml"))
+
+
+def test_nothing_else_is_said_beside_a_scenario(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text('studies = "wait"\nbad = 1\n')
+    refused = lockyard("measure", "wait", "--threads", "2", "--scenario", str(path))
+    assert refused.returncode == 2
+    assert "leave out: threads, studies" in refused.stderr
+    refused = lockyard("measure", "--scenario", str(path))
+    assert refused.returncode == 2
+    assert "line 2: bad: is no key" in refused.stderr
+    assert "Traceback" not in refused.stderr
