@@ -58,8 +58,8 @@ class alignas(detail::arch::interference_size) allocating {
   std::uint64_t broken_ = 0;
 };
 
-/// What a unit takes a thread that does nothing else: of many batches the median, for what
-/// interrupts one only adds. Some milliseconds.
+/// What a unit takes a thread that nobody disturbs: of many batches the first decile, for what
+/// disturbs one only adds. Some milliseconds.
 double draw_ns() noexcept;
 double allocation_ns();
 

@@ -297,8 +297,9 @@ Workload = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which workloads, one cell each: in torture classic, nohold; in scale lock1, lock2, "
-        "open1, open2; in recovery aa, abba, ordered, gated and the groups cycle, stuck, dead.",
+        help="Which workloads, one cell each: in contention draws, allocator; in torture classic, "
+        "nohold; in scale lock1, lock2, open1, open2; in recovery aa, abba, ordered, "
+        "gated and the groups cycle, stuck, dead.",
         show_default="all",
         autocompletion=completions.workloads,
         rich_help_panel=WORK,

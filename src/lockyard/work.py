@@ -118,8 +118,8 @@ def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
         return
     if not any(study.workloads for study in studies):
         raise UsageError(
-            "--workload: torture, scale and recovery have several; measure one of these, or leave "
-            "it out"
+            "--workload: contention, torture, scale and recovery have several; measure one of "
+            "these, or leave it out"
         )
     known = [each.name for study in studies for each in study.workloads]
     for name in names:
