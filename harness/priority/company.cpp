@@ -89,14 +89,15 @@ void sleep_for_ns(double length_ns) noexcept {
 
 void hog_processor(const priority_signals& on, double share, ticks deadline) {
   const ticks period = clock::from_ns(hog_period_ns);
-  const auto busy = static_cast<ticks>(static_cast<double>(period) * share);
+  const auto asleep = static_cast<ticks>(static_cast<double>(period) * (1 - share));
+  // Asleep first, so that the low threads get to their work.
   for (ticks begin = clock::now(); !on.is_over() && begin < deadline;
        begin = std::max(begin + period, clock::now())) {
-    while (clock::now() < begin + busy && !on.is_over() && !on.is_being_rescued()) {
+    sleep_for_ns(clock::ns(elapsed(clock::now(), begin + asleep)));
+    while (clock::now() < begin + period && !on.is_over() && !on.is_being_rescued()) {
       detail::arch::pause();
     }
     make_way(on);
-    sleep_for_ns(clock::ns(elapsed(clock::now(), begin + period)));
   }
 }
 

@@ -99,7 +99,7 @@ class alignas(detail::arch::interference_size) priority_signals {
   std::atomic<bool> is_demoted_{false};
 };
 
-/// Keeps its processor for a share of each period, and sleeps for the rest.
+/// Sleeps for a part of each period, and keeps its processor for the share that is left.
 void hog_processor(const priority_signals& on, double share, ticks deadline);
 
 /// Lets the high thread, where it has waited for so long, run as the low ones do until it has the

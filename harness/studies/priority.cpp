@@ -40,6 +40,7 @@ struct high_log {
   histogram waits;
   histogram inversions;  ///< of those waits in which the hog ran: how long it did
   longest_stalls longest;
+  ticks waited = 0;  ///< all waits together
   double inversion_ns = 0;
   double inversion_max_ns = 0;
   double hog_used_ns = 0;
@@ -87,6 +88,7 @@ thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit li
     signals.end_wait();
     const ticks waited = elapsed(called, acquired);
     log.waits.add(waited);
+    log.waited += waited;
     log.longest.offer(0, acquired, waited);
     if (hog_ran_ns > 0) {
       ++log.inverted;
@@ -160,8 +162,8 @@ job team_job(const job& of, const ranks& rank, int cpu) {
 nlohmann::ordered_json values_of(const job& of, const team_run& run, const high_log& log) {
   const std::uint64_t calls = run.spans.front().operations;
   const std::uint64_t others = run.operations() - calls;
-  const auto share = [&](double of_calls) {
-    return calls > 0 ? nlohmann::ordered_json(of_calls / static_cast<double>(calls)) : nullptr;
+  const auto of_each = [&](double sum) {
+    return calls > 0 ? nlohmann::ordered_json(sum / static_cast<double>(calls)) : nullptr;
   };
   return {{"run_ns", run.run_ns()},
           {"complete", calls >= of.bound.loops.value_or(0)},
@@ -170,9 +172,10 @@ nlohmann::ordered_json values_of(const job& of, const team_run& run, const high_
           {"high_operations", calls},
           {"low_operations", others},
           {"low_operations_per_s", static_cast<double>(others) / (run.run_ns() * 1e-9)},
+          {"wait_mean_ns", of_each(clock::ns(log.waited))},
           {"wait_max_ns", clock::ns(log.longest.longest_first()[0].length)},
           {"inverted_waits", log.inverted},
-          {"inverted_share", share(static_cast<double>(log.inverted))},
+          {"inverted_share", of_each(static_cast<double>(log.inverted))},
           {"inversion_ns", log.inversion_ns},
           {"inversion_max_ns", log.inversion_max_ns},
           {"voluntary_switches", run.used.voluntary_switches},
@@ -222,10 +225,11 @@ outcome measure_priority(const job& of, const subject& lock, const priority_loop
           return run_in_rank(rank.low, signals, failures[thread],
                              [&] { return loops.low(on, work.of(thread), thread, end); });
         }
-        if (rescuer) rescuer->begin();
-        if (hog) hog->begin();
-        return run_in_rank(rank.high, signals, failures[thread],
-                           [&] { return loops.high(on, xorshift{mixed(of.seed)}, limit, *log); });
+        return run_in_rank(rank.high, signals, failures[thread], [&] {
+          if (rescuer) rescuer->begin();
+          if (hog) hog->begin();
+          return loops.high(on, xorshift{mixed(of.seed)}, limit, *log);
+        });
       });
   if (hog) hog->dismiss();
   if (rescuer) rescuer->dismiss();

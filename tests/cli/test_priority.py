@@ -77,6 +77,7 @@ def test_a_plain_mutex_is_inverted_and_one_with_inheritance_never(
         assert (values["inverted_waits"] == 0) == inherits, lock
         assert (values["inversion_ns"] == 0) == inherits, lock
         assert values["inversion_max_ns"] <= values["wait_max_ns"]
+        assert 0 < values["wait_mean_ns"] <= values["wait_max_ns"]
 
 
 def test_without_a_hog_nothing_is_inverted(lockyard: Callable[..., Outcome]) -> None:
@@ -88,8 +89,8 @@ def test_without_a_hog_nothing_is_inverted(lockyard: Callable[..., Outcome]) -> 
 
 
 def test_one_that_spins_above_the_owner_is_rescued(lockyard: Callable[..., Outcome]) -> None:
-    spins = ("--locks", "tas_spinlock,ticket_spinlock", "--policy", "fifo,rr", "--threads", "3")
-    for lock, run in measured_in_real_time(lockyard, *spins, *CROWDED, "--loops", "3").items():
+    spins = ("--locks", "tas_spinlock,ticket_spinlock", "--policy", "rr", "--threads", "3")
+    for lock, run in measured_in_real_time(lockyard, *spins, *CROWDED, "--loops", "15").items():
         values = run["values"]
         assert values["complete"] is True, lock
         assert values["rescues"] > 0, lock
@@ -186,6 +187,7 @@ def test_shows_waits_inversion_and_rescues() -> None:
     values = {
         "high_operations": 200,
         "low_operations_per_s": 5e3,
+        "wait_mean_ns": 1e6,
         "wait_max_ns": 14e6,
         "inverted_waits": 50,
         "inversion_max_ns": 5e6,
@@ -201,5 +203,6 @@ def test_shows_waits_inversion_and_rescues() -> None:
     ]
     text = shown(*tables(summed_up(*records), None, Console(width=300)))
     rows = {line.split()[0]: line for line in text.splitlines() if line}
+    assert rows["futex_mutex"].startswith("futex_mutex 6 1.00 ms")
     assert "14.0 ms 25.0 % – 5.00 ms – 5.00 k/s 50.0 %" in rows["futex_mutex"]
     assert "14.0 ms 25.0 % – 5.00 ms 12 after 51.0 ms 5.00 k/s" in rows["ticket_spinlock"]

@@ -88,6 +88,10 @@ def _median(title: str, key: str, importance: int = 9) -> Column:
     return Column(title, lambda cell: duration(cell.median(key)), importance)
 
 
+def _mean_of_runs(title: str, key: str, importance: int = 9) -> Column:
+    return Column(title, lambda cell: duration(cell.mean(key)), importance)
+
+
 def _most_to_fewest(cell: CellSummary) -> str:
     """The worst run's; a run in which a thread got nothing has none, and is the worst."""
     values = cell.values("operations_most_to_fewest")
@@ -350,6 +354,7 @@ LAYOUTS = {
         title="priority: the wait of the one urgent thread",
         columns=[
             RUNS,
+            _mean_of_runs("mean", "wait_mean_ns"),
             *_percentiles("wait"),
             _maximum("wait_max_ns"),
             Column("inverted", of_waits("inverted_waits")),
@@ -360,8 +365,7 @@ LAYOUTS = {
             _share("processor time\nof the hog", "hog_cpu_share", 2),
         ],
         maxima="wait_max_ns",
-        compared=Compared("p99", lambda cell: cell.percentile_by_block("wait", 0.99)),
-        also_compared=(by_value("inversion", "inversion_ns"),),
+        compared=by_value("mean", "wait_mean_ns"),
     ),
     "uncontended": Layout(
         title="uncontended: lock and unlock by the only thread",

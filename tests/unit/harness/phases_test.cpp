@@ -48,8 +48,10 @@ TEST(Phases, the_first_to_end_a_phase_ends_it_and_others_do_no_harm) {
   EXPECT_FALSE(stage.lasts(*first));
   const auto second = stage.await(1);
   ASSERT_TRUE(second.has_value());
+  const double length_ns = stage.length_ns_of(first->kind);
   stage.end(*first);  // late
   EXPECT_TRUE(stage.lasts(*second));
+  EXPECT_EQ(stage.length_ns_of(first->kind), length_ns);
 }
 
 /// No member may be in a phase while another one still is in the one before.
