@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What two files come to: what differs, what does not, and how often that is wrong."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from made_up_files import a_file, measured_waits, rates
+from made_up_records import CATALOG, a_record
+
+from lockyard.compare import gates
+from lockyard.compare.comparison import Comparison, Outcome, Finding, Verdict, compare
+from lockyard.compare.measuring import read_two
+from lockyard.compare.pairing import Chosen
+
+if TYPE_CHECKING:
+    from typing import Any
+
+COMPARISONS = 200
+MOST_ALARMS = 16
+
+
+def compared(
+    tmp_path: Path,
+    a: list[dict[str, Any]],
+    b: list[dict[str, Any]],
+    *fail_if: str,
+    chosen: Chosen | None = None,
+) -> Comparison:
+    asked = gates.parse(fail_if, CATALOG)
+    paths = a_file(tmp_path / "a.jsonl", a), a_file(tmp_path / "b.jsonl", b)
+    return compare(*read_two(paths, asked, CATALOG), chosen or Chosen(), asked)
+
+
+def the_test(found: Comparison) -> Finding:
+    (test,) = found.tests
+    return test
+
+
+def test_of_200_comparisons_of_like_with_like_few_show_anything(tmp_path: Path) -> None:
+    alarms = failed = 0
+    for seed in range(COMPARISONS):
+        chance = random.Random(seed)
+        a, b = measured_waits(chance, 20), measured_waits(chance, 20)
+        found = compared(tmp_path, a, b, "wait.rate < -0%", "p99.9 > +0%")
+        assert (len(found.tests), len(found.judged)) == (18, 12)
+        alarms += bool(found.different)
+        failed += any(test.outcome is Outcome.FAILED for test in found.judged)
+    assert alarms <= MOST_ALARMS
+    assert failed <= MOST_ALARMS
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slow_down_by_a_tenth_is_found(tmp_path: Path, seed: int) -> None:
+    """In one lock of three and nowhere else, among noise as real runs have it."""
+    chance = random.Random(seed)
+    slow = "futex_mutex"
+    a = measured_waits(chance, 60, sigma=0.02)
+    b = measured_waits(chance, 60, sigma=0.02)
+    slower = measured_waits(chance, 60, slower=1.1, sigma=0.02)
+    b = [s if s["lock"] == slow else r for r, s in zip(b, slower, strict=True)]
+    found = compared(tmp_path, a, b, "wait.rate < -2%")
+    shown = [test for test in found.different if test.figure.name == "rate"]
+    assert {(test.pair.lock, test.verdict) for test in shown} == {(slow, Verdict.WORSE)}
+    assert all(test.ratio.low is not None and test.ratio.low < 1 / 1.1 for test in shown)
+    failed = [test.pair.lock for test in found.judged if test.outcome is Outcome.FAILED]
+    assert set(failed) == {slow}
+
+
+def test_the_direction_of_a_figure_says_what_is_better(tmp_path: Path) -> None:
+    a, more = rates(*[100.0] * 12), rates(*[150.0] * 12)
+    assert the_test(compared(tmp_path, a, more)).verdict is Verdict.BETTER
+    assert the_test(compared(tmp_path, more, a)).verdict is Verdict.WORSE
+    assert the_test(compared(tmp_path, a, a)).verdict is Verdict.NO_DIFFERENCE
+
+
+def test_pairs_are_of_one_block(tmp_path: Path) -> None:
+    """What slows a block down in both files cancels out."""
+    drifting = [100.0 * (1 + block) for block in range(12)]
+    found = compared(tmp_path, rates(*drifting), rates(*[value * 1.02 for value in drifting]))
+    assert the_test(found).ratio.low == pytest.approx(1.02)
+    assert the_test(found).by_block
+
+
+def test_files_that_share_no_block_are_paired_in_order(tmp_path: Path) -> None:
+    a, b = rates(*[1.0, 2.0, 4.0] * 4), rates(*[2.0, 4.0, 8.0] * 4)
+    later = [{**record, "block": record["block"] + 100} for record in b]
+    test = the_test(compared(tmp_path, a, later))
+    assert (test.ratio.median, test.ratio.blocks, test.by_block) == (2.0, 12, False)
+
+
+def test_five_blocks_show_nothing_however_far_they_are_apart(tmp_path: Path) -> None:
+    test = the_test(compared(tmp_path, rates(*[1.0] * 5), rates(*[9.0] * 5)))
+    assert test.verdict is Verdict.TOO_FEW_BLOCKS
+    assert test.ratio.low is None
+
+
+def test_the_more_is_compared_the_more_blocks_are_needed(tmp_path: Path) -> None:
+    def of_all(locks: int, value: float) -> list[dict[str, Any]]:
+        return [r for i in range(locks) for r in rates(*[value] * 6, lock=f"lock{i}", nice=i)]
+
+    alone = compared(tmp_path, of_all(1, 1.0), of_all(1, 2.0))
+    assert [test.verdict for test in alone.tests] == [Verdict.BETTER]
+    many = compared(tmp_path, of_all(20, 1.0), of_all(20, 2.0))
+    assert {test.verdict for test in many.tests} == {Verdict.TOO_FEW_BLOCKS}
+    chosen = Chosen(locks=("lock3", "lock3"))
+    few = compared(tmp_path, of_all(20, 1.0), of_all(20, 2.0), chosen=chosen)
+    assert [test.verdict for test in few.tests] == [Verdict.BETTER]
+
+
+def test_what_has_too_few_blocks_even_alone_costs_the_others_nothing(tmp_path: Path) -> None:
+    def records(value: float) -> list[dict[str, Any]]:
+        short = [r for i in range(20) for r in rates(value, lock=f"lock{i}", nice=i)]
+        return [*rates(*[value] * 6), *short]
+
+    found = compared(tmp_path, records(1.0), records(2.0))
+    assert [test.pair.lock for test in found.different] == ["futex_mutex"]
+
+
+def test_nothing_against_something_counts_on_both_sides_alike(tmp_path: Path) -> None:
+    """Left out where only A has nothing, B would seem to have less."""
+
+    def maxima(*values: float) -> list[dict[str, Any]]:
+        return [
+            a_record("idle", block=block, values={"idle_wanted_max_ns": value})
+            for block, value in enumerate(values)
+        ]
+
+    one, other = [0.0] * 6 + [5.0] * 6, [5.0] * 6 + [0.0] * 6
+    test = the_test(compared(tmp_path, maxima(*one), maxima(*other)))
+    assert (test.figure.name, test.p, test.ratio.blocks) == ("longest", 1.0, 12)
+    grown = the_test(compared(tmp_path, maxima(*[0.0] * 12), maxima(*[5.0] * 12)))
+    assert grown.verdict is Verdict.WORSE
+
+
+def test_two_locks_of_one_file_are_paired_by_its_blocks(tmp_path: Path) -> None:
+    slow, fast = rates(*[10.0] * 8, lock="std::mutex"), rates(*[20.0] * 8, lock="mutex", cell=1)
+    a = [*slow, *fast]
+    found = compared(tmp_path, a, a, chosen=Chosen(locks=("std::mutex", "mutex")))
+    test = the_test(found)
+    assert (test.pair.lock, test.ratio.median) == ("std::mutex → mutex", 2.0)
+    assert test.verdict is Verdict.BETTER
+
+
+def test_runs_that_fail_are_not_compared_and_leave_their_gates_undecided(tmp_path: Path) -> None:
+    good = rates(*[10.0] * 8)
+    crashed = {**good[7], "status": "crashed", "reason": "signal 11", "values": {}}
+    found = compared(tmp_path, good, [*good[:7], crashed], "throughput.rate < -5%")
+    assert not found.tests and not found.judged
+    assert [each.reason for each in found.apart] == ["after 7 runs in B crashed: signal 11"]
+    assert [each.gate.text for each in found.unjudged] == ["throughput.rate < -5%"]
+    broken = [{**record, "checks": {"counter": False}} for record in good]
+    found = compared(tmp_path, good, broken, "throughput.rate < -5%")
+    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks fail"]
+    assert len(found.unjudged) == 1
+
+
+def test_what_is_unavailable_in_both_files_is_no_question(tmp_path: Path) -> None:
+    gone = rates(1.0, lock="tbb::mutex", cell=1)
+    gone[0] |= {"status": "unavailable", "reason": "install libtbb-dev", "values": {}}
+    records = [*rates(*[10.0] * 8), *gone]
+    found = compared(tmp_path, records, records, "rate < -5%")
+    assert (len(found.tests), len(found.apart), found.unjudged) == (1, 1, [])
+
+
+def test_records_without_a_later_condition_are_of_the_same_cell(tmp_path: Path) -> None:
+    new = rates(*[10.0] * 6, sleepers=None, later={})
+    old = [{**record, "conditions": {**record["conditions"]}} for record in new]
+    for record in old:
+        del record["conditions"]["sleepers"], record["conditions"]["later"]
+    assert the_test(compared(tmp_path, old, new)).ratio.median == 1.0
+
+
+def test_a_study_without_a_table_is_compared_by_its_values_with_units(tmp_path: Path) -> None:
+    values = {"wake_ns": 4.0, "cores": [1], "run_ns": 1e9, "gap_threshold_ns": 1e3, "ok": True}
+    records = [a_record("costs", None, block, values=values) for block in range(6)]
+    found = compared(tmp_path, records, records)
+    assert [test.figure.name for test in found.tests] == ["wake_ns"]
