@@ -22,6 +22,7 @@ def document(
 ) -> dict[str, Any]:
     return {
         "schema": 1,
+        "record": "comparison",
         "a": _measuring(a),
         "b": _measuring(b),
         "notes": notes,
