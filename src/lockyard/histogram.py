@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -46,16 +48,11 @@ def percentile_of(document: dict[str, Any], share: float) -> float | None:
 
 
 def _at_share(ordered: Sequence[tuple[Key, int]], share: float) -> Key | None:
-    total = sum(count for _, count in ordered)
+    seen = list(accumulate(count for _, count in ordered))
+    total = seen[-1] if seen else 0
     if total == 0 or total * (1 - share) < SAMPLES_BEYOND:
         return None
-    rank = share * total
-    seen = 0
-    for key, count in ordered:
-        seen += count
-        if seen >= rank:
-            return key
-    return None
+    return ordered[bisect_left(seen, share * total)][0]
 
 
 def middle_of_bucket(index: int, sub_bucket_bits: int) -> float:

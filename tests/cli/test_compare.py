@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +11,12 @@ from made_up_files import a_file, measured_waits, rates
 from made_up_records import CATALOG, a_record
 
 from lockyard.compare import gates
-from lockyard.compare.comparison import Comparison, Outcome, Finding, Verdict, compare
+from lockyard.compare.comparison import Comparison, Finding, Outcome, Verdict, compare
 from lockyard.compare.measuring import read_two
 from lockyard.compare.pairing import Chosen
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
 COMPARISONS = 200

@@ -121,7 +121,7 @@ def test_many_blocks_have_an_interval_too() -> None:
 
 
 def test_the_correction_is_holms() -> None:
-    """His procedure by hand: 0.01 × 4, 0.02 × 3, 0.03 × 2 (no less than the one before), 0.5."""
+    """His procedure by hand, and no p is less than the one before it."""
     assert holm([0.03, 0.01, 0.5, 0.02]) == [0.06, 0.04, 0.5, 0.06]
     assert holm([0.9, 0.9]) == [1.0, 1.0]
     assert holm([]) == []

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-import json
+import gc
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lockyard.compare.figures import named, number, usual
 from lockyard.errors import UsageError
@@ -16,7 +19,7 @@ from lockyard.records import read_records
 from lockyard.report.summary import CellSummary, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from lockyard.catalog import Catalog
@@ -56,7 +59,7 @@ class Reduction:
     gates: Sequence[Gate]
     names: dict[str, Names] = field(default_factory=dict)
     environments: Counter[str] = field(default_factory=Counter)
-    _conditions: dict[str, Record] = field(default_factory=dict)  # the same for many runs
+    _conditions: dict[bytes, Record] = field(default_factory=dict)  # the same for many runs
 
     def __call__(self, record: Record) -> Record:
         study, conditions = record["study"], record["conditions"]
@@ -74,7 +77,7 @@ class Reduction:
         return {
             "study": study,
             "lock": record["lock"],
-            "conditions": self._conditions.setdefault(json.dumps(conditions), conditions),
+            "conditions": self._conditions.setdefault(msgspec.json.encode(conditions), conditions),
             "block": int(record["block"]),
             "cell": int(record.get("cell", 0)),
             "status": record["status"],
@@ -89,7 +92,8 @@ class Reduction:
 def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
     """Raises UsageError where the file holds no one measuring with runs that count."""
     reduction = Reduction(gates)
-    content = read_records(path, reduction)
+    with _without_collector():
+        content = read_records(path, reduction)
     if not content.runs:
         raise UsageError(f"{path} {_emptiness(content.read_bytes, bool(content.plan))}")
     of_file = content.environment.get("environment")
@@ -123,6 +127,18 @@ def read_two(
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         other = pool.submit(read, second, gates, catalog)
         return read(first, gates, catalog), other.result()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Records hold no cycles, and to look for some takes as long as to read them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _emptiness(size: int, has_plan: bool) -> str:
