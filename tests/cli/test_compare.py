@@ -179,3 +179,16 @@ def test_a_study_without_a_table_is_compared_by_its_values_with_units(tmp_path: 
     records = [a_record("costs", None, block, values=values) for block in range(6)]
     found = compared(tmp_path, records, records)
     assert [test.figure.name for test in found.tests] == ["wake_ns"]
+
+
+def test_a_share_of_waiting_is_better_less_and_parallelism_more(tmp_path: Path) -> None:
+    def records(parallelism: float, waiting: float) -> list[dict[str, Any]]:
+        values = {"parallelism": parallelism, "waiting_share": waiting, "work_ns": 1.0}
+        return [a_record("contention", block=block, values=values) for block in range(12)]
+
+    found = compared(tmp_path, records(1.5, 0.25), records(1.4, 0.30))
+    shown = {test.figure.name: (test.verdict, test.figure.text(test.b)) for test in found.tests}
+    assert shown == {
+        "parallelism": (Verdict.WORSE, "1.4"),
+        "waiting": (Verdict.WORSE, "30.0 %"),
+    }

@@ -9,7 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lockyard.histogram import percentile_of
-from lockyard.report.layouts import LAYOUTS, by_value
+from lockyard.report.layouts import LAYOUTS, Compared, by_value
+from lockyard.report.recovery import P50
 from lockyard.report.summary import CellSummary
 from lockyard.report.units import MISSING, duration, percent, rate
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lockyard.harness import Record
-    from lockyard.report.layouts import Compared
 
 PERCENTILE = re.compile(r"(?:(?P<histogram>\w+)\.)?p(?P<percent>\d{1,2}(?:\.\d+)?)")
 
@@ -36,6 +36,18 @@ class Figure:
         return MISSING if value is None else f"{value:.4g}"
 
 
+# Of studies whose tables are their own.
+OTHERS: dict[str, tuple[Compared, ...]] = {
+    "recovery": (P50,),
+    "contention": (
+        by_value("parallelism", "parallelism", more_is_better=True),
+        by_value("waiting", "waiting_share"),
+    ),
+    "frequency": (
+        by_value("parallelism", "parallelism", more_is_better=True),
+        by_value("pair", "pair_ns"),
+    ),
+}
 # How long a run took, or what it was told, is no result of it.
 NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
 
@@ -52,7 +64,7 @@ def headline(study: str, as_published: bool) -> tuple[Figure, ...]:
     """By which its locks are compared in the tables of a report."""
     layout = LAYOUTS.get(f"{study} as published" if as_published else study)
     if layout is None:
-        return ()
+        return tuple(_of_layout(each) for each in OTHERS.get(study, ()))
     compared = [layout.compared, *layout.also_compared]
     if layout.maxima is not None:
         compared.append(by_value("longest", layout.maxima))
