@@ -192,3 +192,30 @@ def test_a_share_of_waiting_is_better_less_and_parallelism_more(tmp_path: Path) 
         "parallelism": (Verdict.WORSE, "1.4"),
         "waiting": (Verdict.WORSE, "30.0 %"),
     }
+
+
+def test_what_the_clock_cannot_tell_is_no_difference(tmp_path: Path) -> None:
+    """Each process finds another rate of the counter, by millionths."""
+    found = compared(tmp_path, rates(*[100.0] * 30), rates(*[100.01] * 30), "rate > +0%")
+    assert (the_test(found).verdict, the_test(found).p) == (Verdict.NO_DIFFERENCE, 1.0)
+    assert [test.outcome for test in found.judged] == [Outcome.PASSED]
+    more = compared(tmp_path, rates(*[100.0] * 30), rates(*[100.2] * 30))
+    assert the_test(more).verdict is Verdict.BETTER
+
+
+def test_the_longest_of_runs_of_other_lengths_are_not_compared(tmp_path: Path) -> None:
+    def records(**length: Any) -> list[dict[str, Any]]:
+        values = {"idle_wanted_max_ns": 5.0, "operations_per_s": 1.0}
+        return [a_record("idle", block=block, values=values, **length) for block in range(9)]
+
+    by_time, longer = records(bound="time", duration_s=0.1), records(bound="time", duration_s=0.2)
+    found = compared(tmp_path, by_time, longer, "longest > +5%", "rate < -5%")
+    assert [test.figure.name for test in found.tests] == ["rate"]
+    assert [each.reason for each in found.apart] == [
+        "longest, since runs last 100 ms in A and 200 ms in B"
+    ]
+    assert [each.gate.figure for each in found.unjudged] == ["longest"]
+    alike = compared(tmp_path, by_time, records(bound="time", duration_s=0.105))
+    assert [test.figure.name for test in alike.tests] == ["rate", "longest"]
+    loops = compared(tmp_path, records(bound="loops", loops=10), records(bound="loops", loops=20))
+    assert [test.figure.name for test in loops.tests] == ["rate"]

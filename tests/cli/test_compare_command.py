@@ -41,7 +41,7 @@ def test_says_what_is_worse_and_by_how_much(
     told = lockyard("compare", before, slower)
     assert told.returncode == 0, told.stderr
     first, second, *_ = told.stdout.splitlines()
-    assert first == "1 figure of 1 differs; of the other 0 no difference is shown"
+    assert first == "a difference is shown in each of 1 figure"
     assert (
         second
         == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times that of A"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lockyard.stats import Ratio
 
 ERROR = 1 - CONFIDENCE  # of all together
+# A ratio closer to 1 is 1: neither a clock's rate nor a value within its bucket is known better.
+RESOLUTION = 0.001
 
 
 class Verdict(StrEnum):
@@ -131,11 +133,18 @@ def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = 
                 found.unjudged += [Unjudged(gate, pair.a, trouble) for gate in of_study]
             continue
         values = sorted(a.names[study].values & b.names[study].values)
+        other_lengths = pair.other_lengths
         for figure in usual(study, pair.a.as_published, values):
-            found.tests += _tested(pair, figure)
+            if figure.is_maximum and other_lengths:
+                found.apart.append(Apart(pair.a, f"{figure.name}, since {other_lengths}"))
+            else:
+                found.tests += _tested(pair, figure)
         for gate in of_study:
             figure = named(gate.figure, study, pair.a.as_published)
-            found.judged += _tested(pair, figure, gate)
+            if figure.is_maximum and other_lengths:
+                found.unjudged.append(Unjudged(gate, pair.a, other_lengths))
+            else:
+                found.judged += _tested(pair, figure, gate)
     decided = {test.gate for test in found.judged} | {each.gate for each in found.unjudged}
     for gate in gates:
         if gate not in decided:
@@ -148,7 +157,7 @@ def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = 
 def _tested(pair: Pair, figure: Figure, gate: Gate | None = None) -> Iterator[Finding]:
     """One, or none where a file has no such figure; values below 0 have no ratios."""
     a, b = _by_block(pair.a, figure), _by_block(pair.b, figure)
-    ratios = block_ratios(b, a)
+    ratios = [1.0 if abs(each - 1) < RESOLUTION else each for each in block_ratios(b, a)]
     ratio = ratio_of(ratios)
     if ratio is None or min((*a.values(), *b.values())) < 0:
         return

@@ -28,6 +28,7 @@ class Figure:
     unit: str
     more_is_better: bool | None  # nothing: neither is known to be
     of: Callable[[Record], float | None]
+    is_maximum: bool = False  # which grows with the length of a run
 
     def text(self, value: float | None) -> str:
         shown = {"ns": duration, "per_s": rate, "share": percent}.get(self.unit)
@@ -114,14 +115,20 @@ def _of_layout(compared: Compared) -> Figure:
         return number(compared.of(run).get(record["block"]))
 
     unit = _unit(compared.key) if compared.key else "ns"
-    return Figure(compared.title, unit, compared.more_is_better, of)
+    return Figure(compared.title, unit, compared.more_is_better, of, _is_maximum(compared.key))
 
 
 @cache
 def _of_value(key: str) -> Figure:
     unit = _unit(key)
     better = {"ns": False, "per_s": True}.get(unit)
-    return Figure(key, unit, better, lambda record: number(record["values"].get(key)))
+    return Figure(
+        key, unit, better, lambda record: number(record["values"].get(key)), _is_maximum(key)
+    )
+
+
+def _is_maximum(key: str) -> bool:
+    return key.endswith("_max_ns") or key == "longest_ns"
 
 
 def _unit(key: str) -> str:

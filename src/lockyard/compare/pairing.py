@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lockyard.errors import UsageError
+from lockyard.report.units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from lockyard.compare.measuring import Measuring
     from lockyard.report.summary import CellSummary
 
+# By so much runs may differ in length and have comparable maxima.
+LENGTHS_ALIKE = 1.1
 # So many names of each file show what is wrong.
 NAMES_SHOWN = 5
 
@@ -47,6 +50,18 @@ class Pair:
             elif not cell.checks_hold:
                 found.append(f"BROKEN in {file}: its checks fail")
         return "; ".join(found)
+
+    @property
+    def other_lengths(self) -> str:
+        """Why what grows with a run's length cannot be compared; nothing where it can."""
+        a, b = (cell.runs[0]["conditions"] for cell in (self.a, self.b))
+        if a.get("bound") == b.get("bound") == "loops":
+            is_same, of_a, of_b = a.get("loops") == b.get("loops"), a.get("loops"), b.get("loops")
+            return "" if is_same else f"runs are of {of_a} loops in A and {of_b} in B"
+        a_s, b_s = a.get("duration_s"), b.get("duration_s")
+        if a_s is None or b_s is None or max(a_s, b_s) <= LENGTHS_ALIKE * min(a_s, b_s):
+            return ""
+        return f"runs last {duration(a_s * 1e9)} in A and {duration(b_s * 1e9)} in B"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -86,22 +87,9 @@ def _answer(found: Comparison) -> Iterator[str]:
         yield "no figure is compared"
         return
     together = found.tests[0].together
-    different = found.different
-    if not different:
-        yield f"no difference shown in any of {counted(len(found.tests), 'figure')}"
-    else:
-        rest = len(found.tests) - len(different)
-        yield (
-            f"{counted(len(different), 'figure')} of {len(found.tests)} differ"
-            f"{'s' if len(different) == 1 else ''}; of the other {rest} no difference is shown"
-        )
-        for test in different:
-            yield (
-                f"- {called(test.pair.a)}: {test.figure.name} is {test.verdict}, "
-                f"{ratio_and_interval(test.ratio)} times that of A"
-            )
+    yield from _differences(found)
     yield (
-        f"(a wrong one among all of them in at most {ERROR * 100:.0f} of 100 such comparisons; "
+        f"(of files that are alike at most {ERROR * 100:.0f} in 100 show any difference; "
         '"no difference shown" does not say that there is none)'
     )
     few = [test for test in found.tests if test.verdict is Verdict.TOO_FEW_BLOCKS]
@@ -112,6 +100,32 @@ def _answer(found: Comparison) -> Iterator[str]:
             f"{counted(blocks_needed(together, sides=2), 'block')} are needed; measure with "
             "--runs, or compare fewer by --study"
         )
+
+
+def _differences(found: Comparison) -> Iterator[str]:
+    """The largest first."""
+    different = sorted(found.different, key=lambda test: -abs(_size(test)))
+    all_ = counted(len(found.tests), "figure")
+    if not different:
+        yield f"no difference shown in any of {all_}"
+    elif len(different) == len(found.tests):
+        yield f"a difference is shown in each of {all_}"
+    else:
+        rest = len(found.tests) - len(different)
+        yield f"a difference is shown in {len(different)} of {all_}; none in the other {rest}"
+    for test in different[:NAMES_SHOWN]:
+        yield (
+            f"- {called(test.pair.a)}: {test.figure.name} is {test.verdict}, "
+            f"{ratio_and_interval(test.ratio)} times that of A"
+        )
+    if len(different) > NAMES_SHOWN:
+        yield f"- and {len(different) - NAMES_SHOWN} smaller ones, in the tables"
+
+
+def _size(test: Finding) -> float:
+    """Of a change by a factor, whichever way."""
+    median = test.ratio.median
+    return math.log(median) if 0 < median < math.inf else math.inf
 
 
 def _file(name: str, of: Measuring) -> str:
@@ -214,5 +228,9 @@ def _fitting(title: str, columns: Sequence[Column], tests: Sequence[Finding], wi
             table.add_row(*before, Text(last.plain, style=style))
         least = min(shown, key=lambda column: column.importance)
         if unlimited.measure(table).maximum <= width or least.importance == Column.importance:
-            return table
+            break
         shown = [column for column in shown if column.importance > least.importance]
+    left_out = [column.heading.replace("\n", " ") for column in columns if column not in shown]
+    if left_out:
+        table.caption = f"too narrow for: {', '.join(left_out)}"
+    return table
