@@ -11,7 +11,14 @@ from made_up_files import a_file, measured_waits, rates
 from made_up_records import CATALOG, a_record
 
 from lockyard.compare import gates
-from lockyard.compare.comparison import Comparison, Finding, Outcome, Verdict, compare
+from lockyard.compare.comparison import (
+    Comparison,
+    Finding,
+    Outcome,
+    Verdict,
+    blocks_needed,
+    compare,
+)
 from lockyard.compare.measuring import read_two
 from lockyard.compare.pairing import Chosen
 
@@ -109,6 +116,11 @@ def test_the_more_is_compared_the_more_blocks_are_needed(tmp_path: Path) -> None
     chosen = Chosen(locks=("lock3", "lock3"))
     few = compared(tmp_path, of_all(20, 1.0), of_all(20, 2.0), chosen=chosen)
     assert [test.verdict for test in few.tests] == [Verdict.BETTER]
+
+
+def test_blocks_are_needed_as_the_page_says() -> None:
+    needed = {1: 6, 2: 7, 6: 8, 12: 9, 25: 10, 50: 11, 100: 12}
+    assert {tests: blocks_needed(tests, sides=2) for tests in needed} == needed
 
 
 def test_what_has_too_few_blocks_even_alone_costs_the_others_nothing(tmp_path: Path) -> None:
