@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lockyard.compare.figures import named, number, usual
-from lockyard.errors import UsageError
+from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.records import read_records
 from lockyard.report.summary import CellSummary, summarise
 
@@ -124,9 +126,26 @@ def read_two(
     first, second = paths
     if not second.is_file() or second.stat().st_size < LARGE_BYTES:
         return read(first, gates, catalog), read(second, gates, catalog)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        other = pool.submit(read, second, gates, catalog)
-        return read(first, gates, catalog), other.result()
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        with _inherited_deafness():
+            other = pool.submit(read, second, gates, catalog)
+        try:
+            return read(first, gates, catalog), other.result()
+        except BrokenProcessPool:
+            raise MissingCapabilityError(
+                f"the process that read {second} was killed, so nothing was compared; is there "
+                "memory enough?"
+            ) from None
+
+
+@contextmanager
+def _inherited_deafness() -> Iterator[None]:
+    """Ctrl-C is for this process; one that starts meanwhile never hears of it, nor complains."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
