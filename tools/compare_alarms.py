@@ -25,8 +25,8 @@ import msgspec
 from lockyard import harness
 from lockyard.compare.comparison import Outcome, Verdict, compare
 from lockyard.compare.gates import parse
-from lockyard.compare.measuring import read_two
 from lockyard.compare.pairing import Chosen
+from lockyard.compare.reading import read_two
 from lockyard.records import read_records
 
 if TYPE_CHECKING:

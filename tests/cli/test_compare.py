@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_files import a_file, measured_waits, rates
+from made_up_files import a_file, an_environment, measured_waits, rates
 from made_up_records import CATALOG, a_record
 
 from lockyard.compare import gates
@@ -19,8 +19,9 @@ from lockyard.compare.comparison import (
     blocks_needed,
     compare,
 )
-from lockyard.compare.measuring import read_two
 from lockyard.compare.pairing import Chosen
+from lockyard.compare.reading import read_two
+from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,3 +232,66 @@ def test_the_longest_of_runs_of_other_lengths_are_not_compared(tmp_path: Path) -
     assert [test.figure.name for test in alike.tests] == ["rate", "longest"]
     loops = compared(tmp_path, records(bound="loops", loops=10), records(bound="loops", loops=20))
     assert [test.figure.name for test in loops.tests] == ["rate"]
+
+
+def a_folder(path: Path, sessions: list[list[dict[str, Any]]]) -> Path:
+    path.mkdir()
+    for place, records in enumerate(sessions):
+        started = an_environment(started_unix_s=1000.0 - place)  # the last file is the first
+        a_file(path / f"{place}.jsonl", records, started)
+    return path
+
+
+def test_each_file_of_a_folder_is_a_block_in_the_order_of_their_starts(tmp_path: Path) -> None:
+    a = a_folder(tmp_path / "a", [rates(place, place, 9.0 * place) for place in (1.0, 2.0, 4.0)])
+    b = a_folder(tmp_path / "b", [rates(2.0 * place) for place in (1.0, 2.0, 4.0)])
+    measured = read_two((a, b), (), CATALOG)
+    found = the_test(compare(*measured, Chosen()))
+    assert (found.ratio.median, found.ratio.blocks, found.by_block) == (2.0, 3, True)
+    assert [run["figures"]["rate"] for run in measured[0].cells[0].runs] == [4.0, 2.0, 1.0]
+    assert (measured[0].runs, measured[0].files) == (9, 3)
+
+
+def test_the_state_of_the_machine_differs_between_files_and_is_no_difference_of_locks(
+    tmp_path: Path,
+) -> None:
+    """A file with another shows one nearly always, ten files with ten others hardly ever."""
+    alone = together = 0
+    for seed in range(20):
+        chance = random.Random(seed)
+
+        def session(chance: random.Random = chance) -> list[dict[str, Any]]:
+            state = chance.lognormvariate(0, 0.3)
+            return rates(*[state * chance.lognormvariate(0, 0.02) for _ in range(12)])
+
+        sessions = [session() for _ in range(20)]
+        alone += bool(compared(tmp_path, sessions[0], sessions[1]).different)
+        a = a_folder(tmp_path / f"a{seed}", sessions[::2])
+        b = a_folder(tmp_path / f"b{seed}", sessions[1::2])
+        together += bool(compare(*read_two((a, b), (), CATALOG), Chosen()).different)
+    assert alone >= 16
+    assert together <= 4
+
+
+def test_a_crash_in_any_file_of_a_folder_counts(tmp_path: Path) -> None:
+    crashed = {**rates(1.0)[0], "status": "crashed", "reason": "signal 11", "values": {}}
+    a = a_folder(tmp_path / "a", [rates(1.0)] * 6)
+    b = a_folder(tmp_path / "b", [*[rates(1.0)] * 5, [crashed]])
+    found = compare(*read_two((a, b), (), CATALOG), Chosen())
+    assert [each.reason for each in found.apart] == ["after 5 runs in B crashed: signal 11"]
+    broken = [{**run, "checks": {"counter": False}} for run in rates(1.0)]
+    c = a_folder(tmp_path / "c", [*[rates(1.0)] * 5, broken])
+    found = compare(*read_two((a, c), (), CATALOG), Chosen())
+    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks fail"]
+
+
+def test_a_folder_holds_files_of_one_environment(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    whole = a_file(tmp_path / "a.jsonl", rates(1.0))
+    with pytest.raises(UsageError, match="is a folder without record files"):
+        read_two((whole, empty), (), CATALOG)
+    mixed = a_folder(tmp_path / "mixed", [rates(1.0)] * 2)
+    a_file(mixed / "1.jsonl", rates(1.0), an_environment(environment="ffff"))
+    with pytest.raises(UsageError, match="holds files of 2 environments"):
+        read_two((whole, mixed), (), CATALOG)

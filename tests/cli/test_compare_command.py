@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from made_up_files import GOLDEN, a_file, an_environment, rates
+from made_up_records import noise_record
 
 import lockyard
 
@@ -176,6 +177,11 @@ def a_mixture(path: Path) -> str:
     return str(path)
 
 
+def folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
 def put_together(path: Path) -> str:
     a_file(path, [*rates(1.0, 2.0), *rates(3.0, 4.0)])
     return str(path)
@@ -195,7 +201,7 @@ def written(path: Path, text: str) -> str:
     ("bad", "cause"),
     [
         (lambda path: str(path), "cannot read records from"),
-        (lambda path: str(path.parent), "cannot read records from"),
+        (lambda path: str(folder(path)), "is a folder without record files"),
         (lambda path: written(path, ""), "is empty, so there is nothing to compare"),
         (lambda path: written(path, "\n"), "holds no run"),
         (lambda path: str(a_file(path, [])), "holds a plan and no run"),
@@ -270,3 +276,15 @@ def test_a_large_second_file_is_read_by_a_process_of_its_own(
     assert told.returncode == 2
     assert "line 15: is no JSON object" in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_says_that_the_machine_was_busy(
+    lockyard: Callable[..., Outcome], before: str, tmp_path: Path
+) -> None:
+    lost = [noise_record(block=block) for block in range(3)]
+    for record in lost:
+        record["values"]["lost_share"] = 0.3
+    busy = a_file(tmp_path / "busy.jsonl", [*rates(*[100.0] * 12), *lost])
+    told = lockyard("compare", before, str(busy))
+    assert "the study noise lost 0.0 % of the time in A and 30.0 % in B" in told.stdout
+    assert "busy" not in lockyard("compare", before, before).stdout

@@ -11,8 +11,8 @@ from made_up_records import CATALOG, a_record
 
 from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.gates import parse
-from lockyard.compare.measuring import read_two
 from lockyard.compare.pairing import Chosen
+from lockyard.compare.reading import read_two
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,15 +13,21 @@ from lockyard import harness
 from lockyard.compare import gates
 from lockyard.compare.circumstances import Weight, differences
 from lockyard.compare.comparison import Comparison, Outcome, compare
-from lockyard.compare.measuring import Measuring, read_two
+from lockyard.compare.reading import read_two
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.noise import NOISE_STUDY
+from lockyard.report.units import percent
 from lockyard.session import say
+
+# More of the processors' time than an idle machine takes for itself.
+BUSY_SHARE = 0.05
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from lockyard.compare.circumstances import EnvironmentDifference
+    from lockyard.compare.measuring import Measuring
     from lockyard.compare.pairing import Chosen
 
 
@@ -76,9 +83,23 @@ def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifferen
         for file, measuring in (("A", a), ("B", b))
         if not measuring.environment
     ]
+    lost = _lost_share(a), _lost_share(b)
+    if max(lost) > BUSY_SHARE:
+        of_a, of_b = map(percent, lost)
+        notes.append(
+            f"the machine was busy: the study noise lost {of_a} of the time in A and {of_b} in B, "
+            "so what differs may be the machine's"
+        )
     if any(each.weight is Weight.MACHINE for each in environment):
         notes.append("A and B come from different machines: differences are the machines' too")
     return notes
+
+
+def _lost_share(measuring: Measuring) -> float:
+    """To others than the measured threads, where that was measured."""
+    runs = (run for cell in measuring.cells if cell.study == NOISE_STUDY for run in cell.runs)
+    found = [share for run in runs if (share := run["figures"].get("lost_share")) is not None]
+    return statistics.median(found) if found else 0.0
 
 
 @contextmanager

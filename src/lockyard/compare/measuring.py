@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import gc
-import signal
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lockyard.compare.figures import named, number, usual
-from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.errors import UsageError
 from lockyard.records import read_records
 from lockyard.report.summary import CellSummary, summarise
 
@@ -27,9 +23,6 @@ if TYPE_CHECKING:
     from lockyard.catalog import Catalog
     from lockyard.compare.gates import Gate
     from lockyard.harness import Record
-
-# From here on a second process pays for its start.
-LARGE_BYTES = 8_000_000
 
 
 @dataclass
@@ -48,10 +41,8 @@ class Measuring:
     cells: list[CellSummary]
     names: dict[str, Names]  # by study
     warnings: list[str]
-
-    @property
-    def runs(self) -> int:
-        return sum(len(cell.runs) for cell in self.cells)
+    runs: int  # that count
+    files: int = 1
 
 
 @dataclass
@@ -116,36 +107,8 @@ def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
         cells,
         reduction.names,
         content.warnings,
+        sum(len(cell.runs) for cell in cells),
     )
-
-
-def read_two(
-    paths: tuple[Path, Path], gates: Sequence[Gate], catalog: Catalog
-) -> tuple[Measuring, Measuring]:
-    """Large files at once, the second by a process of its own."""
-    first, second = paths
-    if not second.is_file() or second.stat().st_size < LARGE_BYTES:
-        return read(first, gates, catalog), read(second, gates, catalog)
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        with _inherited_deafness():
-            other = pool.submit(read, second, gates, catalog)
-        try:
-            return read(first, gates, catalog), other.result()
-        except BrokenProcessPool:
-            raise MissingCapabilityError(
-                f"the process that read {second} was killed, so nothing was compared; is there "
-                "memory enough?"
-            ) from None
-
-
-@contextmanager
-def _inherited_deafness() -> Iterator[None]:
-    """Ctrl-C is for this process; one that starts meanwhile never hears of it, nor complains."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -134,13 +134,13 @@ def _check(option: str, name: str, measuring: Measuring, known: Iterable[str]) -
 
 
 def _by_key(cells: Iterable[CellSummary], chosen: Chosen) -> dict[str, CellSummary]:
+    return {key_of(cell, with_lock=chosen.locks is None): cell for cell in cells}
+
+
+def key_of(cell: CellSummary, with_lock: bool = True) -> str:
     """A condition without a value is the same as none, which older records have."""
-    found = {}
-    for cell in cells:
-        conditions = {k: v for k, v in cell.conditions.items() if v not in (None, {}, [])}
-        lock = cell.lock if chosen.locks is None else None
-        found[json.dumps([cell.study, lock, conditions], sort_keys=True)] = cell
-    return found
+    conditions = {k: v for k, v in cell.conditions.items() if v not in (None, {}, [])}
+    return json.dumps([cell.study, cell.lock if with_lock else None, conditions], sort_keys=True)
 
 
 def _listed(cells: Iterable[CellSummary]) -> str:

@@ -131,7 +131,8 @@ def _size(test: Finding) -> float:
 def _file(name: str, of: Measuring) -> str:
     started = of.environment.get("started_unix_s")
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)) if started else "time unknown"
-    return f"{name}: {of.path}, {counted(of.runs, 'run')}, {when}, seed {of.seed}"
+    runs = counted(of.runs, "run") + (f" in {counted(of.files, 'file')}" if of.files > 1 else "")
+    return f"{name}: {of.path}, {runs}, {when}, seed {of.seed}"
 
 
 def _environment(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
