@@ -179,7 +179,7 @@ def report(
 @app.command(
     epilog="Examples:  lockyard compare before.jsonl after.jsonl  ·  lockyard compare before.jsonl "
     "after.jsonl --fail-if 'wait.p99 > +5%' --fail-if 'throughput.rate < -5%'  ·  "
-    "lockyard compare records.jsonl --locks std::mutex,mutex  ·  "
+    "lockyard compare before/ after/  ·  lockyard compare in.jsonl --locks std::mutex,mutex  ·  "
     "lockyard compare a.jsonl b.jsonl --json | jq '.compared[] | select(.corrected_p <= 0.05)'",
 )
 def compare(  # noqa: PLR0913 - one parameter for each option

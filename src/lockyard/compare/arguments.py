@@ -11,12 +11,19 @@ import typer
 from lockyard import completions
 
 A = Annotated[
-    Path, typer.Argument(metavar="A", help="Records to compare with.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="A",
+        help="Records to compare with: a file, or a folder of files.",
+        show_default=False,
+    ),
 ]
 B = Annotated[
     Path | None,
     typer.Argument(
-        metavar="B", help="Records that are compared.", show_default="A, for two of its locks"
+        metavar="B",
+        help="Records that are compared, likewise.",
+        show_default="A, for two of its locks",
     ),
 ]
 FailIf = Annotated[

@@ -57,6 +57,7 @@ def _measuring(measuring: Measuring) -> dict[str, Any]:
         "environment": measuring.environment.get("environment"),
         "seed": measuring.seed,
         "runs": measuring.runs,
+        "files": measuring.files,
     }
 
 
