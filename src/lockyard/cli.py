@@ -14,6 +14,7 @@ import typer
 
 from lockyard import arguments  # noqa: TC001 - Typer reads the annotations
 from lockyard.checks import arguments as checking  # noqa: TC001 - as above
+from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 app = typer.Typer(
@@ -153,6 +154,28 @@ def report(
     if source is not None:
         raise typer.Exit(command.show(source))
     raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard compare before.jsonl after.jsonl  ·  lockyard compare before.jsonl "
+    "after.jsonl --fail-if 'wait.p99 > +5%' --fail-if 'throughput.rate < -5%'  ·  "
+    "lockyard compare before/ after/  ·  lockyard compare in.jsonl --locks std::mutex,mutex  ·  "
+    "lockyard compare a.jsonl b.jsonl --json | jq '.compared[] | select(.corrected_p <= 0.05)'",
+)
+def compare(  # noqa: PLR0913 - one parameter for each option
+    a: compared.A,
+    b: compared.B = None,
+    fail_if: compared.FailIf = None,
+    study: compared.Studies = "",
+    locks: compared.Locks = "",
+    as_json: arguments.Json = False,
+) -> None:
+    """Say in what B differs from A, and fail if a figure is shown to have changed too much."""
+    from lockyard.commands import compare as command
+    from lockyard.compare.pairing import chosen
+
+    choice = chosen(study, locks, alone=b is None)
+    raise typer.Exit(command.run(a, b or a, choice, fail_if or (), as_json))
 
 
 @app.command(

@@ -35,6 +35,25 @@ def studies(incomplete: str) -> list[str]:
     return [each.name for each in harness.catalog().studies if each.name.startswith(incomplete)]
 
 
+def studies_listed(incomplete: str) -> list[str]:
+    from lockyard import harness
+
+    return _completed(incomplete, [each.name for each in harness.catalog().studies])
+
+
+def figures(incomplete: str) -> list[str]:
+    """Those that every comparison has."""
+    from lockyard import harness
+    from lockyard.compare.figures import headline
+
+    known = [
+        f"{study.name}.{figure.name}"
+        for study in harness.catalog().studies
+        for figure in headline(study.name, as_published=False)
+    ]
+    return [name for name in known if name.startswith(incomplete)]
+
+
 def ways(incomplete: str) -> list[str]:
     from lockyard import harness
 

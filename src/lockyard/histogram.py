@@ -3,9 +3,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Key = TypeVar("Key")
 
 # A percentile is worth printing when at least this many samples lie beyond it.
 SAMPLES_BEYOND = 10
@@ -29,16 +36,23 @@ class Histogram:
 
     def percentile(self, share: float) -> float | None:
         """Nothing where too few samples lie beyond it to say."""
-        total = self.total
-        if total == 0 or total * (1 - share) < SAMPLES_BEYOND:
-            return None
-        rank = share * total
-        seen = 0
-        for value in sorted(self.counts):
-            seen += self.counts[value]
-            if seen >= rank:
-                return value
+        return _at_share(sorted(self.counts.items()), share)
+
+
+def percentile_of(document: dict[str, Any], share: float) -> float | None:
+    """Of one record's histogram, as percentile has it of several."""
+    index = _at_share(sorted(document["counts"]), share)
+    if index is None:
         return None
+    return middle_of_bucket(index, document["sub_bucket_bits"]) * float(document["scale"])
+
+
+def _at_share(ordered: Sequence[tuple[Key, int]], share: float) -> Key | None:
+    seen = list(accumulate(count for _, count in ordered))
+    total = seen[-1] if seen else 0
+    if total == 0 or total * (1 - share) < SAMPLES_BEYOND:
+        return None
+    return ordered[bisect_left(seen, share * total)][0]
 
 
 def middle_of_bucket(index: int, sub_bucket_bits: int) -> float:

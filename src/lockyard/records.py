@@ -13,10 +13,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from lockyard.errors import MissingCapabilityError, OutputClosedError, UsageError
 from lockyard.plan import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lockyard.harness import Record
 
 
@@ -154,8 +158,9 @@ class RecordFile:
             self.runs.append(record)
 
 
-def read_records(path: Path) -> RecordFile:
-    """Reads up to a torn last line, which an interrupted writer leaves behind."""
+def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> RecordFile:
+    """Reads up to a torn last line, which an interrupted writer leaves behind. Of a run only what
+    `kept` makes of it stays: a large file's histograms would not fit into memory."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -166,7 +171,7 @@ def read_records(path: Path) -> RecordFile:
         record = _parse(line) if line else None
         if record is not None:
             _check_schema(record, f"{path}, line {number}")
-            content.add(record)
+            content.add(_reduced(record, kept, f"{path}, line {number}") if kept else record)
         elif line and is_last:
             content.warnings.append(
                 f"{path}: the last line is torn (a run that was cut short); read the "
@@ -179,6 +184,18 @@ def read_records(path: Path) -> RecordFile:
     return content
 
 
+def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Record:
+    if "record" in record:
+        return record
+    try:
+        return kept(record)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{where}: is no record of a run ({type(error).__name__}: {error}); the file was "
+            "changed by hand, or by another version; measure anew"
+        ) from None
+
+
 def _check_schema(record: Record, where: str) -> None:
     if record.get("schema") != SCHEMA:
         raise UsageError(
@@ -189,7 +206,7 @@ def _check_schema(record: Record, where: str) -> None:
 
 def _parse(line: bytes) -> Record | None:
     try:
-        record = json.loads(line)
+        record = msgspec.json.decode(line)
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

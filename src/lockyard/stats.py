@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,11 +42,16 @@ def mean_ratio(pairs: Sequence[tuple[Mapping[int, float], Mapping[int, float]]])
         for values, baseline in pairs
     ]
     blocks = set.intersection(*map(set, by_pair)) if by_pair else set()
-    ratios = sorted(_geometric_mean([of_pair[b] for of_pair in by_pair]) for b in blocks)
+    return ratio_of([_geometric_mean([of_pair[b] for of_pair in by_pair]) for b in blocks])
+
+
+def ratio_of(ratios: Sequence[float]) -> Ratio | None:
+    """One of each block."""
     if not ratios:
         return None
-    low, high = median_interval(ratios)
-    return Ratio(statistics.median(ratios), low, high, len(ratios))
+    ordered = sorted(ratios)
+    low, high = median_interval(ordered)
+    return Ratio(statistics.median(ordered), low, high, len(ordered))
 
 
 def _geometric_mean(values: Sequence[float]) -> float:
@@ -57,14 +63,60 @@ def _geometric_mean(values: Sequence[float]) -> float:
 
 def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | None]:
     """Order statistics that enclose the median with at least 95 % confidence (sign test)."""
-    n = len(ordered)
-    outside = 0.0
-    rank = 0
-    while rank < n // 2:
-        outside += math.comb(n, rank) / 2**n
-        if 2 * outside > 1 - CONFIDENCE:
-            break
-        rank += 1
+    rank = _rank(len(ordered))
     if rank == 0:
         return None, None
-    return ordered[rank - 1], ordered[n - rank]
+    return ordered[rank - 1], ordered[len(ordered) - rank]
+
+
+@cache
+def _rank(n: int) -> int:
+    """Of the order statistics that bound the interval, counted from either end; 0: too few."""
+    outside, ways, rank = 0, 1, 0  # ways to choose so many of n
+    while rank < n // 2:
+        outside += ways
+        if 2 * outside / (1 << n) > 1 - CONFIDENCE:
+            break
+        ways = ways * (n - rank) // (rank + 1)
+        rank += 1
+    return rank
+
+
+def sign_test(beyond: int, n: int) -> float:
+    """How probable it is that at least so many of n values lie on one side of their median."""
+    few = n - beyond
+    outside, ways = 0, 1
+    for k in range(few + 1):
+        outside += ways
+        ways = ways * (n - k) // (k + 1)
+    return outside / (1 << n)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Of each the least error for all together at which it is still significant (Holm 1979)."""
+    corrected = [1.0] * len(p_values)
+    least = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        least = max(least, min(1.0, p_values[index] * (len(p_values) - place)))
+        corrected[index] = least
+    return corrected
+
+
+def block_ratios(values: Mapping[int, float], baseline: Mapping[int, float]) -> list[float]:
+    """Of the blocks that both have, or, if they share none, of one's first and the other's first
+    block and so on. Nothing to nothing is 1; something to nothing is more than any number."""
+    shared = sorted(values.keys() & baseline.keys())
+    pairs = [(values[b], baseline[b]) for b in shared] or list(
+        zip(_in_order(values), _in_order(baseline), strict=False)
+    )
+    return [_ratio(value, to) for value, to in pairs]
+
+
+def _in_order(values: Mapping[int, float]) -> list[float]:
+    return [values[block] for block in sorted(values)]
+
+
+def _ratio(value: float, to: float) -> float:
+    if to:
+        return value / to
+    return math.inf if value else 1.0

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
 from lockyard.histogram import Histogram, middle_of_bucket
 from lockyard.report.units import duration, ratio
-from lockyard.stats import Ratio, median_interval, paired_ratio
+from lockyard.stats import (
+    Ratio,
+    block_ratios,
+    holm,
+    median_interval,
+    paired_ratio,
+    sign_test,
+)
 
 
 def test_an_interval_encloses_the_true_median_as_often_as_it_says() -> None:
@@ -73,3 +81,56 @@ def test_ratios_say_what_they_show() -> None:
     assert ratio(Ratio(1.0, None, None, 5)) == "1.00 [too few blocks]"
     assert ratio(Ratio(1.234, 1.2, 12.3, 30)) == "1.23 [1.20, 12.3]"
     assert ratio(Ratio(1.01, 0.99, 1.02, 30)) == "1.01 [0.99, 1.02] no difference shown"
+
+
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 12, 15, 20, 31, 45])
+def test_the_interval_is_that_of_the_bootstrap_or_one_rank_wider(n: int) -> None:
+    """Of resampled medians; where two are in the middle, either by a coin."""
+    chance = random.Random(n)
+    ranks = range(1, n + 1)
+    medians = sorted(
+        sorted(chance.choices(ranks, k=n))[(n - 1 + chance.randrange(2) * (n % 2 == 0)) // 2]
+        for _ in range(20_000)
+    )
+    bootstrap = medians[int(0.025 * len(medians))]
+    exact, _ = median_interval([float(rank) for rank in ranks])
+    assert exact is not None
+    assert bootstrap - 1 <= exact <= bootstrap
+
+
+def test_a_sign_test_counts_throws_of_a_coin() -> None:
+    assert sign_test(6, 6) == 1 / 64
+    assert sign_test(5, 6) == 7 / 64
+    assert sign_test(0, 6) == 1
+    assert sign_test(20_000, 20_000) < 1e-300
+
+
+def test_an_interval_excludes_what_the_sign_test_refuses() -> None:
+    for n in range(1, 80):
+        for below in range(n + 1):
+            values = [0.5] * below + [1.5] * (n - below)
+            low, high = median_interval(values)
+            excluded = low is not None and high is not None and not low <= 1 <= high
+            assert excluded == (2 * sign_test(max(below, n - below), n) <= 0.05)
+
+
+def test_many_blocks_have_an_interval_too() -> None:
+    low, high = median_interval([float(rank) for rank in range(1, 20_001)])
+    assert low == pytest.approx(10_000 - 1.96 * math.sqrt(20_000) / 2, abs=1)
+    assert high == pytest.approx(10_001 + 1.96 * math.sqrt(20_000) / 2, abs=1)
+
+
+def test_the_correction_is_holms() -> None:
+    """His procedure by hand, and no p is less than the one before it."""
+    assert holm([0.03, 0.01, 0.5, 0.02]) == [0.06, 0.04, 0.5, 0.06]
+    assert holm([0.9, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_ratios_of_nothing() -> None:
+    assert block_ratios({0: 0.0, 1: 3.0, 2: 0.0}, {0: 0.0, 1: 0.0, 2: 4.0}) == [1.0, math.inf, 0.0]
+
+
+def test_ratios_without_a_common_block_go_in_order() -> None:
+    assert block_ratios({5: 6.0, 3: 2.0, 9: 1.0}, {0: 1.0, 1: 2.0}) == [2.0, 3.0]
+    assert block_ratios({}, {0: 1.0}) == []

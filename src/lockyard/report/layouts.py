@@ -38,6 +38,7 @@ class Compared:
     title: str
     of: Callable[[CellSummary], dict[int, float]]  # by block
     more_is_better: bool = False
+    key: str = ""  # of the run's values; else it is a duration
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Layout:
 
 
 def by_value(title: str, key: str, more_is_better: bool = False) -> Compared:
-    return Compared(title, lambda cell: cell.by_block(key), more_is_better)
+    return Compared(title, lambda cell: cell.by_block(key), more_is_better, key)
 
 
 RATE = by_value("rate", "operations_per_s", more_is_better=True)

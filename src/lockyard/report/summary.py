@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lockyard.histogram import Histogram
+from lockyard.histogram import Histogram, percentile_of
 from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
@@ -86,12 +86,11 @@ class CellSummary:
 
     def percentile_by_block(self, name: str, share: float) -> dict[int, float]:
         """Of the runs that have samples enough."""
-        found = {}
-        for run in self.runs:
-            if name in run["histograms"]:
-                of_run = Histogram()
-                of_run.add(run["histograms"][name])
-                found[run["block"]] = of_run.percentile(share)
+        found = {
+            run["block"]: percentile_of(run["histograms"][name], share)
+            for run in self.runs
+            if name in run["histograms"]
+        }
         return {block: value for block, value in found.items() if value is not None}
 
     def histogram(self, name: str) -> Histogram:

@@ -48,12 +48,17 @@ def energy(joules: float) -> str:
 
 
 def ratio(found: Ratio) -> str:
+    text = ratio_and_interval(found)
+    shown = found.low is None or found.shows_difference
+    return text if shown else f"{text} no difference shown"
+
+
+def ratio_and_interval(found: Ratio) -> str:
+    """The interval holds for itself, whatever else is compared."""
     if found.low is None or found.high is None:
         return f"{_three_digits(found.median)} [too few blocks]"
-    text = (
-        f"{_three_digits(found.median)} [{_three_digits(found.low)}, {_three_digits(found.high)}]"
-    )
-    return text if found.shows_difference else f"{text} no difference shown"
+    low, high = _three_digits(found.low), _three_digits(found.high)
+    return f"{_three_digits(found.median)} [{low}, {high}]"
 
 
 def _three_digits(value: float) -> str:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard compare: two measurings against each other, and gates on what changed."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lockyard import harness
+from lockyard.compare import gates
+from lockyard.compare.circumstances import Weight, differences
+from lockyard.compare.comparison import Comparison, Outcome, compare
+from lockyard.compare.reading import read_two
+from lockyard.errors import ExitStatus, UsageError
+from lockyard.noise import NOISE_STUDY
+from lockyard.report.units import percent
+from lockyard.session import say
+
+# More of the processors' time than an idle machine takes for itself.
+BUSY_SHARE = 0.05
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from lockyard.compare.circumstances import EnvironmentDifference
+    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.pairing import Chosen
+
+
+def run(a: Path, b: Path, chosen: Chosen, fail_if: Sequence[str], as_json: bool) -> ExitStatus:
+    catalog = harness.catalog()
+    asked = gates.parse(fail_if, catalog)
+    with _shown_reading((a, b)):
+        left, right = read_two((a, b), asked, catalog)
+    for warning in (*left.warnings, *right.warnings):
+        say(warning)
+    environment = differences(left.environment, right.environment)
+    notes = _notes(left, right, environment)
+    if asked and any(each.weight is Weight.MACHINE for each in environment):
+        raise UsageError(
+            f"{a} and {b} come from different machines "
+            f"({', '.join(each.key for each in environment if each.weight is Weight.MACHINE)} "
+            "differ), so --fail-if would judge the machines; measure both on one machine, or "
+            "compare without --fail-if"
+        )
+    found = compare(left, right, chosen, asked)
+    if as_json:
+        from lockyard.compare.document import document
+
+        print(json.dumps(document(left, right, found, environment, notes)))  # noqa: T201
+    else:
+        from lockyard.compare.text import print_comparison
+
+        print_comparison(left, right, found, environment, notes)
+    return status(found)
+
+
+def status(found: Comparison) -> ExitStatus:
+    outcomes = {test.outcome for test in found.judged}
+    if Outcome.FAILED in outcomes:
+        return ExitStatus.CHECK_FAILED
+    if found.unjudged or Outcome.UNDECIDED in outcomes:
+        return ExitStatus.INCONCLUSIVE
+    return ExitStatus.DONE
+
+
+def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]) -> list[str]:
+    """What a reader has to know before any figure."""
+    notes = []
+    if a.path.samefile(b.path):
+        notes.append("A and B are the same file")
+    elif a.seed != b.seed:
+        notes.append(
+            f"the seeds differ ({a.seed} and {b.seed}): blocks of one number share neither the "
+            "locks' places in memory nor the order of runs"
+        )
+    notes += [
+        f"{file} holds no environment record: whether the circumstances differ is not known"
+        for file, measuring in (("A", a), ("B", b))
+        if not measuring.environment
+    ]
+    lost = _lost_share(a), _lost_share(b)
+    if max(lost) > BUSY_SHARE:
+        of_a, of_b = map(percent, lost)
+        notes.append(
+            f"the machine was busy: the study noise lost {of_a} of the time in A and {of_b} in B, "
+            "so what differs may be the machine's"
+        )
+    if any(each.weight is Weight.MACHINE for each in environment):
+        notes.append("A and B come from different machines: differences are the machines' too")
+    return notes
+
+
+def _lost_share(measuring: Measuring) -> float:
+    """To others than the measured threads, where that was measured."""
+    runs = (run for cell in measuring.cells if cell.study == NOISE_STUDY for run in cell.runs)
+    found = [share for run in runs if (share := run["figures"].get("lost_share")) is not None]
+    return statistics.median(found) if found else 0.0
+
+
+@contextmanager
+def _shown_reading(paths: Sequence[Path]) -> Iterator[None]:
+    """On a terminal, since large files take a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"reading {' and '.join(str(path) for path in paths)}"):
+        yield

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether B differs from A, figure by figure, and whether by more than a gate allows.
+
+The test of a figure is the sign test over its blocks; all figures together err by no more than
+5 % (Holm). docs/decisions/0021-compare.md says why.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from lockyard.compare.figures import named, usual
+from lockyard.compare.gates import not_there
+from lockyard.compare.pairing import Apart, paired
+from lockyard.stats import CONFIDENCE, block_ratios, holm, ratio_of, sign_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockyard.compare.figures import Figure
+    from lockyard.compare.gates import Gate
+    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.pairing import Chosen, Pair
+    from lockyard.report.summary import CellSummary
+    from lockyard.stats import Ratio
+
+ERROR = 1 - CONFIDENCE  # of all together
+# A ratio closer to 1 is 1: neither a clock's rate nor a value within its bucket is known better.
+RESOLUTION = 0.001
+
+
+class Verdict(StrEnum):
+    BETTER = "better"
+    WORSE = "worse"
+    MORE = "more"
+    LESS = "less"
+    NO_DIFFERENCE = "no difference shown"
+    TOO_FEW_BLOCKS = "too few blocks"
+
+
+class Outcome(StrEnum):
+    FAILED = "failed"
+    PASSED = "passed"  # which says no more than that a failure is not shown
+    UNDECIDED = "undecided"
+
+
+@dataclass
+class Finding:
+    """Of a figure of two cells: alone, and corrected for all that were made with it."""
+
+    pair: Pair
+    figure: Figure
+    gate: Gate | None  # nothing: whether there is any difference
+    a: float  # medians over the blocks
+    b: float
+    ratio: Ratio
+    by_block: bool  # else the files share no block of the cell
+    p: float
+    corrected_p: float = 1.0
+    together: int = 1
+
+    @property
+    def is_shown(self) -> bool:
+        return self.corrected_p <= ERROR
+
+    @property
+    def sides(self) -> int:
+        return 2 if self.gate is None else 1
+
+    @property
+    def has_too_few_blocks(self) -> bool:
+        return self.ratio.blocks < blocks_needed(self.together, self.sides)
+
+    @property
+    def verdict(self) -> Verdict:
+        if not self.is_shown:
+            return Verdict.TOO_FEW_BLOCKS if self.has_too_few_blocks else Verdict.NO_DIFFERENCE
+        more = self.ratio.median > 1
+        if self.figure.more_is_better is None:
+            return Verdict.MORE if more else Verdict.LESS
+        return Verdict.BETTER if more == self.figure.more_is_better else Verdict.WORSE
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.is_shown:
+            return Outcome.FAILED
+        return Outcome.UNDECIDED if self.has_too_few_blocks else Outcome.PASSED
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """A gate that cannot be decided in a cell."""
+
+    gate: Gate
+    cell: CellSummary
+    reason: str
+
+
+@dataclass
+class Comparison:
+    apart: list[Apart]  # cells that are not compared
+    tests: list[Finding] = field(default_factory=list)
+    judged: list[Finding] = field(default_factory=list)  # those of the gates
+    unjudged: list[Unjudged] = field(default_factory=list)
+
+    @property
+    def different(self) -> list[Finding]:
+        return [test for test in self.tests if test.is_shown]
+
+
+def blocks_needed(tests: int, sides: int) -> int:
+    """With fewer, not even all blocks on one side would show anything beside so many tests."""
+    blocks = 1
+    while sides / 2**blocks > ERROR / max(tests, 1):
+        blocks += 1
+    return blocks
+
+
+def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = ()) -> Comparison:
+    pairs, apart = paired(a, b, chosen)
+    found = Comparison(apart)
+    for pair in sorted(pairs, key=lambda pair: pair.a.of_machine):
+        study = pair.a.study
+        of_study = [gate for gate in gates if gate.is_of(study)]
+        trouble = pair.trouble
+        if trouble:
+            found.apart.append(Apart(pair.a, trouble))
+            # What cannot be had in either file was no part of the question.
+            if not (pair.a.trouble and pair.b.trouble):
+                found.unjudged += [Unjudged(gate, pair.a, trouble) for gate in of_study]
+            continue
+        values = sorted(a.names[study].values & b.names[study].values)
+        other_lengths = pair.other_lengths
+        for figure in usual(study, pair.a.as_published, values):
+            if figure.is_maximum and other_lengths:
+                found.apart.append(Apart(pair.a, f"{figure.name}, since {other_lengths}"))
+            else:
+                found.tests += _tested(pair, figure)
+        for gate in of_study:
+            figure = named(gate.figure, study, pair.a.as_published)
+            if figure.is_maximum and other_lengths:
+                found.unjudged.append(Unjudged(gate, pair.a, other_lengths))
+            else:
+                found.judged += _tested(pair, figure, gate)
+    decided = {test.gate for test in found.judged} | {each.gate for each in found.unjudged}
+    for gate in gates:
+        if gate not in decided:
+            raise not_there(gate, a, b)
+    _correct(found.tests)
+    _correct(found.judged)
+    return found
+
+
+def _tested(pair: Pair, figure: Figure, gate: Gate | None = None) -> Iterator[Finding]:
+    """One, or none where a file has no such figure; values below 0 have no ratios."""
+    a, b = _by_block(pair.a, figure), _by_block(pair.b, figure)
+    ratios = [1.0 if abs(each - 1) < RESOLUTION else each for each in block_ratios(b, a)]
+    ratio = ratio_of(ratios)
+    if ratio is None or min((*a.values(), *b.values())) < 0:
+        return
+    if gate is None:
+        beyond = max(sum(each > 1 for each in ratios), sum(each < 1 for each in ratios))
+        p = min(1.0, 2 * sign_test(beyond, len(ratios)))
+    else:
+        p = sign_test(sum(map(gate.is_beyond, ratios)), len(ratios))
+    medians = statistics.median(a.values()), statistics.median(b.values())
+    yield Finding(pair, figure, gate, *medians, ratio, bool(a.keys() & b.keys()), p)
+
+
+def _by_block(cell: CellSummary, figure: Figure) -> dict[int, float]:
+    found = ((run["block"], run["figures"].get(figure.name)) for run in cell.runs)
+    return {block: value for block, value in found if value is not None}
+
+
+def _correct(tests: Sequence[Finding]) -> None:
+    """Together, but for those with too few blocks even alone, which cannot err (Tarone 1990)."""
+    able = [test for test in tests if test.ratio.blocks >= blocks_needed(1, test.sides)]
+    for test, p in zip(able, holm([test.p for test in able]), strict=True):
+        test.corrected_p = p
+    for test in tests:
+        test.together = len(able)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a run by which two measurings are compared, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lockyard.histogram import percentile_of
+from lockyard.report.layouts import LAYOUTS, Compared, by_value
+from lockyard.report.recovery import P50
+from lockyard.report.summary import CellSummary
+from lockyard.report.units import MISSING, duration, percent, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lockyard.harness import Record
+
+PERCENTILE = re.compile(r"(?:(?P<histogram>\w+)\.)?p(?P<percent>\d{1,2}(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    unit: str
+    more_is_better: bool | None  # nothing: neither is known to be
+    of: Callable[[Record], float | None]
+    is_maximum: bool = False  # which grows with the length of a run
+
+    def text(self, value: float | None) -> str:
+        shown = {"ns": duration, "per_s": rate, "share": percent}.get(self.unit)
+        if shown is not None:
+            return shown(value)
+        return MISSING if value is None else f"{value:.4g}"
+
+
+# Of studies whose tables are their own.
+OTHERS: dict[str, tuple[Compared, ...]] = {
+    "recovery": (P50,),
+    "contention": (
+        by_value("parallelism", "parallelism", more_is_better=True),
+        by_value("waiting", "waiting_share"),
+    ),
+    "frequency": (
+        by_value("parallelism", "parallelism", more_is_better=True),
+        by_value("pair", "pair_ns"),
+    ),
+}
+# How long a run took, or what it was told, is no result of it.
+NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
+
+
+def usual(study: str, as_published: bool, values: Iterable[str]) -> tuple[Figure, ...]:
+    """By which a study is compared where nobody says; without a table of locks by all values that
+    have a unit."""
+    with_unit = (key for key in values if _unit(key) and not NO_RESULTS.fullmatch(key))
+    return headline(study, as_published) or tuple(_of_value(key) for key in with_unit)
+
+
+@cache
+def headline(study: str, as_published: bool) -> tuple[Figure, ...]:
+    """By which its locks are compared in the tables of a report."""
+    layout = LAYOUTS.get(f"{study} as published" if as_published else study)
+    if layout is None:
+        return tuple(_of_layout(each) for each in OTHERS.get(study, ()))
+    compared = [layout.compared, *layout.also_compared]
+    if layout.maxima is not None:
+        compared.append(by_value("longest", layout.maxima))
+    return tuple(_of_layout(each) for each in compared)
+
+
+@cache
+def named(name: str, study: str, as_published: bool) -> Figure:
+    """What a person may call: a heading of the tables, a percentile, or a value of the records.
+    A run that has no such figure has no value of it."""
+    for figure in headline(study, as_published):
+        if figure.name == name:
+            return figure
+    found = PERCENTILE.fullmatch(name)
+    if found is None:
+        return _of_value(name)
+    share = float(found["percent"]) / 100
+    of_histogram = found["histogram"]
+
+    def of(record: Record) -> float | None:
+        histogram = main_histogram(study, record["histograms"], of_histogram)
+        return None if histogram is None else percentile_of(record["histograms"][histogram], share)
+
+    return Figure(name, "ns", more_is_better=False, of=of)
+
+
+def main_histogram(study: str, histograms: Record, asked: str | None = None) -> str | None:
+    """Whose percentile is meant where nobody says: the study's own, or the only one."""
+    if asked is not None:
+        return asked if asked in histograms else None
+    if study in histograms:
+        return study
+    return next(iter(histograms)) if len(histograms) == 1 else None
+
+
+def number(value: object) -> float | None:
+    """Flags, lists and what a run does not know are no figures."""
+    return value if type(value) in (int, float) else None  # type: ignore[return-value]
+
+
+def _of_layout(compared: Compared) -> Figure:
+    def of(record: Record) -> float | None:
+        conditions = record["conditions"]
+        run = CellSummary(
+            record["study"], record["lock"] or "", conditions["threads"], conditions, [record]
+        )
+        return number(compared.of(run).get(record["block"]))
+
+    unit = _unit(compared.key) if compared.key else "ns"
+    return Figure(compared.title, unit, compared.more_is_better, of, _is_maximum(compared.key))
+
+
+@cache
+def _of_value(key: str) -> Figure:
+    unit = _unit(key)
+    better = {"ns": False, "per_s": True}.get(unit)
+    return Figure(
+        key, unit, better, lambda record: number(record["values"].get(key)), _is_maximum(key)
+    )
+
+
+def _is_maximum(key: str) -> bool:
+    return key.endswith("_max_ns") or key == "longest_ns"
+
+
+def _unit(key: str) -> str:
+    """As names carry it."""
+    if "_per_s" in key:
+        return "per_s"
+    return next((unit for unit in ("ns", "share") if key.endswith(f"_{unit}")), "")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --fail-if says: which figure may change by how much."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.compare.figures import headline
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from lockyard.catalog import Catalog
+    from lockyard.compare.measuring import Measuring, Names
+
+GRAMMAR = re.compile(r"\s*(?P<name>[^<>=]*?)\s*(?P<sign>[<>=]+)\s*(?P<limit>.*?)\s*")
+LIMIT = re.compile(r"(?P<percent>[+-]\d+(?:\.\d+)?)\s*%")
+EXAMPLE = "'wait.p99 > +5%' or 'throughput.rate < -10%'"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Fails where the figure's ratio of B to A is shown to be beyond 1 + change."""
+
+    text: str
+    study: str | None  # nothing: each that has the figure
+    figure: str
+    upwards: bool
+    change: float
+
+    @property
+    def limit(self) -> float:
+        return 1 + self.change
+
+    def is_of(self, study: str) -> bool:
+        return self.study in (None, study)
+
+    def is_beyond(self, ratio: float) -> bool:
+        return ratio > self.limit if self.upwards else ratio < self.limit
+
+
+def parse(texts: Sequence[str], catalog: Catalog) -> tuple[Gate, ...]:
+    studies = {study.name for study in catalog.studies}
+    return tuple(_parse(text, studies) for text in texts)
+
+
+def _parse(text: str, studies: Container[str]) -> Gate:
+    found = GRAMMAR.fullmatch(text)
+    if found is None:
+        raise _refused(text, "it has no '>' or '<'")
+    name, sign, limit = found["name"], found["sign"], found["limit"]
+    if not name:
+        raise _refused(text, f"it names no figure before '{sign}'")
+    if sign not in ("<", ">"):
+        raise _refused(text, f"it compares by '{sign}'; there are '>' and '<'")
+    change = LIMIT.fullmatch(limit)
+    if change is None:
+        raise _refused(
+            text,
+            f"its limit '{limit}' is no change in percent with a sign, as +5% or -10%; a change "
+            "has no other unit",
+        )
+    percent = float(change["percent"])
+    if percent <= -100:
+        raise _refused(text, f"nothing becomes less by {-percent:g} %")
+    first, _, rest = name.partition(".")
+    study, figure = (first, rest) if first in studies and rest else (None, name)
+    return Gate(" ".join(text.split()), study, figure, sign == ">", percent / 100)
+
+
+def _refused(text: str, cause: str) -> UsageError:
+    return UsageError(
+        f"--fail-if '{text}': {cause}; nothing was compared; write [STUDY.]FIGURE and the change "
+        f"from A to B at which to fail, as in {EXAMPLE}"
+    )
+
+
+def not_there(gate: Gate, a: Measuring, b: Measuring) -> UsageError:
+    """Of a gate that could never fail, since the files do not share what it names."""
+    shared = [study for study in a.names if study in b.names]
+    if gate.study is not None and gate.study not in shared:
+        return _refused(
+            gate.text, f"the files do not share the study {gate.study}, but {', '.join(shared)}"
+        )
+    there = "; ".join(
+        f"{study} has {', '.join(_figures(study, a.names[study], b.names[study]))}"
+        for study in shared
+        if gate.is_of(study)
+    )
+    return _refused(gate.text, f"no cell of both files has a figure '{gate.figure}'; {there}")
+
+
+def _figures(study: str, a: Names, b: Names) -> list[str]:
+    """As one may name them."""
+    values = sorted(a.values & b.values)
+    histograms = sorted(a.histograms & b.histograms)
+    return [
+        *dict.fromkeys(figure.name for figure in headline(study, as_published=False)),
+        *values,
+        *(f"{histogram}.p50 (any percentile)" for histogram in histograms),
+    ]

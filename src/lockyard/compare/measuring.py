@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of records, reduced while it is read to the figures that are compared."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lockyard.compare.figures import named, number, usual
+from lockyard.errors import UsageError
+from lockyard.records import read_records
+from lockyard.report.summary import CellSummary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from lockyard.catalog import Catalog
+    from lockyard.compare.gates import Gate
+    from lockyard.harness import Record
+
+
+@dataclass
+class Names:
+    """What the runs of a study hold."""
+
+    values: set[str] = field(default_factory=set)
+    histograms: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Measuring:
+    path: Path
+    environment: dict[str, Any]
+    seed: int | None
+    cells: list[CellSummary]
+    names: dict[str, Names]  # by study
+    warnings: list[str]
+    runs: int  # that count
+    files: int = 1
+
+
+@dataclass
+class Reduction:
+    """Keeps of a run what is compared; its histograms go."""
+
+    gates: Sequence[Gate]
+    names: dict[str, Names] = field(default_factory=dict)
+    environments: Counter[str] = field(default_factory=Counter)
+    _conditions: dict[bytes, Record] = field(default_factory=dict)  # the same for many runs
+
+    def __call__(self, record: Record) -> Record:
+        study, conditions = record["study"], record["conditions"]
+        as_published = bool(conditions.get("as_published"))
+        numbers = [key for key, value in record["values"].items() if number(value) is not None]
+        figures = [
+            *usual(study, as_published, numbers),
+            *(named(gate.figure, study, as_published) for gate in self.gates if gate.is_of(study)),
+        ]
+        of_study = self.names.setdefault(study, Names())
+        of_study.values.update(numbers)
+        of_study.histograms.update(record["histograms"])
+        self.environments[record["environment"]] += 1
+        is_ok = record["status"] == "ok"
+        return {
+            "study": study,
+            "lock": record["lock"],
+            "conditions": self._conditions.setdefault(msgspec.json.encode(conditions), conditions),
+            "block": int(record["block"]),
+            "cell": int(record.get("cell", 0)),
+            "status": record["status"],
+            "reason": record["reason"],
+            "values": {"complete": bool(record["values"]["complete"]) if is_ok else False},
+            "figures": {each.name: each.of(record) for each in figures} if is_ok else {},
+            "histograms": {},
+            "checks": dict(record["checks"]),
+        }
+
+
+def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+    """Raises UsageError where the file holds no one measuring with runs that count."""
+    reduction = Reduction(gates)
+    with _without_collector():
+        content = read_records(path, reduction)
+    if not content.runs:
+        raise UsageError(f"{path} {_emptiness(content.read_bytes, bool(content.plan))}")
+    of_file = content.environment.get("environment")
+    hashes = {*reduction.environments, *([of_file] if of_file is not None else [])}
+    if len(hashes) > 1:
+        raise UsageError(
+            f"{path} holds runs under {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
+            "several machines, or of one that was set up anew; figures over both mean nothing; "
+            "compare each measuring's own file"
+        )
+    cells = summarise(content.runs, catalog)
+    for cell in cells:
+        _check_blocks(path, cell)
+    return Measuring(
+        path,
+        content.environment,
+        content.plan.get("seed"),
+        cells,
+        reduction.names,
+        content.warnings,
+        sum(len(cell.runs) for cell in cells),
+    )
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Records hold no cycles, and to look for some takes as long as to read them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _emptiness(size: int, has_plan: bool) -> str:
+    if size == 0:
+        return "is empty, so there is nothing to compare; measure with --out"
+    if has_plan:
+        return (
+            "holds a plan and no run, so there is nothing to compare; the measuring ended before "
+            "its first run: go on with it by 'lockyard measure --resume'"
+        )
+    return "holds no run, so there is nothing to compare; measure with --out"
+
+
+def _check_blocks(path: Path, cell: CellSummary) -> None:
+    twice = [block for block, n in Counter(run["block"] for run in cell.runs).items() if n > 1]
+    if twice:
+        raise UsageError(
+            f"{path} holds block {twice[0]} of {cell.study} {cell.lock} more than once: it is of "
+            "several measurings put together, whose blocks cannot be told apart; compare each "
+            "measuring's own file"
+        )

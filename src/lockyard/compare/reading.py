@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sides of a comparison, read at once where that pays."""
+
+from __future__ import annotations
+
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from lockyard.compare.measuring import read
+from lockyard.compare.series import read_folder
+from lockyard.errors import MissingCapabilityError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from lockyard.catalog import Catalog
+    from lockyard.compare.gates import Gate
+    from lockyard.compare.measuring import Measuring
+
+# From here on a second process pays for its start.
+LARGE_BYTES = 8_000_000
+
+
+def read_two(
+    paths: tuple[Path, Path], gates: Sequence[Gate], catalog: Catalog
+) -> tuple[Measuring, Measuring]:
+    """Files or folders; large files at once, the second by a process of its own."""
+    first, second = paths
+    if not second.is_file() or second.stat().st_size < LARGE_BYTES:
+        return _read(first, gates, catalog), _read(second, gates, catalog)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        with _inherited_deafness():
+            other = pool.submit(_read, second, gates, catalog)
+        try:
+            return _read(first, gates, catalog), other.result()
+        except BrokenProcessPool:
+            raise MissingCapabilityError(
+                f"the process that read {second} was killed, so nothing was compared; is there "
+                "memory enough?"
+            ) from None
+
+
+def _read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+    return (read_folder if path.is_dir() else read)(path, gates, catalog)
+
+
+@contextmanager
+def _inherited_deafness() -> Iterator[None]:
+    """Ctrl-C is for this process; one that starts meanwhile never hears of it, nor complains."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of files: a measuring that was repeated, each time with the other side's in between."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from lockyard.compare.measuring import Measuring, Names, read
+from lockyard.compare.pairing import key_of
+from lockyard.errors import UsageError
+from lockyard.report.summary import CellSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lockyard.catalog import Catalog
+    from lockyard.compare.gates import Gate
+    from lockyard.harness import Record
+
+
+def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+    """Each file is a block, in the order of their starts: what the machine did during one of them
+    is common to all of its runs, which therefore count once."""
+    files = sorted(path.glob("*.jsonl"))
+    if not files:
+        raise UsageError(
+            f"{path} is a folder without record files (*.jsonl), so there is nothing to compare; "
+            "name the file, or measure into the folder by --out"
+        )
+    found = [read(file, gates, catalog) for file in files]
+    found.sort(key=lambda each: float(each.environment.get("started_unix_s") or 0))
+    hashes = {str(each.environment.get("environment")) for each in found}
+    if len(hashes) > 1:
+        raise UsageError(
+            f"{path} holds files of {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
+            "several machines, or of one that was set up anew; figures over both mean nothing; "
+            "compare files of one environment"
+        )
+    seeds = {each.seed for each in found}
+    return Measuring(
+        path=path,
+        environment=found[0].environment,
+        seed=seeds.pop() if len(seeds) == 1 else None,
+        cells=_joined(found),
+        names=_names(found),
+        warnings=[warning for each in found for warning in each.warnings],
+        runs=sum(each.runs for each in found),
+        files=len(found),
+    )
+
+
+def _joined(found: Sequence[Measuring]) -> list[CellSummary]:
+    cells: dict[str, CellSummary] = {}
+    for block, measuring in enumerate(found):
+        for cell in measuring.cells:
+            joined = cells.setdefault(
+                key_of(cell), CellSummary(cell.study, cell.lock, cell.threads, cell.conditions)
+            )
+            joined.trouble = joined.trouble or cell.trouble
+            if cell.runs:
+                joined.runs.append(_as_one(cell, block))
+    return list(cells.values())
+
+
+def _as_one(cell: CellSummary, block: int) -> Record:
+    values: dict[str, list[float]] = {}
+    for run in cell.runs:
+        for name, value in run["figures"].items():
+            if value is not None:
+                values.setdefault(name, []).append(value)
+    figures: dict[str, Any] = {name: statistics.median(some) for name, some in values.items()}
+    checks = {"all": cell.checks_hold}
+    return {**cell.runs[0], "block": block, "figures": figures, "checks": checks}
+
+
+def _names(found: Sequence[Measuring]) -> dict[str, Names]:
+    joined: dict[str, Names] = {}
+    for measuring in found:
+        for study, names in measuring.names.items():
+            of_study = joined.setdefault(study, Names())
+            of_study.values |= names.values
+            of_study.histograms |= names.histograms
+    return joined
