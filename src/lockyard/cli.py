@@ -69,12 +69,16 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "--writers 1 --hold 2us --against std::shared_mutex  ·  "
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure throughput wait --lock my/lock.hpp:my::lock --against std::mutex  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
     studies: arguments.Studies = None,
     locks: arguments.Locks = "",
+    lock: arguments.Lock = None,
+    include: arguments.Include = None,
+    flags: arguments.Flags = "",
     pools: arguments.Pools = "all",
     peers: arguments.Peers = False,
     threads: arguments.Threads = "",
@@ -112,6 +116,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import measure as command
     from lockyard.conditions import Asked, inherited, variants
+    from lockyard.own.given import given
     from lockyard.plan import Request
     from lockyard.work import NO_TIME, works
 
@@ -142,14 +147,17 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         loops=options.positive("--loops", loops),
         as_published=as_published,
     )
-    others = ["peers"] if peers else []
+    own = given(lock or [], include or [], flags)
+    mine = own.names if own else []
+    others = [*mine, *(["peers"] if peers else [])]
     named = options.names("--locks", locks) if locks else []
     chosen = command.Choice(
         studies=options.studies(studies),
         locks=[*(named or ["seeds"]), *others],
         locks_or_all=[*(named or ["all"]), *others],
-        pools=[*options.names("--pools", pools), *others],
+        pools=[*options.names("--pools", pools), *(["peers"] if peers else [])],
         against=against or None,
+        own=own,
     )
     status = command.run(chosen, request, options.seed(seed), out, as_json)
     raise typer.Exit(status)

@@ -122,6 +122,8 @@ class Runner:
             record = _failed(job, "crashed", str(error))
         record["cell"] = self.cells.index(cell)
         record["spent_s"] = round(time.monotonic() - started, 6)
+        if source := self.environment.get("harness", {}).get("own_locks", {}).get(cell.lock):
+            record["lock_source"] = source
         state.count(record)
         return record
 

@@ -11,6 +11,7 @@ from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import UsageError
 from lockyard.noise import with_noise
+from lockyard.own.adopt import adopt
 from lockyard.plan import plan_cells
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from lockyard.catalog import Lock
     from lockyard.errors import ExitStatus
+    from lockyard.own.given import Given
     from lockyard.plan import Request
 
 
@@ -31,9 +33,12 @@ class Choice:
     locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
     pools: Sequence[str]
     against: str | None
+    own: Given | None = None  # the user's, which are among the locks by name
 
 
 def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+    if choice.own is not None:
+        adopt(choice.own, choice.studies)
     catalog = harness.catalog()
     is_way = choice.against in catalog.ways
     references = catalog.references(choice.against) if choice.against and not is_way else []
@@ -57,7 +62,8 @@ def run(choice: Choice, request: Request, seed: int, out: Path | None, as_json: 
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
     cells = plan_cells(catalog.select_studies(choice.studies), locks, request)
-    plan = session.Plan("measure", with_noise(cells, catalog, inherited()), seed, reference)
+    cells = with_noise(cells, catalog, inherited())
+    plan = session.Plan("measure", cells, seed, reference, choice.own)
     path = out if out or as_json else records.default_path("measure")
     return _measured(plan, path, as_json)
 
@@ -86,6 +92,8 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
             f"{path} was changed by hand, or by another version: its plan and its runs do not fit "
             f"each other ({type(error).__name__}: {error}); measure anew with --out"
         ) from None
+    if plan.own is not None:
+        adopt(plan.own, list(dict.fromkeys(cell.study for cell in plan.cells)))
     return _measured(plan, path, as_json, content)
 
 
