@@ -77,7 +77,8 @@ def _tool(facts: Facts, tool: str, package: str, least: tuple[int, ...]) -> Outc
     return Finding(
         Severity.NOTE,
         f"{tool} is {version}, older than {wanted}" if version else f"there is no {tool}",
-        "programs that use the library may not build here; measuring the catalogue needs none of it",
+        "programs that use the library may not build here; measuring the catalogue needs none "
+        "of it",
         facts.as_root(f"apt-get install -y {package}"),
         "on Debian 12, Ubuntu 24.04 or later",
         {"version": version, "least": wanted or None},
