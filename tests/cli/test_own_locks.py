@@ -145,7 +145,8 @@ def test_builds_again_whenever_what_it_read_has_changed(
 
 def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]) -> None:
     path = home / "records.jsonl"
-    whole = measure(home, environment, *WAIT, "--out", str(path))
+    asked = ("wait", *TICKET_LOCK, "--locks", "ticket_spinlock", "--threads", "2", "--runs", "2")
+    whole = measure(home, environment, *asked, "--out", str(path))
     assert whole.returncode == 0, whole.stderr
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:4]))

@@ -46,7 +46,7 @@ class Facts:
     tools: dict[str, str] = field(default_factory=dict)
     # By what --lock would compile, or why it cannot.
     own_locks_compiler: str = ""
-    own_locks_problem: str | None = None
+    own_locks_problem: str = ""
     before: Sample = field(default_factory=Sample)
     after: Sample = field(default_factory=Sample)
 
@@ -106,9 +106,9 @@ def _ask_harness() -> tuple[dict[str, Any] | None, str]:
         return None, str(error).strip()
 
 
-def _ask_toolchain() -> tuple[str, str | None]:
+def _ask_toolchain() -> tuple[str, str]:
     try:
-        return toolchain.check_all(), None
+        return toolchain.check_all(), ""
     except LockyardError as error:
         return "", str(error)
 

@@ -57,7 +57,7 @@ def pkg_config(facts: Facts) -> Outcome:
 
 def own_locks(facts: Facts) -> Outcome:
     """What --lock needs beside the harness."""
-    if facts.own_locks_problem is None:
+    if facts.own_locks_compiler:
         return Fine(f"--lock can compile ({facts.own_locks_compiler})")
     return Finding(
         Severity.LIMITS,
