@@ -58,7 +58,7 @@ namespace my {
 class misspelt {
  public:
   void lock() { while (held_.exchange(true)) {} }
-  void unlock() { held_.stroe(false); }
+  void unlock() { held_.put(false); }
 
  private:
   std::atomic<bool> held_{false};

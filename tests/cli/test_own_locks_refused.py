@@ -62,7 +62,7 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
     first, *said = refused("--lock", "my/misspelt.hpp:my::misspelt")
     assert "cannot be compiled, so nothing was measured; correct" in first
     assert any("my/misspelt.hpp:8:" in line and "error:" in line for line in said)
-    assert any("held_.stroe(false)" in line for line in said)
+    assert any("held_.put(false)" in line for line in said)
 
 
 @pytest.mark.parametrize(
