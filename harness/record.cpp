@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record.hpp"
 
+#include "own/adopted.hpp"
 #include "topology.hpp"
 
 #include <peers/all.hpp>
@@ -19,15 +20,16 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view name_of(lock_kind kind) {
-  return std::array<std::string_view, 3>{"ours", "peer", "control"}[static_cast<std::size_t>(kind)];
+  return std::array<std::string_view, 4>{"ours", "peer", "control",
+                                         "user"}[static_cast<std::size_t>(kind)];
 }
 constexpr std::string_view name_of(lock_family family) {
   return std::array<std::string_view, 4>{"spin", "queue", "park",
                                          "none"}[static_cast<std::size_t>(family)];
 }
 constexpr std::string_view name_of(waiting how) {
-  return std::array<std::string_view, 4>{"none", "spin", "yield",
-                                         "park"}[static_cast<std::size_t>(how)];
+  return std::array<std::string_view, 5>{"none", "spin", "yield", "park",
+                                         "unknown"}[static_cast<std::size_t>(how)];
 }
 constexpr std::string_view name_of(fairness how) {
   return std::array<std::string_view, 3>{"none", "bounded_bypass",
@@ -138,6 +140,18 @@ ordered_json describe_only_locks(const study& of) {
   return locks;
 }
 
+/// By name, what each of a user's locks was compiled from, and how.
+ordered_json describe_own_sources() {
+  auto sources = ordered_json::object();
+  for (const own_lock& each : adopted_locks()) {
+    sources[std::string{each.traits.name}] = {{"header", each.source.header},
+                                              {"sha256", each.source.sha256},
+                                              {"compiler", each.source.compiler},
+                                              {"flags", each.source.flags}};
+  }
+  return sources;
+}
+
 ordered_json describe_clock() {
   const bool invariant = detail::arch::cycle_counter_is_invariant();
   clock::calibrate(clock_source::tsc);
@@ -174,6 +188,9 @@ ordered_json describe_catalog() {
   for_each_entry([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
     locks.push_back(describe(entry.traits, size_of<Lock>()));
   });
+  for (const own_lock& each : adopted_locks()) {
+    locks.push_back(describe(each.traits, each.size_bytes));
+  }
   auto libraries = ordered_json::array();
   for (const peers::library& each : peers::libraries) {
     const bool found = !each.version.empty();
@@ -222,9 +239,10 @@ ordered_json describe_environment() {
   for (const peers::library& each : peers::libraries) {
     if (!each.version.empty()) libraries[std::string{each.name}] = each.version;
   }
-  return {{"compiler", LOCKYARD_COMPILER},          {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
-          {"libraries", std::move(libraries)},      {"clock", describe_clock()},
-          {"default_slice_ns", default_slice_ns()}, {"topology", describe_topology()}};
+  return {{"compiler", LOCKYARD_COMPILER},     {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
+          {"libraries", std::move(libraries)}, {"own_locks", describe_own_sources()},
+          {"clock", describe_clock()},         {"default_slice_ns", default_slice_ns()},
+          {"topology", describe_topology()}};
 }
 
 }  // namespace lockyard::harness

@@ -18,6 +18,8 @@ namespace {
 /// Enough places for a table of some thousand buckets.
 constexpr std::size_t most_places = 65536;
 constexpr int looks = 1000;
+/// At threads that may be spinning, and so would be looked at in vain.
+constexpr int looks_at_unknown = 50;
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
 
 bool sleeps(int thread_id) {
@@ -98,7 +100,8 @@ bool sleepers::all_sleep() const {
 /// Twice in a row: a thread may sleep for a moment on its way, too.
 void sleepers::await_sleep() {
   int in_a_row = 0;
-  for (int look = 0; look < looks && in_a_row < 2; ++look) {
+  const int most = of_.traits.waiting == waiting::unknown ? looks_at_unknown : looks;
+  for (int look = 0; look < most && in_a_row < 2; ++look) {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &between_looks, nullptr);
     in_a_row = all_sleep() ? in_a_row + 1 : 0;
   }

@@ -20,7 +20,8 @@ inline constexpr unsigned max_sleepers = 64;
 class sleepers {
  public:
   /// If the lock knows buckets, on locks that share one with `beside`, else on any. Comes back when
-  /// all sleep, or have been given a second to. Throws condition_error if a thread cannot be had.
+  /// all sleep, or have been given a second to, or 50 ms if nobody knows that they can. Throws
+  /// condition_error if a thread cannot be had.
   sleepers(const subject& of, const void* beside, unsigned count);
   sleepers(const sleepers&) = delete;
   sleepers& operator=(const sleepers&) = delete;

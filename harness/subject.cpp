@@ -30,7 +30,7 @@ refusal_check::~refusal_check() {
 }
 
 void refusal_check::probe() {
-  if (!claimed_ || !operations_.try_lock(lock_)) return;
+  if (!applies() || !operations_.try_lock(lock_)) return;
   // relaxed(unpublished): the starter reads it after joining the thread.
   admitted_.store(true, std::memory_order_relaxed);
   std::fputs("lockyard-harness: the lock admits a thread while another one holds it\n", stderr);
@@ -41,6 +41,10 @@ void refusal_check::finish() {
   operations_.unlock(lock_);
 }
 
+bool refusal_check::applies() const noexcept {
+  return claimed_ && operations_.try_lock != nullptr;
+}
+
 bool refusal_check::passed() const {
   // relaxed(owner): no thread is left that could write.
   return !admitted_.load(std::memory_order_relaxed);
@@ -49,7 +53,9 @@ bool refusal_check::passed() const {
 nlohmann::ordered_json checks_of(const subject& of, const refusal_check& refusal,
                                  bool counter_is_exact) {
   if (!of.traits.excludes) return {{"refused_while_held", nullptr}, {"counter", nullptr}};
-  return {{"refused_while_held", refusal.passed()}, {"counter", counter_is_exact}};
+  nlohmann::ordered_json checks{{"refused_while_held", nullptr}, {"counter", counter_is_exact}};
+  if (refusal.applies()) checks["refused_while_held"] = refusal.passed();
+  return checks;
 }
 
 }  // namespace lockyard::harness

@@ -5,6 +5,7 @@
 // around it is compiled once.
 
 #include <lockyard/catalog.hpp>
+#include <lockyard/concepts.hpp>
 #include <lockyard/detail/arch.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -53,7 +54,7 @@ struct lock_operations {
   void (*construct)(void* place);
   void (*destroy)(void* lock);
   void (*lock)(void* lock);
-  bool (*try_lock)(void* lock);
+  bool (*try_lock)(void* lock);  ///< null if the lock cannot be tried
   void (*unlock)(void* lock);
   /// Whether two locks wait in one bucket of a table of the process; null if they know of none.
   bool (*shares_bucket)(const void* lock, const void* other);
@@ -73,6 +74,15 @@ constexpr bool (*bucket_question())(const void*, const void*) {
 }
 
 template <class Lock>
+constexpr bool (*attempt_on())(void*) {
+  if constexpr (lockable<Lock>) {
+    return [](void* lock) { return static_cast<bool>(static_cast<Lock*>(lock)->try_lock()); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Lock>
 inline constexpr lock_operations operations_on{
     .spacing = spacing_of<Lock>,
     .construct =
@@ -82,7 +92,7 @@ inline constexpr lock_operations operations_on{
         },
     .destroy = [](void* lock) { static_cast<Lock*>(lock)->~Lock(); },
     .lock = [](void* lock) { static_cast<Lock*>(lock)->lock(); },
-    .try_lock = [](void* lock) { return static_cast<Lock*>(lock)->try_lock(); },
+    .try_lock = attempt_on<Lock>(),
     .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); },
     .shares_bucket = bucket_question<Lock>()};
 
@@ -140,7 +150,7 @@ class lock_row {
 
 /// Whether a lock refuses everybody while it is held: the starter holds it, each thread tries.
 /// Certain on any number of cores, where a lost update needs luck. A lock that does not claim to
-/// exclude is not tried.
+/// exclude, or that cannot be tried, is not tried.
 class refusal_check {
  public:
   refusal_check(const subject& of, void* lock);
@@ -153,6 +163,8 @@ class refusal_check {
   void probe();
   /// By the starter, when every thread has probed.
   void finish();
+  /// Whether the lock is tried at all.
+  [[nodiscard]] bool applies() const noexcept;
   /// By the starter, when no thread is left.
   [[nodiscard]] bool passed() const;
 

@@ -105,6 +105,7 @@ def machine(root: Path, files: Mapping[str, str | None] | None = None, **facts: 
         "described": {"system": {"preemption": "full", "kernel_version": "#1 SMP"}},
         "harness": HARNESS,
         "tools": {"g++": "12.2.0", "cmake": "3.25.1", "pkg-config": "1.8.1"},
+        "own_locks_compiler": "g++ 12.2.0",
         "before": BEFORE,
         "after": AFTER,
     }

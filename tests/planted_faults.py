@@ -211,6 +211,13 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
     ("load_average", {"/proc/loadavg": "1.50 1 1 1/9 9\n"}, {}, "note", "two minutes"),
     ("memory", {"/proc/meminfo": "MemTotal: 1000 kB\nMemAvailable: 9 kB\n"}, {}, "spoils", "ps"),
     ("memory", {}, after(swapped_pages=6), "spoils", "ps"),
+    (
+        "own_locks",
+        {},
+        {"own_locks_compiler": "", "own_locks_problem": "there is no compiler g++"},
+        "limits",
+        "apt-get install -y g++ nlohmann-json3-dev",
+    ),
     ("compiler", {}, {"tools": {"g++": "11.4.0"}}, "note", "apt-get install -y g++"),
     ("cmake", {}, {"tools": {"cmake": "3.22.1"}}, "note", "apt-get install -y cmake"),
     ("pkg_config", {}, {"tools": {}}, "note", "apt-get install -y pkg-config"),

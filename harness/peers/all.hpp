@@ -10,6 +10,8 @@
 #include <peers/pthread.hpp>
 #include <peers/std.hpp>
 
+// A user's own locks are measured where the other libraries' headers need not be.
+#ifndef LOCKYARD_OWN_LOCKS
 #ifdef LOCKYARD_HAS_ABSEIL
 #include <peers/abseil.hpp>
 #endif
@@ -25,3 +27,4 @@
 #ifdef LOCKYARD_HAS_PARKING_LOT
 #include <peers/parking_lot.hpp>
 #endif
+#endif  // LOCKYARD_OWN_LOCKS

@@ -7,6 +7,7 @@
 #include "../draws.hpp"
 #include "../rate.hpp"
 #include "../scale/objects.hpp"
+#include "../scale/think.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "studies.hpp"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -73,14 +73,9 @@ const workload_shape& shape_of(const job& of) {
   return *std::ranges::find(shapes, of.workload, &workload_shape::name);
 }
 
-/// Steps before each acquisition. Measured once by the process that starts all runs of a block, so
-/// that the locks that are compared have the same.
+/// Steps before each acquisition.
 std::uint32_t think_steps_of(const workload_shape& shape) {
-  static std::map<double, std::uint32_t> known;
-  const double stretch_ns = shape.think_ns / shape.acquisitions;
-  const auto found = known.find(stretch_ns);
-  return found != known.end() ? found->second
-                              : known.emplace(stretch_ns, steps_apart(stretch_ns)).first->second;
+  return harness::think_steps_of(shape.think_ns / shape.acquisitions);
 }
 
 /// What the threads of a run share, each object beside the lock that protects it.

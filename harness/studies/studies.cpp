@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies.hpp"
 
+#include "../own/adopted.hpp"
+
 #include <algorithm>
 
 namespace lockyard::harness {
@@ -23,7 +25,7 @@ const study* find_study(std::string_view name) {
 
 const cell* find_cell(const study& in, std::string_view lock) {
   const auto found = std::ranges::find(in.cells, lock, &cell::lock);
-  return found == in.cells.end() ? nullptr : &*found;
+  return found == in.cells.end() ? find_adopted_cell(in.name, lock) : &*found;
 }
 
 const listed_workload* find_workload(const study& in, std::string_view name) {

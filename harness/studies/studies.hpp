@@ -5,6 +5,7 @@
 // studies.cpp, its page in docs/studies.
 
 #include "../job.hpp"
+#include "../own/measured.hpp"
 
 #include <lockyard/catalog.hpp>
 
@@ -13,7 +14,6 @@
 
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -120,14 +120,15 @@ outcome run_patiently(const job& of, const lock_traits& traits) {
 }
 
 /// The cells of a study over the whole catalogue, or over those locks of it that can be shared.
-/// Study has a static member template `run<Lock>(job, traits)`.
+/// Study has a static member template `run<Lock>(job, traits)`. Compiled for a user's own locks,
+/// the cells are of those.
 template <class Study, bool OfReaders = false>
 std::vector<cell> cells_of() {
   std::vector<cell> cells;
-  for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
-    if constexpr (!OfReaders || std::get<catalog_entry<Lock>>(catalog).traits.shared) {
+  measured::for_each_lock([&]<class Lock>(const catalog_entry<Lock>& entry) {
+    if constexpr (!OfReaders || measured::is_shared<Lock>) {
       cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
-      if constexpr (peers::is_built<Lock>) cells.back().run = &run_patiently<Study, Lock>;
+      if constexpr (measured::is_built<Lock>) cells.back().run = &run_patiently<Study, Lock>;
     }
   });
   return cells;

@@ -95,7 +95,9 @@ void time_beside_sleepers(outcome& to, const job& of, const subject& lock, void*
   to.values["pair_beside_sleepers_ns"] = nullptr;
   to.values["pair_beside_sleepers_least_ns"] = nullptr;
   to.values["sleepers_share_bucket"] = nullptr;
-  if (lock.traits.waiting != waiting::park || of.sleepers == 0) return;
+  const bool may_sleep =
+      lock.traits.waiting == waiting::park || lock.traits.waiting == waiting::unknown;
+  if (!may_sleep || of.sleepers == 0) return;
   const sleepers others{lock, place, of.sleepers};
   if (!others.are_asleep()) return;
   each.time(to, "beside_sleepers", pair, place);

@@ -12,6 +12,7 @@ enum class lock_kind : std::uint8_t {
   ours,
   peer,     ///< another library's lock
   control,  ///< no lock to use: shows what the harness costs and that its checks bite
+  user,     ///< of whoever measures; not in the catalogue
 };
 enum class lock_family : std::uint8_t { spin, queue, park, none };
 enum class waiting : std::uint8_t {
@@ -19,6 +20,7 @@ enum class waiting : std::uint8_t {
   spin,   ///< keeps the processor
   yield,  ///< offers the processor to others, and stays runnable
   park,   ///< sleeps
+  unknown,
 };
 enum class fairness : std::uint8_t {
   none,            ///< a waiter may be overtaken for ever

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard import options
 from lockyard.conditions import Asked, inherited, variants
+from lockyard.own.given import given as own_locks
 from lockyard.parameters import parsed
 from lockyard.plan import Request
 from lockyard.work import NO_TIME, works
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lockyard.own.given import Given
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Measuring:
     seed: int
     out: Path | None
     against: str | None
+    own: Given | None = None  # the user's locks, measured in every sweep
 
 
 def measuring_of(given: Mapping[str, Any]) -> Measuring:
@@ -59,6 +63,7 @@ def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> Measuring:
         seed=options.seed(given["seed"]),
         out=Path(given["out"]) if given["out"] else None,
         against=given["against"] or None,
+        own=own_locks(given["lock"] or [], given["include"] or [], given["flags"]),
     )
 
 

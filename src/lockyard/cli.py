@@ -74,12 +74,16 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure --scenario sweep.toml --dry-run  ·  "
     "lockyard measure contention --threads 2,4 --set share_percent=10,50,90  ·  "
     "lockyard measure priority --policy fifo,other  ·  "
+    "lockyard measure throughput wait --lock my/lock.hpp:my::lock --against std::mutex  ·  "
     "lockyard measure --resume records.jsonl",
 )
 def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
     studies: arguments.Studies = None,
     locks: arguments.Locks = "",
+    lock: arguments.Lock = None,
+    include: arguments.Include = None,
+    flags: arguments.Flags = "",
     pools: arguments.Pools = "all",
     peers: arguments.Peers = False,
     threads: arguments.Threads = "",

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+HEADER_SUFFIXES = (".hpp", ".h", ".hh", ".hxx", ".h++", ".ipp", ".inc")
+
 
 def locks(incomplete: str) -> list[str]:
     """The last of several names, with the names before it."""
@@ -88,6 +93,30 @@ def checked(incomplete: str) -> list[str]:
     with Checker() as checker:
         known = of_groups(listed(checker), "lock", "client")
     return [each.name for each in known if each.name.startswith(incomplete)]
+
+
+def headers(incomplete: str) -> list[str]:
+    """Files that may be headers, each up to where its type begins."""
+    return [
+        f"{path}/" if path.is_dir() else f"{path}:"
+        for path in _paths(incomplete)
+        if path.is_dir() or path.suffix in HEADER_SUFFIXES
+    ]
+
+
+def folders(incomplete: str) -> list[str]:
+    return [f"{path}/" for path in _paths(incomplete) if path.is_dir()]
+
+
+def _paths(incomplete: str) -> list[Path]:
+    """Hidden ones only if they are asked for."""
+    folder, last = os.path.split(incomplete)
+    try:
+        found = sorted(Path(folder or ".").iterdir())
+    except OSError:
+        return []
+    named = [path for path in found if path.name.startswith(last)]
+    return [path for path in named if last.startswith(".") or not path.name.startswith(".")]
 
 
 def _completed(incomplete: str, known: list[str]) -> list[str]:

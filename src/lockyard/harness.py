@@ -21,9 +21,20 @@ Record = Answer
 BAD_JOB_STATUS = 2
 
 
+# Built for this process alone, with a user's own locks.
+_own: Path | None = None
+
+
 def harness_path() -> Path:
-    """The harness of this installation, or the one that LOCKYARD_HARNESS names."""
-    return program_path("harness", "LOCKYARD_HARNESS", "nothing can be measured")
+    """The harness of this installation, or the one that LOCKYARD_HARNESS names; or what took its
+    place."""
+    return _own or program_path("harness", "LOCKYARD_HARNESS", "nothing can be measured")
+
+
+def use(path: Path) -> None:
+    """From now on this process measures by that harness."""
+    global _own  # noqa: PLW0603 - a process has one harness
+    _own = path
 
 
 def exec_harness() -> None:

@@ -126,6 +126,8 @@ class Runner:
         record["cell"] = place
         record["spent_s"] = round(self._idle_since - started, 6)
         record["between_s"] = round(between_s, 6)
+        if source := self.environment.get("harness", {}).get("own_locks", {}).get(cell.lock):
+            record["lock_source"] = source
         state.count(record)
         return record
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SWEEP = "sweep"
 # These hold for the whole measuring; beside the file, the command line may give them too.
-WHOLE = ("seed", "out", "against")
+WHOLE = ("seed", "out", "against", "lock", "include", "flags")
 # These only whoever starts the command can say.
 NO_KEYS = ("help", "scenario", "resume", "json", "dry-run", "yes")
 

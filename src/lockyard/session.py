@@ -12,6 +12,7 @@ from lockyard import environment, harness
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
+from lockyard.own.given import Given
 from lockyard.parameters import check_clock
 from lockyard.plan import SCHEMA, Cell
 from lockyard.progress import shown_progress
@@ -62,6 +63,7 @@ class Plan:
     cells: Sequence[Cell]
     seed: int
     reference: str | None  # whom the tables compare with
+    own: Given | None = None  # locks of the user's that the harness was built with
 
     def to_json(self) -> Record:
         return {
@@ -70,13 +72,21 @@ class Plan:
             "command": self.command,
             "seed": self.seed,
             "reference": self.reference,
+            "own": self.own.to_json() if self.own else None,
             "cells": [dataclasses.asdict(cell) for cell in self.cells],
         }
 
     @classmethod
     def from_json(cls, document: Record) -> Plan:
         cells = [Cell.from_json(cell) for cell in document["cells"]]
-        return cls(document["command"], cells, document["seed"], document["reference"])
+        own = document.get("own")
+        return cls(
+            document["command"],
+            cells,
+            document["seed"],
+            document["reference"],
+            Given.from_json(own) if own else None,
+        )
 
     def check_run(self, run: Record) -> None:
         """Raises one of Python's own exceptions if a run is none of this plan's."""

@@ -11,6 +11,7 @@ from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.conditions import inherited
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.noise import with_noise
+from lockyard.own.adopt import adopt
 from lockyard.plan import plan_grids
 from lockyard.sweep import MOST_CELLS, Expansion, check_size, expand
 from lockyard.timing import Expected, expected
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
     """With `dry`, only says what would be measured; with `yes`, that may be as much as it likes."""
+    if wanted.own is not None:
+        adopt(wanted.own, [study for sweep in wanted.sweeps for study in sweep.choice.studies])
+        sweeps = [_measured_too(wanted.own.names, sweep) for sweep in wanted.sweeps]
+        wanted = replace(wanted, sweeps=sweeps)
     catalog = harness.catalog()
     references, reference = _references(wanted, catalog)
     grids = (grid for sweep in wanted.sweeps for grid in _grids(sweep, references, catalog))
@@ -40,9 +45,21 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
         return ExitStatus.DONE
     if not yes:
         check_size(expansion)
-    plan = session.Plan("measure", expansion.cells, wanted.seed, reference)
+    plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.own)
     path = wanted.out if wanted.out or as_json else records.default_path("measure")
     return _measured(plan, path, as_json)
+
+
+def _measured_too(names: Sequence[str], sweep: Sweep) -> Sweep:
+    """The user's own locks beside those that were chosen."""
+    choice = sweep.choice
+    choice = replace(
+        choice,
+        locks=[*choice.locks, *names],
+        locks_or_all=[*choice.locks_or_all, *names],
+        beside_usual=None if choice.beside_usual is None else [*choice.beside_usual, *names],
+    )
+    return replace(sweep, choice=choice)
 
 
 def _references(wanted: Measuring, catalog: Catalog) -> tuple[list[Lock], str | None]:
@@ -109,6 +126,8 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
             f"{path} was changed by hand, or by another version: its plan and its runs do not fit "
             f"each other ({type(error).__name__}: {error}); measure anew with --out"
         ) from None
+    if plan.own is not None:
+        adopt(plan.own, list(dict.fromkeys(cell.study for cell in plan.cells)))
     return _measured(plan, path, as_json, content)
 
 

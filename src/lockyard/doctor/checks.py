@@ -48,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     neighbours.busy_neighbours,
     neighbours.load_average,
     neighbours.memory,
+    installation.own_locks,
     installation.compiler,
     installation.cmake,
     installation.pkg_config,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard import environment, harness
 from lockyard.doctor.sample import Sample, take
 from lockyard.errors import LockyardError
+from lockyard.own import toolchain
 from lockyard.tree import Tree
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class Facts:
     nice_refusal: int | None = None
     membarrier_refusal: int | None = None
     tools: dict[str, str] = field(default_factory=dict)
+    # By what --lock would compile, or why it cannot.
+    own_locks_compiler: str = ""
+    own_locks_problem: str = ""
     before: Sample = field(default_factory=Sample)
     after: Sample = field(default_factory=Sample)
 
@@ -75,6 +79,7 @@ def collect(tree: Tree | None = None) -> Facts:
     """The sample comes last, when nothing of ours runs beside it."""
     tree = tree or Tree()
     asked, problem = _ask_harness()
+    own_compiler, own_problem = _ask_toolchain()
     facts = Facts(
         tree=tree,
         described=environment.describe(tree),
@@ -86,6 +91,8 @@ def collect(tree: Tree | None = None) -> Facts:
         nice_refusal=_refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
         membarrier_refusal=_refusal(_order_all_cores),
         tools={name: found for name in TOOLS if (found := _version(name)) is not None},
+        own_locks_compiler=own_compiler,
+        own_locks_problem=own_problem,
         before=take(tree),
     )
     time.sleep(SAMPLE_S)
@@ -97,6 +104,13 @@ def _ask_harness() -> tuple[dict[str, Any] | None, str]:
         return harness.ask("--environment"), ""
     except (LockyardError, OSError, ValueError, subprocess.SubprocessError) as error:
         return None, str(error).strip()
+
+
+def _ask_toolchain() -> tuple[str, str]:
+    try:
+        return toolchain.check_all(), ""
+    except LockyardError as error:
+        return "", str(error)
 
 
 def _refusal(attempt: Callable[[], None]) -> int | None:

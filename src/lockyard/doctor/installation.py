@@ -55,6 +55,20 @@ def pkg_config(facts: Facts) -> Outcome:
     return _tool(facts, "pkg-config", "pkg-config", ())
 
 
+def own_locks(facts: Facts) -> Outcome:
+    """What --lock needs beside the harness."""
+    if facts.own_locks_compiler:
+        return Fine(f"--lock can compile ({facts.own_locks_compiler})")
+    return Finding(
+        Severity.LIMITS,
+        facts.own_locks_problem,
+        "the catalogue's locks can be measured, and none of one's own",
+        facts.as_root("apt-get install -y g++ nlohmann-json3-dev"),
+        "on Debian 12, Ubuntu 24.04 or later; the cause says what it is",
+        {"message": facts.own_locks_problem},
+    )
+
+
 def _tool(facts: Facts, tool: str, package: str, least: tuple[int, ...]) -> Outcome:
     version = facts.tools.get(tool)
     wanted = ".".join(map(str, least))
@@ -63,7 +77,8 @@ def _tool(facts: Facts, tool: str, package: str, least: tuple[int, ...]) -> Outc
     return Finding(
         Severity.NOTE,
         f"{tool} is {version}, older than {wanted}" if version else f"there is no {tool}",
-        "programs that use the library may not build here; measuring needs none of it",
+        "programs that use the library may not build here; measuring the catalogue needs none "
+        "of it",
         facts.as_root(f"apt-get install -y {package}"),
         "on Debian 12, Ubuntu 24.04 or later",
         {"version": version, "least": wanted or None},

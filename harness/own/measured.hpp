@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which locks the studies are compiled for: the catalogue's; or, where LOCKYARD_OWN_LOCKS is
+// defined, a user's own. The two differ in name, because they are linked into one program.
+
+#include <lockyard/catalog.hpp>
+#include <lockyard/concepts.hpp>
+
+#include <peers/libraries.hpp>
+
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace lockyard::harness {
+
+namespace catalogued {
+
+template <class Lock>
+inline constexpr bool is_shared = std::get<catalog_entry<Lock>>(catalog).traits.shared;
+template <class Lock>
+inline constexpr bool is_built = peers::is_built<Lock>;
+
+template <class Visitor>
+void for_each_lock(Visitor&& visit) {
+  for_each_entry(std::forward<Visitor>(visit));
+}
+
+}  // namespace catalogued
+
+#ifdef LOCKYARD_OWN_LOCKS
+
+namespace own {
+
+template <class Lock>
+inline constexpr bool is_shared = shared_lockable<Lock>;
+template <class Lock>
+inline constexpr bool is_built = true;
+
+template <class Lock>
+constexpr catalog_entry<Lock> entry_of(std::string_view name, std::string_view header) {
+  return {{.name = name,
+           .seed_name = "",
+           .kind = lock_kind::user,
+           .family = lock_family::none,
+           .waiting = waiting::unknown,
+           .fairness = fairness::none,
+           .timed = timed_lockable<Lock>,
+           .shared = shared_lockable<Lock>,
+           .origin = header}};
+}
+
+/// The command writes it: calls `visit` with an entry for each lock.
+template <class Visitor>
+void for_each_lock(Visitor&& visit);
+
+}  // namespace own
+namespace measured = own;
+
+#else
+
+namespace measured = catalogued;
+
+#endif
+
+}  // namespace lockyard::harness

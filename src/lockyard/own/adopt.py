@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own locks become locks of the harness that this process measures by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lockyard import harness
+from lockyard.catalog import GROUPS
+from lockyard.errors import UsageError
+from lockyard.own.build import harness_with
+from lockyard.session import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.catalog import Catalog, Study
+    from lockyard.own.given import Given
+
+
+def adopt(given: Given, studies: Sequence[str]) -> None:
+    """For those of the studies that can measure any lock; that none can is an error."""
+    catalog = harness.catalog()
+    chosen = catalog.select_studies(studies)
+    measuring = [study for study in chosen if measures_any_lock(study)]
+    if not measuring:
+        possible = ", ".join(each.name for each in catalog.studies if measures_any_lock(each))
+        raise UsageError(
+            f"{given}: {_list(chosen)} cannot measure a lock of one's own, so nothing was "
+            f"measured; choose among {possible}"
+        )
+    _check_names(given, catalog)
+    harness.use(harness_with(given, [study.name for study in measuring]))
+    _check_readers(given, measuring)
+
+
+def measures_any_lock(study: Study) -> bool:
+    return not (study.of_machine or study.ways or study.pools or study.only_locks)
+
+
+def _check_names(given: Given, catalog: Catalog) -> None:
+    known = {*GROUPS, *(each.name for each in catalog.measured)}
+    known |= {each.seed_name for each in catalog.locks}
+    for lock in given.locks:
+        if lock.type_name in known:
+            raise UsageError(
+                f"{lock}: the catalogue has that name already, and records could not tell the two "
+                f"apart; write the type in another way, as in ::{lock.type_name}"
+            )
+
+
+def _check_readers(given: Given, measuring: Sequence[Study]) -> None:
+    """What cannot be shared is left out of the studies that share, which nobody may overlook."""
+    shared = {lock.name: lock.shared for lock in harness.catalog().locks}
+    sharing = [study for study in measuring if study.of_readers]
+    for name in given.names if sharing else ():
+        if shared[name]:
+            continue
+        cause = (
+            f"{name} has not all of lock_shared(), try_lock_shared(), unlock_shared() and "
+            f"try_lock(), so {_list(sharing)} cannot measure it"
+        )
+        if len(sharing) == len(measuring):
+            raise UsageError(f"{cause}, and nothing was measured; add what is missing")
+        say(f"{cause}; the others do")
+
+
+def _list(studies: Sequence[Study]) -> str:
+    return ", ".join(study.name for study in studies)

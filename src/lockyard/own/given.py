@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line says of a user's own locks, with what is wrong about it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# What a type may be written with: it becomes a line of a program.
+TYPE_TEXT = re.compile(r"[\w:<>,()*&\[\] .'+-]+")
+HEADER_TEXT = re.compile(r'[^"\\\x00-\x1f\x7f]+')
+# What lockyard says itself, and what would make objects that do not fit the harness's.
+SAID_BY_LOCKYARD = ("-c", "-E", "-S", "-o", "-x", "-M", "-MM", "-fsyntax-only")
+OTHER_LAYOUT = ("-D_GLIBCXX_DEBUG", "-D_GLIBCXX_USE_CXX11_ABI=", "-fsanitize=", "-m32", "-mx32")
+
+
+@dataclass(frozen=True)
+class OwnLock:
+    header: str  # as it was given
+    type_name: str  # the same
+
+    def __str__(self) -> str:
+        return f"--lock {self.header}:{self.type_name}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """All own locks of one command: they are compiled together."""
+
+    locks: tuple[OwnLock, ...]
+    include: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Given:
+        return cls(
+            tuple(OwnLock(**lock) for lock in document["locks"]),
+            tuple(document["include"]),
+            tuple(document["flags"]),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        return [lock.type_name for lock in self.locks]
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.locks))
+
+
+def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | None:
+    """Nothing if no lock was named."""
+    if not locks:
+        for option, value in (("--include", include), ("--flags", flags)):
+            if value:
+                raise UsageError(
+                    f"{option}: is for compiling one's own lock; name it, as in --lock "
+                    "my/lock.hpp:my::lock, or leave it out"
+                )
+        return None
+    found = Given(
+        tuple(dict.fromkeys(map(_lock, locks))), tuple(map(_folder, include)), _flags(flags)
+    )
+    twice = [name for name in found.names if found.names.count(name) > 1]
+    if twice:
+        raise UsageError(
+            f"--lock {twice[0]}: is named from two headers, and one program can hold one class of "
+            "a name; give one of them another name or namespace, or measure them one after the "
+            "other"
+        )
+    return found
+
+
+def _lock(text: str) -> OwnLock:
+    header, colon, type_name = text.partition(":")
+    type_name = type_name.strip()
+    if not (colon and TYPE_TEXT.fullmatch(type_name) and HEADER_TEXT.fullmatch(header)):
+        raise UsageError(
+            f"--lock {text}: names no lock; give header and type, as in --lock my/lock.hpp:my::lock"
+        )
+    _check_header(Path(header), text)
+    return OwnLock(header, type_name)
+
+
+def _check_header(path: Path, text: str) -> None:
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except FileNotFoundError:
+        raise UsageError(
+            f"--lock {text}: there is no file {path} (looked for from {Path.cwd()}), so nothing "
+            "was measured; correct the path"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"--lock {text}: cannot read {path}: {error.strerror}, so nothing was measured; name "
+            "a header that can be read"
+        ) from None
+
+
+def _folder(text: str) -> str:
+    if not Path(text).is_dir():
+        raise UsageError(
+            f"--include {text}: there is no such folder, so nothing was measured; correct the path"
+        )
+    return text
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    try:
+        flags = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(
+            f"--flags {text}: cannot be taken apart into words ({error}); correct its quotes"
+        ) from None
+    for flag in flags:
+        if flag in SAID_BY_LOCKYARD:
+            raise UsageError(f"--flags {flag}: is lockyard's own to say; leave it out")
+        if flag.startswith(OTHER_LAYOUT):
+            raise UsageError(
+                f"--flags {flag}: makes objects that do not fit those of the harness, whose "
+                "figures would then mean nothing; leave it out"
+            )
+    return flags

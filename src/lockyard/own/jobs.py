@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilers at work, several at a time; whatever ends us early ends them too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from lockyard.errors import MissingCapabilityError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+BETWEEN_LOOKS_S = 0.01
+
+
+@dataclass(frozen=True)
+class Compilation:
+    command: Sequence[str]
+    result: Path | None = None  # what it writes
+
+
+@dataclass(frozen=True)
+class Done:
+    succeeded: bool
+    said: str  # on both outputs
+
+
+class CompilerOverrunError(Exception):
+    """A compiler did not end in time, and was ended."""
+
+
+def run_all(wanted: Sequence[Compilation], limit_s: float) -> list[Done]:
+    """In the order of `wanted`. As many at a time as this process has processors."""
+    at_once = len(os.sched_getaffinity(0))
+    deadline = time.monotonic() + limit_s
+    running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+    done: dict[int, Done] = {}
+    try:
+        while len(done) < len(wanted):
+            begun = len(done) + len(running)
+            if begun < len(wanted) and len(running) < at_once:
+                running[begun] = _start(wanted[begun].command)
+                continue
+            for number, (process, output) in list(running.items()):
+                if process.poll() is not None:
+                    del running[number]
+                    done[number] = _ended(process, output)
+            if time.monotonic() > deadline:
+                raise CompilerOverrunError
+            time.sleep(BETWEEN_LOOKS_S)
+    finally:
+        for process, output in running.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            output.close()
+    return [done[number] for number in range(len(wanted))]
+
+
+def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """In a session of its own: the driver and what it starts are ended together."""
+    output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},  # some of its words are looked for
+        )
+    except OSError as error:
+        output.close()
+        raise MissingCapabilityError(
+            f"cannot start the compiler {command[0]}: {error.strerror}; correct or unset CXX"
+        ) from None
+    return process, output
+
+
+def _ended(process: subprocess.Popen[bytes], output: IO[bytes]) -> Done:
+    output.seek(0)
+    said = output.read().decode(errors="replace")
+    output.close()
+    if process.returncode < 0 and not said:
+        said = f"the compiler was ended by signal {-process.returncode}"
+    return Done(process.returncode == 0, said.rstrip())

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compiling a user's own locks takes: the harness's recipe and archives, a compiler, and the
+headers that the studies include beside our own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lockyard.errors import MissingCapabilityError
+from lockyard.harness import harness_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASK_LIMIT_S = 20.0
+# As every message below ends.
+CONSEQUENCE = "so --lock cannot compile anything"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the harness was built; written beside it by CMake."""
+
+    harness: Path
+    version: str
+    compiler: str
+    flags: tuple[str, ...]
+    includes: tuple[Path, ...]  # the harness's own sources first
+    archives: tuple[Path, ...]  # the harness's own first
+    nlohmann_json: str
+
+    @classmethod
+    def read(cls, harness: Path) -> Recipe:
+        path = harness.with_name("lockyard-harness.json")
+        try:
+            said = json.loads(path.read_text())
+            recipe = cls(
+                harness=harness,
+                version=said["version"],
+                compiler=said["compiler"],
+                flags=tuple(shlex.split(said["flags"])),
+                includes=tuple(path.parent / each for each in said["includes"]),
+                archives=tuple(path.parent / each for each in said["archives"]),
+                nlohmann_json=said["nlohmann_json"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise MissingCapabilityError(
+                f"there is no recipe of the harness at {path} ({error}), {CONSEQUENCE}; install "
+                "lockyard again, or correct or unset LOCKYARD_HARNESS"
+            ) from None
+        for needed in (recipe.includes[0] / "own", *recipe.archives):
+            if not needed.exists():
+                raise MissingCapabilityError(
+                    f"there is no {needed}, {CONSEQUENCE}; install lockyard again"
+                )
+        return recipe
+
+    def source_of(self, study: str) -> Path:
+        path = self.includes[0] / "studies" / f"{study}.cpp"
+        if not path.is_file():
+            raise MissingCapabilityError(
+                f"there is no source of study '{study}' at {path}, {CONSEQUENCE}; install lockyard "
+                "again"
+            )
+        return path
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of all that the harness brings to a build: its archives change with its headers."""
+        digest = hashlib.sha256(self.version.encode())
+        for archive in self.archives:
+            digest.update(archive.read_bytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Compiler:
+    path: str
+    version: str  # the first line of what it says of itself
+
+    def run_for(self, arguments: list[str]) -> list[str]:
+        return [self.path, *arguments]
+
+
+def compiler(recipe: Recipe) -> Compiler:
+    """That of CXX; else the harness's, if it is here; else g++."""
+    chosen = os.environ.get("CXX") or ""
+    names = [chosen] if chosen else [recipe.compiler, "g++"]
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        raise MissingCapabilityError(
+            f"there is no compiler {chosen or 'g++'}, {CONSEQUENCE}; "
+            + ("correct or unset CXX" if chosen else "install g++ (apt-get install -y g++)")
+        )
+    said = _ask([path, "--version"])
+    lines = said.stdout.splitlines() if said and said.returncode == 0 else []
+    if not lines:
+        raise MissingCapabilityError(
+            f"{path} does not answer --version, {CONSEQUENCE}; correct or unset CXX"
+        )
+    return Compiler(path, lines[0].strip())
+
+
+def check_headers(recipe: Recipe, using: Compiler) -> None:
+    """The studies' objects and the harness's exchange JSON, so they need one version of it."""
+    includes = [argument for each in recipe.includes for argument in ("-I", str(each))]
+    dump = ["-x", "c++", "-std=gnu++20", "-E", "-dM", "-include", "nlohmann/json.hpp", os.devnull]
+    said = _ask(using.run_for([*includes, *dump]))
+    macros = said.stdout if said else ""
+    parts = [
+        re.search(rf"#define NLOHMANN_JSON_VERSION_{part} (\d+)", macros)
+        for part in ("MAJOR", "MINOR", "PATCH")
+    ]
+    found = ".".join(part[1] for part in parts if part)
+    if found != recipe.nlohmann_json:
+        problem = f"is version {found}" if found else "is missing"
+        raise MissingCapabilityError(
+            f"the header nlohmann/json.hpp {problem}, and the harness was built with "
+            f"{recipe.nlohmann_json}, {CONSEQUENCE}; install that version (apt-get install -y "
+            "nlohmann-json3-dev), or build lockyard on this machine"
+        )
+
+
+def check_all() -> str:
+    """For the doctor: which compiler would be used. Raises MissingCapabilityError."""
+    recipe = Recipe.read(harness_path())
+    found = compiler(recipe)
+    check_headers(recipe, found)
+    return found.version
+
+
+def _ask(command: list[str]) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ASK_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
