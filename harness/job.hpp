@@ -48,6 +48,7 @@ struct job {
   unsigned burst;        ///< tasks that are submitted together, where the study has tasks; else 0
   run_bound bound;
   bool as_published;
+  std::optional<std::string> trace;  ///< file to write one into, in a study that keeps them
   bool rehearse;  ///< only whether the conditions can be had
   std::uint64_t block;
   std::uint64_t run;

@@ -170,6 +170,7 @@ ordered_json describe_catalog() {
                        {"ways", std::move(ways)},
                        {"workloads", describe_workloads(each)},
                        {"only_locks", describe_only_locks(each)},
+                       {"keeps_traces", each.keeps_traces},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},

@@ -7,9 +7,9 @@ namespace lockyard::harness {
 
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies{
-      noise_study(),      costs_study(),       wait_study(),    idle_study(),
-      throughput_study(), readers_study(),     torture_study(), scale_study(),
-      wakeup_study(),     uncontended_study(), workers_study(), recovery_study()};
+      noise_study(),   costs_study(),    wait_study(),  idle_study(),   throughput_study(),
+      readers_study(), torture_study(),  scale_study(), wakeup_study(), uncontended_study(),
+      workers_study(), recovery_study(), stalls_study()};
   return studies;
 }
 
