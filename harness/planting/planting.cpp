@@ -50,7 +50,9 @@ class actor {
           id_ = native::thread_id();
           trace.take_part();
           done_.give();
-          for (go_.await(); !is_over_; go_.await()) {
+          for (;;) {
+            go_.await();
+            if (is_over_.is_set()) break;
             part();
             done_.give();
           }
@@ -66,7 +68,7 @@ class actor {
   void go() { go_.give(); }
   void await() { done_.await(); }
   void end() {
-    is_over_ = true;
+    is_over_.set();
     go_.give();
     thread_.join();
   }
@@ -77,7 +79,7 @@ class actor {
  private:
   signal_to go_;
   signal_to done_;
-  std::atomic<bool> is_over_{false};
+  flag is_over_;
   std::uint32_t id_ = 0;
   std::optional<std::string> trouble_;
   std::thread thread_;
@@ -132,22 +134,27 @@ performed perform(const scene& of, stage& on, unsigned rounds) {
   actor holder{on.trace, on.holders_cpu, ordinary, [&] { of.hold(on); }};
   actor waiter{on.trace, on.waiters_cpu, ordinary, [&] { of.wait(on); }};
   const int hogged = of.hogs_waiter ? on.waiters_cpu : on.holders_cpu;
-  std::atomic<bool> is_over{false};
+  flag is_over;
   actor hog{on.trace, hogged, urgent, [&] {
-              for (on.hog.await(); !is_over; on.hog.await()) {
-                on.is_taken = true;
+              for (on.hog.await(); !is_over.is_set(); on.hog.await()) {
+                on.is_taken.set();
                 stage::burn(stage::length_ns);
-                on.is_given = true;
+                on.is_given.set();
               }
             }};
-  for (const actor* each : {&holder, &waiter, &hog}) {
+  actor mover{on.trace, on.holders_cpu, urgent, [&] {
+                for (on.mover.await(); !is_over.is_set(); on.mover.await()) move_holder(on);
+              }};
+  for (const actor* each : {&holder, &waiter, &hog, &mover}) {
     if (each->trouble()) throw condition_error{*each->trouble()};
   }
   on.holder = holder.handle();
+  on.holder_id = static_cast<pid_t>(holder.id());
   result.holder = holder.id();
   result.waiter = waiter.id();
   on.trace.start();
   hog.go();
+  mover.go();
   for (unsigned round = 0; round < rounds; ++round) {
     rest();
     on.clear();
@@ -157,19 +164,22 @@ performed perform(const scene& of, stage& on, unsigned rounds) {
     waiter.await();
     result.rounds.push_back(on.now);
   }
-  is_over = true;
+  is_over.set();
   on.hog.give();
+  on.mover.give();
   hog.await();
-  for (actor* each : {&holder, &waiter, &hog}) each->end();
+  mover.await();
+  for (actor* each : {&holder, &waiter, &hog, &mover}) each->end();
   return result;
 }
 
 const scene& scene_named(std::string_view name) {
   const auto found = std::ranges::find(all_scenes(), name, &scene::name);
   if (found != all_scenes().end()) return *found;
-  std::string known;
-  for (const scene& each : all_scenes()) known += " " + std::string{each.name};
-  throw std::invalid_argument{"--plant " + std::string{name} + ": there are" + known};
+  std::string complaint{"--plant "};
+  complaint.append(name).append(": there are");
+  for (const scene& each : all_scenes()) complaint.append(" ").append(each.name);
+  throw std::invalid_argument{complaint};
 }
 
 }  // namespace
@@ -183,7 +193,7 @@ std::string plant(std::string_view name, unsigned times, const std::string& file
   }
   const trace::rate rate = trace::detail::measured_rate();
   clock::use(rate.of_counter ? clock_source::tsc : clock_source::monotonic_raw, rate.ns_per_tick);
-  recording trace{4, stamps_each, "planted " + std::string{name}};
+  recording trace{4, stamps_each, name};
   stage on{trace};
   on.holders_cpu = cpus[0];
   on.waiters_cpu = cpus[1];

@@ -26,47 +26,47 @@ constexpr unsigned overtakings = 40;
 /// The hog takes the holder's processor while it holds the lock.
 void hold_preempted(stage& on) {
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   on.hog.give();
-  on.await(on.is_given);
+  on.see(on.is_given);
   on.spinning.unlock();
 }
 
 /// The same when the release has begun, and is not done.
 void hold_preempted_in_release(stage& on) {
   on.spinning.in_release = [&on] {
-    if (!on.is_held.exchange(false)) return;  // the waiter's
+    if (pthread_equal(pthread_self(), on.holder) == 0) return;  // the waiter's
     on.hog.give();
-    on.await(on.is_given);
+    on.see(on.is_given);
   };
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   on.spinning.unlock();
 }
 
 void hold_asleep(stage& on) {
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   const timespec nap{.tv_sec = 0, .tv_nsec = static_cast<long>(stage::length_ns)};
   clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
   on.spinning.unlock();
 }
 void wait_spinning(stage& on) {
-  on.await(on.is_held);
+  on.see(on.is_held);
   on.wait_for(on.spinning);
 }
 
 /// The hog takes the sleeping waiter's processor, and then the lock is released.
 void release_to_nobody(stage& on, auto& lock, double until_waiting_ns) {
   lock.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   stage::burn(until_waiting_ns);
   on.hog.give();
-  on.await(on.is_taken);
+  on.see(on.is_taken);
   stage::burn(settle_ns);
   on.now.begin = clock::now();
   lock.unlock();
@@ -78,68 +78,73 @@ void release_to_preempted(stage& on) {
   release_to_nobody(on, on.spinning, settle_ns);
 }
 void wait_sleeping(stage& on) {
-  on.await(on.is_held);
+  on.see(on.is_held);
   on.wait_for(on.sleeping);
 }
 
 /// The waiter looks only when it has been overtaken often enough.
 void overtake(stage& on) {
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   for (unsigned i = 0; i < overtakings; ++i) {
     stage::burn(stage::length_ns / overtakings);
     on.spinning.unlock();
     on.spinning.lock();
-    ++on.overtaken;
+    // relaxed(hint): how often is all that counts.
+    on.overtaken.fetch_add(1, std::memory_order_relaxed);
   }
   on.spinning.unlock();
 }
 void wait_overtaken(stage& on) {
-  on.await(on.is_held);
-  on.is_held = false;
+  on.see(on.is_held);
   const pthread_t self = pthread_self();
   on.spinning.before_look = [&on, self] {
     if (pthread_equal(pthread_self(), self) == 0) return;
     const ticks limit = clock::now() + clock::from_ns(50e6);
-    while (on.overtaken < overtakings && clock::now() < limit) detail::arch::pause();
+    // relaxed(hint): as above.
+    while (on.overtaken.load(std::memory_order_relaxed) < overtakings && clock::now() < limit) {
+      detail::arch::pause();
+    }
   };
   on.wait_for(on.spinning);
   on.spinning.before_look = [] {};
 }
 
-void allow(int cpu, int other) {
+void allow(pid_t thread, int cpu, int other) {
   cpu_set_t both;
   CPU_ZERO(&both);
   CPU_SET(cpu, &both);
   CPU_SET(other, &both);
-  sched_setaffinity(0, sizeof both, &both);
+  sched_setaffinity(thread, sizeof both, &both);
 }
 
-/// The holder is moved to a processor that the hog has just taken.
+/// The holder is moved to a processor that the hog has just taken. The mover takes the holder's for
+/// that: a thread that runs would have to sleep until it is moved.
 void hold_moved(stage& on) {
-  allow(on.holders_cpu, on.holders_cpu);
+  allow(0, on.holders_cpu, on.holders_cpu);
   on.sleeping.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   stage::burn(asleep_ns);
   on.hog.give();
-  on.await(on.is_taken);
-  allow(on.waiters_cpu, on.waiters_cpu);
+  on.see(on.is_taken);
+  on.mover.give();
+  on.see(on.is_given);
   on.sleeping.unlock();
 }
 void wait_anywhere(stage& on) {
-  on.await(on.is_held);
-  allow(on.waiters_cpu, on.holders_cpu);
+  on.see(on.is_held);
+  allow(0, on.waiters_cpu, on.holders_cpu);
   on.wait_for(on.sleeping);
-  allow(on.waiters_cpu, on.waiters_cpu);
+  allow(0, on.waiters_cpu, on.waiters_cpu);
 }
 
 stage* of_handler = nullptr;
 
 /// As an interrupt would: takes the time of whoever runs, without a switch.
 void interrupt(int /*signal*/) {
-  of_handler->interrupted = clock::now();
+  of_handler->is_interrupted.set();
   stage::burn(stage::length_ns);
 }
 
@@ -150,13 +155,13 @@ void hold_watching(stage& on) {
   how.sa_handler = &interrupt;
   sigaction(SIGUSR1, &how, nullptr);
   on.spinning.lock();
-  on.is_held = true;
+  on.is_held.set();
   const ticks threshold = clock::from_ns(100e3);
   const ticks limit = clock::now() + clock::from_ns(50e6);
   for (ticks last = clock::now(); last < limit;) {
     const ticks seen = clock::now();
     if (seen - last > threshold) {
-      if (on.interrupted == 0) on.now.came_in_time = false;  // the machine's own
+      if (!on.is_interrupted.is_set()) on.now.came_in_time = false;  // the machine's own
       on.trace.add_gap(on.holders_cpu, last, seen - last);
       break;
     }
@@ -165,15 +170,15 @@ void hold_watching(stage& on) {
   on.spinning.unlock();
 }
 void wait_and_interrupt(stage& on) {
-  on.await(on.is_held);
+  on.see(on.is_held);
   pthread_kill(on.holder, SIGUSR1);
   on.wait_for(on.spinning);
 }
 
 void hold_long(stage& on) {
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   stage::burn(stage::length_ns);
   on.spinning.unlock();
 }
@@ -181,14 +186,14 @@ void hold_long(stage& on) {
 /// The lock is free, and the waiter runs, and does not take it: nothing in the trace says why.
 void hold_briefly(stage& on) {
   on.spinning.lock();
-  on.is_held = true;
-  on.await(on.has_called);
+  on.is_held.set();
+  on.see(on.has_called);
   stage::burn(settle_ns);
   on.now.begin = clock::now();
   on.spinning.unlock();
 }
 void wait_absently(stage& on) {
-  on.await(on.is_held);
+  on.see(on.is_held);
   const pthread_t self = pthread_self();
   on.spinning.before_look = [self] {
     if (pthread_equal(pthread_self(), self) != 0) stage::burn(stage::length_ns);
@@ -199,19 +204,20 @@ void wait_absently(stage& on) {
 
 }  // namespace
 
-void stage::clear() noexcept {
-  now = {};
-  is_held = false;
-  has_called = false;
-  is_taken = false;
-  is_given = false;
-  overtaken = 0;
-  interrupted = 0;
+void move_holder(const stage& of) {
+  allow(of.holder_id, of.waiters_cpu, of.waiters_cpu);
 }
 
-void stage::await(const std::atomic<bool>& flag) noexcept {
+void stage::clear() noexcept {
+  now = {};
+  for (flag* each : {&is_held, &has_called, &is_taken, &is_given, &is_interrupted}) each->clear();
+  // relaxed(locked): as they are.
+  overtaken.store(0, std::memory_order_relaxed);
+}
+
+void stage::see(const flag& that) noexcept {
   const ticks limit = clock::now() + clock::from_ns(50e6);
-  while (!flag) {
+  while (!that.is_set()) {
     if (clock::now() > limit) {
       now.came_in_time = false;
       return;

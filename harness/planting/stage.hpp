@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Three threads that bring a stall about: who holds a lock, who waits for it, and who takes the
-// processor away from one of them. They have real-time priorities, so that the rest of the machine
-// does not take part.
+// Threads that bring a stall about: who holds a lock, who waits for it, who takes the processor
+// away from one of them, and who moves the holder to another one. They have real-time priorities,
+// so that the rest of the machine does not take part.
 
 #include "../clock.hpp"
 #include "../tracing/recording.hpp"
@@ -48,6 +48,26 @@ class signal_to {
   sem_t of_{};
 };
 
+/// What one thread tells another one; once in a round.
+class flag {
+ public:
+  void set() noexcept {
+    // order[set]: release; pairs [is_set]; publishes what was done before.
+    is_set_.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_set() const noexcept {
+    // order[is_set]: acquire; pairs [set]; sees it.
+    return is_set_.load(std::memory_order_acquire);
+  }
+  void clear() noexcept {
+    // relaxed(locked): between two rounds, which semaphores order.
+    is_set_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<bool> is_set_{false};
+};
+
 /// What the threads of a scene share. Flags are cleared before each round.
 struct stage {
   static constexpr double length_ns = 800e3;  ///< of what is planted
@@ -61,24 +81,26 @@ struct stage {
   planted_lock<tracing> spinning;
   planted now;
   pthread_t holder{};
+  pid_t holder_id = 0;
   signal_to hog;
-  std::atomic<bool> is_held{false};
-  std::atomic<bool> has_called{false};
-  std::atomic<bool> is_taken{false};  ///< the processor, by the hog
-  std::atomic<bool> is_given{false};  ///< back
+  signal_to mover;
+  flag is_held;
+  flag has_called;
+  flag is_taken;        ///< the processor, by the hog
+  flag is_given;        ///< back
+  flag is_interrupted;  ///< by the handler
   std::atomic<unsigned> overtaken{0};
-  std::atomic<ticks> interrupted{0};  ///< when the handler began
 
   void clear() noexcept;
-  /// Spins until the flag is set; after 50 ms gives the round up.
-  void await(const std::atomic<bool>& flag) noexcept;
+  /// Spins until it is set; after 50 ms gives the round up.
+  void see(const flag& that) noexcept;
   /// Keeps the processor.
   static void burn(double for_ns) noexcept { wait_busily(for_ns); }
   /// The waiter's acquisition of that lock; begin and end are the wait's.
   template <class Lock>
   void wait_for(Lock& lock) {
     const ticks called = clock::now();
-    has_called = true;
+    has_called.set();
     lock.lock();
     const ticks acquired = clock::now();
     lock.unlock();
@@ -95,10 +117,14 @@ struct scene {
   std::string_view name;  ///< the class of stalls
   presence holder;
   presence waiter;
-  bool hogs_waiter = false;  ///< the hog takes the waiter's processor, not the holder's
+  bool hogs_waiter;  ///< the hog takes the waiter's processor, not the holder's
   std::function<void(stage&)> hold;
   std::function<void(stage&)> wait;
 };
+
+/// By a thread that has just taken the holder's processor: from now on it may use the waiter's
+/// only.
+void move_holder(const stage& of);
 
 const std::vector<scene>& all_scenes();
 

@@ -113,6 +113,7 @@ outcome measure(job of, const subject& plain, stalls_loop plain_loop, const subj
   result.values["plain_switches_per_s"] = other.switches_per_s();
   result.values["switches_per_s"] = recorded.switches_per_s();
   result.values["trace"] = saved(of, into);
+  result.values["trace_stamps"] = into.stamps_made();
   result.values["trace_lost_stamps"] = into.lost_stamps();
   result.values["trace_lost_switches"] = into.lost_switches();
   for (const auto& [name, passed] : other.values.checks.items()) {

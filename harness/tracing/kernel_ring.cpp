@@ -92,11 +92,8 @@ void kernel_ring::disable() const noexcept {
 std::uint64_t kernel_ring::read(const std::function<void(const kernel_record&)>& each) const {
   auto& books = *reinterpret_cast<perf_event_mmap_page*>(pages_);
   // A ring that is written backwards begins at 0 and goes below.
-  std::uint64_t head = 0;
-  // relaxed(fence): below. Not by atomic_ref, for which a read-only page is too little.
-  __atomic_load(&books.data_head, &head, __ATOMIC_RELAXED);
-  // order[kernel]: acquire; pairs [kernel]; the kernel's records come before its head.
-  std::atomic_thread_fence(std::memory_order_acquire);
+  // order[head]: acquire; pairs [kernel]; the kernel's records come before its head.
+  const std::uint64_t head = std::atomic_ref{books.data_head}.load(std::memory_order_acquire);
   const std::uint64_t written = 0 - head;
   const std::uint64_t kept = written < bytes_ ? written : bytes_;
   const std::byte* const ring = pages_ + page;

@@ -99,7 +99,11 @@ void recording::stop() {
   wakeups_.stop();
   trace::stop();
   histories_ = switches_.histories();
-  wakeups_.add_to(histories_);
+  if (has_wakeups()) {
+    wakeups_.add_to(histories_);
+  } else {
+    for (auto& [tid, history] : histories_) add_migrations(history.events);
+  }
   const double raw_to_ticks = 1 / head_->ns_per_tick;
   for (auto& [tid, history] : histories_) {
     for (trace::event& each : history.events) {
@@ -161,6 +165,14 @@ void recording::save(const std::string& path) const {
     throw std::runtime_error{"cannot write the trace to " + path +
                              "; make room there, or choose another place with --out"};
   }
+}
+
+std::uint64_t recording::stamps_made() const noexcept {
+  std::uint64_t made = 0;
+  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
+    made += head_->ring_at(i)->written + head_->ring_at(i)->lost;
+  }
+  return made;
 }
 
 std::uint64_t recording::lost_stamps() const noexcept {

@@ -47,6 +47,7 @@ class recording {
     return histories_;
   }
   [[nodiscard]] bool has_wakeups() const { return wakeups_.why_not().empty(); }
+  [[nodiscard]] std::uint64_t stamps_made() const noexcept;
   [[nodiscard]] std::uint64_t lost_stamps() const noexcept;
   [[nodiscard]] std::uint64_t lost_switches() const noexcept;
 

@@ -30,7 +30,8 @@ struct sample_id {
 };
 static_assert(sizeof(sample_id) + sizeof(perf_event_header) == record_bytes);
 
-/// A thread that comes back on another processor was moved, at this moment or before.
+}  // namespace
+
 void add_migrations(std::vector<trace::event>& events) {
   std::vector<trace::event> moves;
   std::uint32_t left = trace::unknown_cpu;
@@ -46,9 +47,8 @@ void add_migrations(std::vector<trace::event>& events) {
     }
   }
   events.insert(events.end(), moves.begin(), moves.end());
+  std::ranges::stable_sort(events, {}, &trace::event::ticks);
 }
-
-}  // namespace
 
 switch_recorder::switch_recorder(unsigned threads)
     : bytes_each_{std::clamp(std::bit_floor(all_bytes / threads), std::size_t{4096}, most_bytes)} {}
@@ -96,8 +96,6 @@ std::map<std::uint32_t, thread_history> switch_recorder::histories() const {
     });
     of.lost = lost / record_bytes;
     std::ranges::reverse(of.events);
-    add_migrations(of.events);
-    std::ranges::stable_sort(of.events, {}, &trace::event::ticks);
   }
   return found;
 }

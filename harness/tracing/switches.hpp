@@ -22,6 +22,10 @@ struct thread_history {
   std::uint64_t lost = 0;            ///< overwritten before they were read
 };
 
+/// A thread that comes back on another processor was moved, at that moment or before: where nothing
+/// says so more exactly.
+void add_migrations(std::vector<trace::event>& events);
+
 /// Context switches of the threads that ask for it; works without privileges.
 class switch_recorder {
  public:
@@ -62,6 +66,7 @@ class wakeup_recorder {
     std::uint16_t id = 0;
     std::size_t pid_at = 0;   ///< where its record has the thread
     std::size_t from_at = 0;  ///< where it has the processor that the thread leaves
+    std::size_t to_at = 0;    ///< and where that to which it goes
   };
   struct processor {
     kernel_ring ring;

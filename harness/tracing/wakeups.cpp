@@ -37,6 +37,7 @@ struct sample_head {
   std::uint32_t raw_bytes;
 };
 constexpr std::size_t head_bytes = 28;  // without what the compiler puts behind
+constexpr std::size_t least_raw_bytes = 36;
 
 /// Where a field begins in a record, by the format file's "field:TYPE NAME; offset:N;".
 std::size_t offset_of(const std::string& format, const std::string& field) {
@@ -63,9 +64,13 @@ std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::stri
     if (!(number >> id) || !file) continue;
     std::ostringstream format;
     format << file.rdbuf();
-    return tracepoint{.id = static_cast<std::uint16_t>(id),
-                      .pid_at = offset_of(format.str(), "pid"),
-                      .from_at = offset_of(format.str(), "orig_cpu")};
+    const tracepoint found{.id = static_cast<std::uint16_t>(id),
+                           .pid_at = offset_of(format.str(), "pid"),
+                           .from_at = offset_of(format.str(), "orig_cpu"),
+                           .to_at = offset_of(format.str(), "dest_cpu")};
+    const std::size_t last = std::max({found.pid_at, found.from_at, found.to_at});
+    if (last + sizeof(std::uint32_t) > least_raw_bytes) continue;
+    return found;
   }
   return std::nullopt;
 }
@@ -146,17 +151,18 @@ void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories)
   std::vector<seen> all;
   for (const processor& each : processors_) {
     each.ring.read([&](const kernel_record& record) {
-      if (record.type != PERF_RECORD_SAMPLE || record.bytes < head_bytes + 40) return;
+      if (record.type != PERF_RECORD_SAMPLE || record.bytes < head_bytes) return;
       sample_head head{};
       std::memcpy(&head, record.body, head_bytes);
       const std::byte* const raw = record.body + head_bytes;
+      if (head.raw_bytes < least_raw_bytes || record.bytes < head_bytes + head.raw_bytes) return;
       const auto what = field_at<std::uint16_t>(raw, 0);
       const std::size_t pid_at = what == waking_.id   ? waking_.pid_at
                                  : what == wakeup_.id ? wakeup_.pid_at
                                                       : migrate_.pid_at;
       all.push_back(
           {.time_ns = head.time_ns,
-           .cpu = head.cpu,
+           .cpu = what == migrate_.id ? field_at<std::uint32_t>(raw, migrate_.to_at) : head.cpu,
            .by = head.tid,
            .thread = field_at<std::uint32_t>(raw, pid_at),
            .what = what,

@@ -70,6 +70,7 @@ class Study:
     default_burst: int = 0  # tasks that are submitted together; 0 where there are none
     workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
+    keeps_traces: bool = False  # beside its records
 
     @property
     def has_team(self) -> bool:
@@ -151,6 +152,10 @@ class Catalog:
     def select_shared(self, names: Iterable[str]) -> list[Lock]:
         """Those of the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
+
+    @property
+    def tracing_studies(self) -> list[str]:
+        return [study.name for study in self.studies if study.keeps_traces]
 
     def select_recovering(self, names: Iterable[str]) -> list[Lock]:
         """Those of the given locks that a study measures that has only some."""
