@@ -158,7 +158,7 @@ class Catalog:
         return [study.name for study in self.studies if study.keeps_traces]
 
     def select_recovering(self, names: Iterable[str]) -> list[Lock]:
-        """Those of the given locks that a study measures that has only some."""
+        """Those of the given locks that some study measures that has only some."""
         known = {name for study in self.studies for name in study.only_locks}
         return [lock for lock in self.select_locks(names) if lock.name in known]
 
