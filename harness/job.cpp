@@ -35,6 +35,9 @@ class node {
   [[nodiscard]] node operator[](std::size_t place) const {
     return {value_[place], pointer_ + "/" + std::to_string(place)};
   }
+  [[nodiscard]] bool has(const char* key) const {
+    return value_.is_object() && value_.contains(key) && !value_.at(key).is_null();
+  }
   [[nodiscard]] bool is_null() const { return value_.is_null(); }
 
   [[nodiscard]] std::string text() const {
@@ -208,6 +211,12 @@ std::map<std::string, double> parameters_of(const study& of, const node& given) 
   return found;
 }
 
+/// Of studies that keep them.
+std::optional<std::string> trace_of(const node& root) {
+  if (!root.has("trace")) return std::nullopt;
+  return root.at("trace").text();
+}
+
 clock_source clock_of(const node& source) {
   const std::string name = source.text();
   for (const auto known : {clock_source::tsc, clock_source::monotonic_raw}) {
@@ -277,6 +286,7 @@ job parse_job(std::string_view text) {
              .parameters = {},
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
+             .trace = trace_of(root),
              .rehearse = root.at("rehearse").boolean(),
              .block = root.at("block").integer(0),
              .run = root.at("run").integer(0),
@@ -290,6 +300,9 @@ job parse_job(std::string_view text) {
     lock.fail(chosen->of_machine ? "must be null in a study of the machine"
               : chosen->of_ways  ? "names no way to wait of this harness"
                                  : "names no lock of this harness");
+  }
+  if (result.trace && !chosen->keeps_traces) {
+    root.at("trace").fail("must be null or missing in this study");
   }
   if (chosen->single_threaded && result.threads != 1) {
     conditions.at("threads").fail("must be 1, the number of threads that this study has");

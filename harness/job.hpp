@@ -50,6 +50,7 @@ struct job {
   std::map<std::string, double> parameters;  ///< each of the study's, and no others
   run_bound bound;
   bool as_published;
+  std::optional<std::string> trace;  ///< file to write one into, in a study that keeps them
   bool rehearse;  ///< only whether the conditions can be had
   std::uint64_t block;
   std::uint64_t run;

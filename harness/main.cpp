@@ -9,6 +9,7 @@
 
 #include "clock.hpp"
 #include "job.hpp"
+#include "planting/stage.hpp"
 #include "record.hpp"
 #include "surroundings.hpp"
 #include "team.hpp"
@@ -20,11 +21,13 @@
 #include <peers/team_size.hpp>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -149,12 +152,40 @@ int serve() {
   return done;
 }
 
-int dispatch(std::string_view option) {
+/// For --plant, which is for the tests of what reads traces: not in the usage.
+std::string argument_of(int argc, char** argv, std::string_view name) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == name) return argv[i + 1];
+  }
+  throw std::invalid_argument{std::string{name} +
+                              " is missing: --plant CLASS --times COUNT --trace FILE"};
+}
+
+unsigned count_of(const std::string& text) {
+  constexpr unsigned most = 1000;
+  unsigned count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size() || count == 0 || count > most) {
+    throw std::invalid_argument{"--times " + text + ": must be a number from 1 to " +
+                                std::to_string(most)};
+  }
+  return count;
+}
+
+int dispatch(std::string_view option, int argc, char** argv) {
   if (option.empty()) return serve();
   if (option == "--catalog") return print(describe_catalog());
   if (option == "--environment") return print(describe_environment());
   if (option == "--version")
     return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : cannot_write;
+  if (option == "--plant") {
+    return write_all(plant(argument_of(argc, argv, "--plant"),
+                           count_of(argument_of(argc, argv, "--times")),
+                           argument_of(argc, argv, "--trace")) +
+                     "\n")
+               ? done
+               : cannot_write;
+  }
   if (option == "--help") return write_all(usage) ? done : cannot_write;
   std::fprintf(stderr, "lockyard-harness: unknown option %s\n%s", std::string{option}.c_str(),
                std::string{usage}.c_str());
@@ -167,7 +198,10 @@ int dispatch(std::string_view option) {
 
 int main(int argc, char** argv) {
   try {
-    return lockyard::harness::dispatch(argc > 1 ? argv[1] : "");
+    return lockyard::harness::dispatch(argc > 1 ? argv[1] : "", argc, argv);
+  } catch (const lockyard::harness::condition_error& error) {
+    std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
+    return lockyard::harness::cannot_write;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
     return lockyard::harness::bad_input;

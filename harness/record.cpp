@@ -221,6 +221,7 @@ ordered_json describe_catalog() {
                        {"usual_locks", each.usual_locks},
                        {"usual_policies", describe_usual_policies(each)},
                        {"only_locks", describe_only_locks(each)},
+                       {"keeps_traces", each.keeps_traces},
                        {"published_loops", each.published_loops},
                        {"published_runs", each.published_runs},
                        {"default_gap_ns", each.default_gap_ns},

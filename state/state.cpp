@@ -10,6 +10,7 @@
 #include <lockyard/resilient/resilient_spinlock.hpp>
 #include <lockyard/world/debugging.hpp>
 #include <lockyard/world/native.hpp>
+#include <lockyard/world/tracing.hpp>
 
 namespace lockyard::inline v0::detail {
 
@@ -22,6 +23,12 @@ template queue_nodes<native, std::uint32_t, 8>
 template held_locks<native> process_instance<held_locks<native>>;
 template limits_of_type<resilience{}> process_instance<limits_of_type<resilience{}>>;
 template parking_lot<native>::table process_instance<parking_lot<native>::table>;
+template queue_nodes<tracing_waits> process_instance<queue_nodes<tracing_waits>>;
+template queue_nodes<tracing_waits, std::uint32_t, 8>
+    process_instance<queue_nodes<tracing_waits, std::uint32_t, 8>>;
+template held_locks<tracing_waits> process_instance<held_locks<tracing_waits>>;
+template parking_lot<tracing_waits>::table process_instance<parking_lot<tracing_waits>::table>;
+template trace::detail::current_trace process_instance<trace::detail::current_trace>;
 template debug::detail::lock_watch process_instance<debug::detail::lock_watch>;
 
 }  // namespace lockyard::inline v0::detail

@@ -9,11 +9,11 @@ namespace lockyard::harness {
 
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies{
-      noise_study(),       costs_study(),    wait_study(),       idle_study(),
-      throughput_study(),  response_study(), contention_study(), frequency_study(),
-      readers_study(),     torture_study(),  scale_study(),      wakeup_study(),
-      uncontended_study(), workers_study(),  recovery_study(),   bystander_study(),
-      background_study(),  priority_study(),
+      noise_study(),       costs_study(),      wait_study(),       idle_study(),
+      throughput_study(),  response_study(),   contention_study(), frequency_study(),
+      bystander_study(),   background_study(), priority_study(),   stalls_study(),
+      readers_study(),     torture_study(),    scale_study(),      wakeup_study(),
+      uncontended_study(), workers_study(),    recovery_study(),
   };
   return studies;
 }

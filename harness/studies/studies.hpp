@@ -94,6 +94,7 @@ struct study {
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<policy> usual_policies{};
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
+  bool keeps_traces = false;   ///< its runs write traces where their jobs say
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each
   std::vector<cell> cells;
 
@@ -160,6 +161,7 @@ study recovery_study();
 study bystander_study();
 study background_study();
 study priority_study();
+study stalls_study();
 
 /// Every study, in the order in which they are listed.
 const std::vector<study>& all_studies();

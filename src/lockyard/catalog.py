@@ -78,6 +78,7 @@ class Study:
     usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
     usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
+    keeps_traces: bool = False  # beside its records
 
     @property
     def has_team(self) -> bool:
@@ -164,8 +165,12 @@ class Catalog:
         """Those of the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
 
+    @property
+    def tracing_studies(self) -> list[str]:
+        return [study.name for study in self.studies if study.keeps_traces]
+
     def select_recovering(self, names: Iterable[str]) -> list[Lock]:
-        """Those of the given locks that a study measures that has only some."""
+        """Those of the given locks that some study measures that has only some."""
         known = {name for study in self.studies for name in study.only_locks}
         return [lock for lock in self.select_locks(names) if lock.name in known]
 

@@ -225,7 +225,8 @@ def _names_of_study(
             f"study '{study.name}' measures locks that readers can share, and none of those given "
             "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
         )
-    if study.only_locks and not request.recovering:
+    measurable = [lock for lock in request.recovering if lock.name in study.only_locks]
+    if study.only_locks and not measurable:
         raise UsageError(
             f"study '{study.name}' measures {', '.join(study.only_locks)}, and none of those given "
             "by --locks is one; name one, or leave --locks out"
@@ -233,7 +234,7 @@ def _names_of_study(
     if study.of_readers:
         locks = request.shared
     elif study.only_locks:
-        locks = request.recovering
+        locks = measurable
     return [lock.name for lock in locks]
 
 

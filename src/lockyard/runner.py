@@ -18,12 +18,14 @@ from lockyard.plan import SCHEMA, Cell, order_of_block
 from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
 # A run ends by itself soon after its limit; what takes this much longer hangs.
 GRACE_S = 10.0
 REHEARSAL_S = 0.001
+# Traces are large: the first so many runs of a cell keep theirs, the others measure what it costs.
+TRACED_RUNS = 4
 
 
 @dataclass
@@ -52,6 +54,8 @@ class Runner:
     environment: dict[str, Any]
     cgroups: Mapping[float, Path] = field(default_factory=dict)  # of each quota
     done: Sequence[Record] = ()  # what an earlier measuring of these cells left
+    traces: Path | None = None  # folder for those that some studies keep
+    tracing_studies: Collection[str] = ()
     grace_s: float = GRACE_S
     on_run: Callable[[Cell], None] = lambda _cell: None  # told before each run
     _states: list[_State] = field(init=False)  # by place in the plan
@@ -67,7 +71,7 @@ class Runner:
         MissingCapabilityError if one cannot be had."""
         each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
         for cell in each.values():
-            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
+            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True, "trace": None}
             # What crashes or hangs without the conditions' doing is the run's to tell.
             with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
                 record = harness.run(job, self.grace_s)
@@ -135,6 +139,9 @@ class Runner:
         job = cell.job(block, limit_s, self.seed + block, self.environment)
         if cell.conditions.quota_cpus is not None:
             job["cgroup"] = str(self.cgroups[cell.conditions.quota_cpus])
+        if self.traces is not None and cell.study in self.tracing_studies and block < TRACED_RUNS:
+            self.traces.mkdir(parents=True, exist_ok=True)
+            job["trace"] = str(self.traces / f"{self.cells.index(cell)}.{block}.trace")
         return job
 
 

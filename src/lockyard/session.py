@@ -131,6 +131,8 @@ def measure(
         with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
             done = list(measured.runs)
             runner = Runner(plan.cells, plan.seed, measured.environment, cgroups, done)
+            runner.traces = traces_beside(path) if path else None
+            runner.tracing_studies = harness.catalog().tracing_studies
             if refuse_unavailable:
                 runner.rehearse()
             writer.write(measured.environment)
@@ -151,6 +153,11 @@ def measure(
     finally:
         writer.close()
     return measured
+
+
+def traces_beside(records: Path) -> Path:
+    """The folder of the traces that the records name."""
+    return records.with_name(f"{records.name}.traces")
 
 
 def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:

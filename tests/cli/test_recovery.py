@@ -80,8 +80,14 @@ def test_finds_scenarios_by_name_and_by_group() -> None:
 
 def test_finds_the_resilient_locks_that_recover() -> None:
     catalog = harness.catalog()
-    assert tuple(lock.name for lock in catalog.select_recovering(["all"])) == NAMES
-    assert not catalog.select_recovering(["resilient_mutex[plain]", "seeds", "peers"])
+    studies = catalog.select_studies(["recovery"])
+    cells = plan_cells(studies, (), Request([2], recovering=catalog.select_recovering(["all"])))
+    assert tuple(dict.fromkeys(cell.lock for cell in cells)) == NAMES  # and no control
+    others = catalog.select_recovering(["resilient_mutex[plain]", "seeds", "peers"])
+    with pytest.raises(
+        UsageError, match="measures resilient_spinlock, resilient_mutex, broken_lock, and none"
+    ):
+        plan_cells(studies, (), Request([2], recovering=others))
 
 
 def run_it(lockyard: Callable[..., Outcome], scenarios: str, *arguments: str) -> Outcome:

@@ -121,6 +121,23 @@ def _beside_sleepers(cell: CellSummary) -> str:
     return ratio(found) if found else MISSING
 
 
+def _traced_to_plain(cell: CellSummary) -> str:
+    """The halves of one run, paired by block."""
+    found = paired_ratio(
+        cell.by_block("traced_operations_per_s"), cell.by_block("plain_operations_per_s")
+    )
+    return ratio(found) if found else MISSING
+
+
+def _kept(cell: CellSummary) -> str:
+    """Of the stamps, in the worst run; the others were overwritten by later ones."""
+    shares = [
+        1 - run["values"]["trace_lost_stamps"] / max(run["values"]["trace_stamps"], 1)
+        for run in cell.runs
+    ]
+    return percent(min(shares, default=None))
+
+
 def _writes(cell: CellSummary) -> str:
     return rate(cell.median("writes_per_s")) if cell.conditions.get("writers") else MISSING
 
@@ -248,6 +265,26 @@ LAYOUTS = {
     ),
     "scale": _rate(
         "scale: operations per second on several locks, as will-it-scale has them",
+    ),
+    "stalls": Layout(
+        title="stalls: what writing a trace costs (why waits are long: lockyard explain)",
+        columns=[
+            RUNS,
+            Column("plain", lambda cell: rate(cell.median("plain_operations_per_s"))),
+            Column("traced", lambda cell: rate(cell.median("traced_operations_per_s"))),
+            Column("traced / plain\n[95 % interval]", _traced_to_plain),
+            Column("switches:\ntraced", lambda cell: rate(cell.median("switches_per_s")), 8),
+            Column("plain", lambda cell: rate(cell.median("plain_switches_per_s")), 7),
+            Column("stamps kept", _kept, 5),
+            Column(
+                "switches\nlost", lambda cell: f"{sum(cell.values('trace_lost_switches')):g}", 4
+            ),
+            Column("traces", lambda cell: str(len(cell.values("trace"))), 6),
+            _share("overlap", "overlap", 1),
+        ],
+        maxima=None,
+        compared=by_value("traced", "traced_operations_per_s", more_is_better=True),
+        also_compared=(by_value("plain", "plain_operations_per_s", more_is_better=True),),
     ),
     "readers": Layout(
         title="readers: reads per second, the writers' wait, and the pair of one reader alone",

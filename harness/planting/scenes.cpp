@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How each class of stalls is brought about. Positively: the hog, the sleep, the overtaking, the
+// move or the handler is there, and is what the wait consists of.
+
+#include "stage.hpp"
+
+#include "../topology.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <csignal>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// What the machine needs to get a thread going, and the scene to settle.
+constexpr double settle_ns = 30e3;
+/// A thread that has called may take so long to be asleep.
+constexpr double asleep_ns = 150e3;
+constexpr unsigned overtakings = 40;
+
+/// The hog takes the holder's processor while it holds the lock.
+void hold_preempted(stage& on) {
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  on.hog.give();
+  on.see(on.is_given);
+  on.spinning.unlock();
+}
+
+/// The same when the release has begun, and is not done.
+void hold_preempted_in_release(stage& on) {
+  on.spinning.in_release = [&on] {
+    if (pthread_equal(pthread_self(), on.holder) == 0) return;  // the waiter's
+    on.hog.give();
+    on.see(on.is_given);
+  };
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  on.spinning.unlock();
+}
+
+void hold_asleep(stage& on) {
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  const timespec nap{.tv_sec = 0, .tv_nsec = static_cast<long>(stage::length_ns)};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+  on.spinning.unlock();
+}
+void wait_spinning(stage& on) {
+  on.see(on.is_held);
+  on.wait_for(on.spinning);
+}
+
+/// The hog takes the sleeping waiter's processor, and then the lock is released.
+void release_to_nobody(stage& on, auto& lock, double until_waiting_ns) {
+  lock.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  stage::burn(until_waiting_ns);
+  on.hog.give();
+  on.see(on.is_taken);
+  stage::burn(settle_ns);
+  on.now.begin = clock::now();
+  lock.unlock();
+}
+void release_to_sleeper(stage& on) {
+  release_to_nobody(on, on.sleeping, asleep_ns);
+}
+void release_to_preempted(stage& on) {
+  release_to_nobody(on, on.spinning, settle_ns);
+}
+void wait_sleeping(stage& on) {
+  on.see(on.is_held);
+  on.wait_for(on.sleeping);
+}
+
+/// The waiter looks only when it has been overtaken often enough.
+void overtake(stage& on) {
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  for (unsigned i = 0; i < overtakings; ++i) {
+    stage::burn(stage::length_ns / overtakings);
+    on.spinning.unlock();
+    on.spinning.lock();
+    // relaxed(hint): how often is all that counts.
+    on.overtaken.fetch_add(1, std::memory_order_relaxed);
+  }
+  on.spinning.unlock();
+}
+void wait_overtaken(stage& on) {
+  on.see(on.is_held);
+  const pthread_t self = pthread_self();
+  on.spinning.before_look = [&on, self] {
+    if (pthread_equal(pthread_self(), self) == 0) return;
+    const ticks limit = clock::now() + clock::from_ns(50e6);
+    // relaxed(hint): as above.
+    while (on.overtaken.load(std::memory_order_relaxed) < overtakings && clock::now() < limit) {
+      detail::arch::pause();
+    }
+  };
+  on.wait_for(on.spinning);
+  on.spinning.before_look = [] {};
+}
+
+void allow(pid_t thread, int cpu, int other) {
+  cpu_set_t both;
+  CPU_ZERO(&both);
+  CPU_SET(cpu, &both);
+  CPU_SET(other, &both);
+  sched_setaffinity(thread, sizeof both, &both);
+}
+
+/// The holder is moved to a processor that the hog has just taken. The mover takes the holder's for
+/// that: a thread that runs would have to sleep until it is moved.
+void hold_moved(stage& on) {
+  allow(0, on.holders_cpu, on.holders_cpu);
+  on.sleeping.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  stage::burn(asleep_ns);
+  on.hog.give();
+  on.see(on.is_taken);
+  on.mover.give();
+  on.see(on.is_given);
+  on.sleeping.unlock();
+}
+void wait_anywhere(stage& on) {
+  on.see(on.is_held);
+  allow(0, on.waiters_cpu, on.holders_cpu);
+  on.wait_for(on.sleeping);
+  allow(0, on.waiters_cpu, on.waiters_cpu);
+}
+
+stage* of_handler = nullptr;
+
+/// As an interrupt would: takes the time of whoever runs, without a switch.
+void interrupt(int /*signal*/) {
+  of_handler->is_interrupted.set();
+  stage::burn(stage::length_ns);
+}
+
+/// Who holds the lock watches the clock, as a noise thread does, and finds time missing.
+void hold_watching(stage& on) {
+  of_handler = &on;
+  struct sigaction how {};
+  how.sa_handler = &interrupt;
+  sigaction(SIGUSR1, &how, nullptr);
+  on.spinning.lock();
+  on.is_held.set();
+  const ticks threshold = clock::from_ns(100e3);
+  const ticks limit = clock::now() + clock::from_ns(50e6);
+  for (ticks last = clock::now(); last < limit;) {
+    const ticks seen = clock::now();
+    if (seen - last > threshold) {
+      if (!on.is_interrupted.is_set()) on.now.came_in_time = false;  // the machine's own
+      on.trace.add_gap(on.holders_cpu, last, seen - last);
+      break;
+    }
+    last = seen;
+  }
+  on.spinning.unlock();
+}
+void wait_and_interrupt(stage& on) {
+  on.see(on.is_held);
+  pthread_kill(on.holder, SIGUSR1);
+  on.wait_for(on.spinning);
+}
+
+void hold_long(stage& on) {
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  stage::burn(stage::length_ns);
+  on.spinning.unlock();
+}
+
+/// The lock is free, and the waiter runs, and does not take it: nothing in the trace says why.
+void hold_briefly(stage& on) {
+  on.spinning.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  stage::burn(settle_ns);
+  on.now.begin = clock::now();
+  on.spinning.unlock();
+}
+void wait_absently(stage& on) {
+  on.see(on.is_held);
+  const pthread_t self = pthread_self();
+  on.spinning.before_look = [self] {
+    if (pthread_equal(pthread_self(), self) != 0) stage::burn(stage::length_ns);
+  };
+  on.wait_for(on.spinning);
+  on.spinning.before_look = [] {};
+}
+
+}  // namespace
+
+void move_holder(const stage& of) {
+  allow(of.holder_id, of.waiters_cpu, of.waiters_cpu);
+}
+
+void stage::clear() noexcept {
+  now = {};
+  for (flag* each : {&is_held, &has_called, &is_taken, &is_given, &is_interrupted}) each->clear();
+  // relaxed(locked): as they are.
+  overtaken.store(0, std::memory_order_relaxed);
+}
+
+void stage::see(const flag& that) noexcept {
+  const ticks limit = clock::now() + clock::from_ns(50e6);
+  while (!that.is_set()) {
+    if (clock::now() > limit) {
+      now.came_in_time = false;
+      return;
+    }
+    detail::arch::pause();
+  }
+}
+
+const std::vector<scene>& all_scenes() {
+  using enum presence;
+  static const std::vector<scene> scenes{
+      {"holder_preempted", away, there, false, hold_preempted, wait_spinning},
+      {"holder_preempted_in_release", away, there, false, hold_preempted_in_release, wait_spinning},
+      {"holder_asleep", away, there, false, hold_asleep, wait_spinning},
+      {"woken_late", any, away, true, release_to_sleeper, wait_sleeping},
+      {"waiter_not_running", any, away, true, release_to_preempted, wait_spinning},
+      {"barging", there, there, false, overtake, wait_overtaken},
+      {"migration", away, any, true, hold_moved, wait_anywhere},
+      {"machine_gap", there, there, false, hold_watching, wait_and_interrupt},
+      {"held_running", there, there, false, hold_long, wait_spinning},
+      {"unexplained", any, there, false, hold_briefly, wait_absently}};
+  return scenes;
+}
+
+}  // namespace lockyard::harness

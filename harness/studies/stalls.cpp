@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Why waits are long: the same work on a lock and on the same lock in the traced world, one after
+// the other, of which the second leaves a trace. docs/studies/stalls.md gives definition and
+// reading; docs/tracing.md says what a trace has.
+
+#include "../closing_time.hpp"
+#include "../rate.hpp"
+#include "../subject.hpp"
+#include "../team.hpp"
+#include "../tracing/recording.hpp"
+#include "../work.hpp"
+#include "studies.hpp"
+
+#include <lockyard/traced.hpp>
+
+#include <peers/all.hpp>
+
+#include <memory>
+#include <string>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// Of each thread: what 2 MiB hold.
+constexpr std::uint32_t stamps_each = std::uint32_t{1} << 16U;
+
+using stalls_loop = thread_span(void* place, ownership& state, closing_time& closing, worker work,
+                                unsigned thread, loop_limit limit);
+
+template <class Lock>
+[[gnu::noinline]] thread_span stalls_loop_of(void* place, ownership& state, closing_time& closing,
+                                             worker work, unsigned thread, loop_limit limit) {
+  Lock& lock = *static_cast<Lock*>(place);
+  thread_span span{.first = clock::now()};
+  for (; span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
+       ++span.operations) {
+    work.stay_away();
+    lock.lock();
+    state.enter(thread);
+    work.hold();
+    lock.unlock();
+  }
+  span.last = clock::now();
+  return span;
+}
+
+struct half {
+  outcome values;
+  team_run run;
+
+  [[nodiscard]] double operations_per_s() const {
+    return static_cast<double>(run.operations()) / (run.run_ns() * 1e-9);
+  }
+  [[nodiscard]] double switches_per_s() const {
+    return static_cast<double>(run.used.voluntary_switches + run.used.involuntary_switches) /
+           (run.run_ns() * 1e-9);
+  }
+};
+
+/// Recorded, if there is something to record into.
+half measure_half(const job& of, const subject& lock, stalls_loop loop, const workload& work,
+                  recording* into) {
+  const arena<ownership> place{lock, of.seed};
+  ownership& state = place.data();
+  closing_time closing{of.work};
+  refusal_check refusal{lock, place.lock()};
+  team_run run =
+      run_team(of, {.before =
+                        [&](unsigned) {
+                          refusal.probe();
+                          if (into != nullptr) into->take_part();
+                        },
+                    .gathered =
+                        [&] {
+                          refusal.finish();
+                          if (into != nullptr) into->start();
+                        },
+                    .loop =
+                        [&](unsigned thread, loop_limit limit) {
+                          return loop(place.lock(), state, closing, work.of(thread), thread, limit);
+                        }});
+  if (into != nullptr) {
+    trace::name(place.lock(), lock.traits.name);
+    into->stop();
+  }
+  outcome found = rate_outcome(of, run, &state);
+  found.checks = checks_of(lock, refusal, state.counter == run.operations());
+  return {.values = std::move(found), .run = std::move(run)};
+}
+
+nlohmann::ordered_json saved(const job& of, const recording& from) {
+  if (!of.trace) return nullptr;
+  from.save(*of.trace);
+  return of.trace->substr(of.trace->rfind('/') + 1);
+}
+
+outcome measure(job of, const subject& plain, stalls_loop plain_loop, const subject& traced_one,
+                stalls_loop traced_loop) {
+  of.bound.duration_s /= 2;
+  const workload work{of.work, of.threads, of.seed};
+  const auto measure_plain = [&] { return measure_half(of, plain, plain_loop, work, nullptr); };
+  std::optional<half> first;
+  if (of.block % 2 == 0) first = measure_plain();
+  recording into{of.threads, stamps_each, std::string{plain.traits.name}};
+  half recorded = measure_half(of, traced_one, traced_loop, work, &into);
+  const half other = first ? *std::move(first) : measure_plain();
+  outcome result = std::move(recorded.values);
+  result.values["work_step_ns"] = to_json(work.step_ns());
+  result.values["plain_operations_per_s"] = other.operations_per_s();
+  result.values["traced_operations_per_s"] = recorded.operations_per_s();
+  result.values["plain_switches_per_s"] = other.switches_per_s();
+  result.values["switches_per_s"] = recorded.switches_per_s();
+  result.values["trace"] = saved(of, into);
+  result.values["trace_stamps"] = into.stamps_made();
+  result.values["trace_lost_stamps"] = into.lost_stamps();
+  result.values["trace_lost_switches"] = into.lost_switches();
+  for (const auto& [name, passed] : other.values.checks.items()) {
+    result.checks["plain_" + name] = passed;
+  }
+  return result;
+}
+
+struct stalls {
+  template <class Lock>
+  static outcome run(const job& of, const lock_traits& traits) {
+    using traced_lock = traced<Lock>;
+    return measure(of, {traits, operations_on<Lock>}, stalls_loop_of<Lock>,
+                   {traits, operations_on<traced_lock>}, stalls_loop_of<traced_lock>);
+  }
+};
+
+/// Ours, which alone can be had in another world.
+std::vector<cell> cells() {
+  std::vector<cell> found;
+  for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
+    if constexpr (requires { typename in_world_t<Lock, tracing>; }) {
+      found.push_back(
+          {.lock = entry.traits.name, .run = &run_patiently<stalls, Lock>, .traits = entry.traits});
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+study stalls_study() {
+  return {.name = "stalls",
+          .summary =
+              "why waits are long: a trace of who was where, and what writing it costs; lockyard "
+              "explain reads it",
+          .default_run_s = 0.4,
+          .default_budget_s = 6,
+          .of_some_locks = true,
+          .keeps_traces = true,
+          .cells = cells()};
+}
+
+}  // namespace lockyard::harness

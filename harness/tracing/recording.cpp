@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording.hpp"
+
+#include "../topology.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+namespace lockyard::harness {
+
+namespace {
+
+/// A ring as the file is to have it.
+struct ring_image {
+  trace::ring head;
+  std::vector<trace::event> events;  ///< what is left of it, oldest first
+};
+
+ring_image image_of(const trace::ring& from, std::uint64_t room) {
+  ring_image made{.head = from, .events = {}};
+  const std::uint64_t kept = std::min(from.written, room);
+  made.events.reserve(kept);
+  for (std::uint64_t i = from.written - kept; i < from.written; ++i) {
+    made.events.push_back(from.events()[i & (room - 1)]);
+  }
+  return made;
+}
+
+ring_image image_of(trace::ring_kind kind, std::uint32_t tid, const thread_history& history) {
+  trace::ring head{};
+  head.kind = kind;
+  head.tid = tid;
+  head.written = history.events.size();
+  head.lost = history.lost;
+  return {.head = head, .events = history.events};
+}
+
+void write_bytes(std::ofstream& to, const void* from, std::size_t bytes) {
+  to.write(static_cast<const char*>(from), static_cast<std::streamsize>(bytes));
+}
+
+/// The places of a file that are not written take none on the disk.
+void write_ring(std::ofstream& to, const ring_image& from, std::uint64_t room) {
+  const auto begin = to.tellp();
+  write_bytes(to, &from.head, sizeof from.head);
+  const std::uint64_t first = (from.head.written - from.events.size()) & (room - 1);
+  const std::uint64_t before_end = std::min<std::uint64_t>(from.events.size(), room - first);
+  to.seekp(static_cast<std::streamoff>(first * sizeof(trace::event)), std::ios::cur);
+  write_bytes(to, from.events.data(), before_end * sizeof(trace::event));
+  to.seekp(begin + static_cast<std::streamoff>(sizeof from.head));
+  write_bytes(to, from.events.data() + before_end,
+              (from.events.size() - before_end) * sizeof(trace::event));
+  to.seekp(begin + static_cast<std::streamoff>(sizeof from.head + room * sizeof(trace::event)));
+}
+
+}  // namespace
+
+recording::recording(unsigned threads, std::uint32_t events, std::string_view title)
+    : switches_{threads} {
+  // A ring more for names, and one for who starts the threads and holds the lock before.
+  const trace::size wanted{.rings = threads + 2, .events = std::bit_ceil(events)};
+  bytes_ = trace::detail::bytes_of(wanted);
+  void* const memory = detail::os::map_memory(bytes_);
+  if (memory == nullptr) {
+    throw condition_error{"there is no memory for a trace of " + std::to_string(threads) +
+                          " threads, " + std::to_string(bytes_ >> 20U) +
+                          " MiB; ask for fewer threads"};
+  }
+  const trace::rate rate{.of_counter = clock::source() == clock_source::tsc,
+                         .ns_per_tick = clock::ns_per_tick()};
+  trace::header* const made = trace::detail::make_header(memory, wanted, rate, title);
+  if (!trace::detail::begin(made)) {
+    detail::os::unmap(memory, bytes_);
+    throw std::logic_error{"a trace is being written already"};
+  }
+  head_ = made;
+}
+
+recording::~recording() {
+  // The memory stays: this thread's ring is in it, and the process ends soon.
+  trace::stop();
+}
+
+void recording::take_part() noexcept {
+  switches_.record_calling_thread();
+  const std::scoped_lock held{guard_};
+  threads_.push_back(native::thread_id());
+}
+
+void recording::start() {
+  wakeups_.start(threads_);
+}
+
+void recording::stop() {
+  wakeups_.stop();
+  trace::stop();
+  histories_ = switches_.histories();
+  if (has_wakeups()) {
+    wakeups_.add_to(histories_);
+  } else {
+    for (auto& [tid, history] : histories_) add_migrations(history.events);
+  }
+  const double raw_to_ticks = 1 / head_->ns_per_tick;
+  for (auto& [tid, history] : histories_) {
+    for (trace::event& each : history.events) {
+      const double since_ns =
+          static_cast<double>(each.ticks) - static_cast<double>(head_->start_raw_ns);
+      each.ticks =
+          head_->start_ticks + static_cast<std::uint64_t>(std::llround(since_ns * raw_to_ticks));
+    }
+  }
+}
+
+void recording::add_gap(int cpu, ticks begin, ticks length) {
+  const std::scoped_lock held{guard_};
+  gaps_.push_back({.cpu = cpu,
+                   .what = {.ticks = begin,
+                            .lock = 0,
+                            .kind = trace::event_kind::gap,
+                            .cpu = static_cast<std::uint32_t>(cpu),
+                            .argument = length}});
+}
+
+void recording::save(const std::string& path) const {
+  std::vector<ring_image> images;
+  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
+    images.push_back(image_of(*head_->ring_at(i), head_->ring_events));
+  }
+  for (const auto& [tid, history] : histories_) {
+    images.push_back(image_of(trace::ring_kind::switches, tid, history));
+  }
+  std::map<int, thread_history> gaps;
+  for (const gap_seen& each : gaps_) gaps[each.cpu].events.push_back(each.what);
+  for (const auto& [cpu, seen] : gaps) {
+    images.push_back(image_of(trace::ring_kind::gaps, 0, seen));
+    images.back().head.cpu = static_cast<std::uint32_t>(cpu);
+  }
+  std::uint64_t room = 1;
+  for (const ring_image& each : images) {
+    room = std::max(room, std::bit_ceil(std::uint64_t{each.events.size()}));
+  }
+  const auto head = std::make_unique<trace::header>(*head_);
+  head->ring_events = static_cast<std::uint32_t>(room);
+  head->ring_count = static_cast<std::uint32_t>(images.size());
+  const std::string no_switches = switches_.why_not();
+  const std::string& no_wakeups = no_switches.empty() ? wakeups_.why_not() : no_switches;
+  head->has_switches = no_switches.empty() ? 1 : 0;
+  head->has_wakeups = no_wakeups.empty() ? 1 : 0;
+  trace::detail::copy(head->why_no_switches, no_switches);
+  trace::detail::copy(head->why_no_wakeups, no_wakeups);
+  std::ofstream to{path, std::ios::binary | std::ios::trunc};
+  write_bytes(to, head.get(), sizeof *head);
+  for (std::uint32_t i = 0; i < images.size(); ++i) {
+    images[i].head.index = i;
+    write_ring(to, images[i], room);
+  }
+  to.seekp(static_cast<std::streamoff>(head->file_bytes() - 1));
+  to.put('\0');
+  to.close();
+  if (!to) {
+    throw std::runtime_error{"cannot write the trace to " + path +
+                             "; make room there, or choose another place with --out"};
+  }
+}
+
+std::uint64_t recording::stamps_made() const noexcept {
+  std::uint64_t made = 0;
+  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
+    made += head_->ring_at(i)->written + head_->ring_at(i)->lost;
+  }
+  return made;
+}
+
+std::uint64_t recording::lost_stamps() const noexcept {
+  std::uint64_t lost = 0;
+  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
+    const trace::ring& each = *head_->ring_at(i);
+    const std::uint64_t over =
+        each.written - std::min<std::uint64_t>(each.written, head_->ring_events);
+    lost += each.lost + over;
+  }
+  return lost;
+}
+
+std::uint64_t recording::lost_switches() const noexcept {
+  std::uint64_t lost = 0;
+  for (const auto& [tid, history] : histories_) lost += history.lost;
+  return lost;
+}
+
+}  // namespace lockyard::harness

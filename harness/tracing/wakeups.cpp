@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The scheduler's tracepoints: sched_waking tells who wakes a thread, sched_wakeup when that one
+// can run again, sched_migrate_task when it changes its processor.
+
+#include "../topology.hpp"
+#include "switches.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace lockyard::harness {
+
+namespace {
+
+constexpr std::size_t ring_bytes = std::size_t{1} << 20U;
+/// A filter that names more threads than this is longer than the kernel takes.
+constexpr std::size_t most_named = 100;
+constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+/// What a sample has before the tracepoint's own record.
+struct sample_head {
+  std::uint32_t pid;
+  std::uint32_t tid;
+  std::uint64_t time_ns;
+  std::uint32_t cpu;
+  std::uint32_t nothing;
+  std::uint32_t raw_bytes;
+};
+constexpr std::size_t head_bytes = 28;  // without what the compiler puts behind
+constexpr std::size_t least_raw_bytes = 36;
+
+/// Where a field begins in a record, by the format file's "field:TYPE NAME; offset:N;".
+std::size_t offset_of(const std::string& format, const std::string& field) {
+  const std::size_t at = format.find(" " + field + ";");
+  if (at == std::string::npos) return 0;
+  const std::size_t begin = format.find("offset:", at);
+  return begin == std::string::npos ? 0 : std::stoul(format.substr(begin + 7));
+}
+
+template <class T>
+T field_at(const std::byte* record, std::size_t offset) {
+  T found{};
+  std::memcpy(&found, record + offset, sizeof found);
+  return found;
+}
+
+}  // namespace
+
+std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::string& name) {
+  for (const std::filesystem::path folder : folders) {
+    std::ifstream number{folder / "events/sched" / name / "id"};
+    std::ifstream file{folder / "events/sched" / name / "format"};
+    unsigned id = 0;
+    if (!(number >> id) || !file) continue;
+    std::ostringstream format;
+    format << file.rdbuf();
+    const tracepoint found{.id = static_cast<std::uint16_t>(id),
+                           .pid_at = offset_of(format.str(), "pid"),
+                           .from_at = offset_of(format.str(), "orig_cpu"),
+                           .to_at = offset_of(format.str(), "dest_cpu")};
+    const std::size_t last = std::max({found.pid_at, found.from_at, found.to_at});
+    if (last + sizeof(std::uint32_t) > least_raw_bytes) continue;
+    return found;
+  }
+  return std::nullopt;
+}
+
+wakeup_recorder::wakeup_recorder() {
+  const auto waking = find("sched_waking");
+  const auto wakeup = find("sched_wakeup");
+  const auto migrate = find("sched_migrate_task");
+  if (!waking || !wakeup || !migrate) {
+    why_not_ =
+        geteuid() == 0
+            ? "the scheduler's tracepoints cannot be found, for tracefs is not mounted; as root: "
+              "mount -t tracefs nodev /sys/kernel/tracing"
+            : "the scheduler's tracepoints cannot be read, so a wake-up in flight cannot be told "
+              "from a thread that waits for a processor; run as root, with tracefs mounted "
+              "(mount -t tracefs nodev /sys/kernel/tracing)";
+    return;
+  }
+  waking_ = *waking;
+  wakeup_ = *wakeup;
+  migrate_ = *migrate;
+  try {
+    for (const int cpu : usable_cpus()) open(cpu);
+  } catch (const std::system_error& error) {
+    processors_.clear();
+    why_not_ = why_refused(error.code().value(), "wake-ups cannot be recorded");
+  }
+}
+
+void wakeup_recorder::open(int cpu) {
+  const auto attributes = [](const tracepoint& of) {
+    perf_event_attr wanted = event_attributes(PERF_TYPE_TRACEPOINT, of.id);
+    wanted.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+    wanted.sample_period = 1;
+    return wanted;
+  };
+  processor made{.ring = {open_event(attributes(waking_), watched::processor(cpu)), ring_bytes},
+                 .sharing = {}};
+  for (const tracepoint& other : {wakeup_, migrate_}) {
+    made.sharing.push_back(open_event(attributes(other), watched::processor(cpu)));
+    made.ring.share_with(made.sharing.back());
+  }
+  processors_.push_back(std::move(made));
+}
+
+void wakeup_recorder::start(const std::vector<std::uint32_t>& threads) {
+  std::string only;
+  for (const std::uint32_t each : threads) {
+    only += (only.empty() ? "pid==" : "||pid==") + std::to_string(each);
+  }
+  for (const processor& each : processors_) {
+    const auto begin = [&](int event) {
+      // Without the filter there is more to read, and nothing else changes.
+      if (threads.size() <= most_named) ioctl(event, PERF_EVENT_IOC_SET_FILTER, only.c_str());
+      ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+    };
+    begin(each.ring.event());
+    for (const descriptor& other : each.sharing) begin(other.number());
+  }
+}
+
+void wakeup_recorder::stop() noexcept {
+  for (const processor& each : processors_) {
+    each.ring.disable();
+    for (const descriptor& other : each.sharing) ioctl(other.number(), PERF_EVENT_IOC_DISABLE, 0);
+  }
+}
+
+void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories) const {
+  struct seen {
+    std::uint64_t time_ns;
+    std::uint32_t cpu;
+    std::uint32_t by;
+    std::uint32_t thread;
+    std::uint16_t what;
+    std::uint32_t from;
+  };
+  std::vector<seen> all;
+  for (const processor& each : processors_) {
+    each.ring.read([&](const kernel_record& record) {
+      if (record.type != PERF_RECORD_SAMPLE || record.bytes < head_bytes) return;
+      sample_head head{};
+      std::memcpy(&head, record.body, head_bytes);
+      const std::byte* const raw = record.body + head_bytes;
+      if (head.raw_bytes < least_raw_bytes || record.bytes < head_bytes + head.raw_bytes) return;
+      const auto what = field_at<std::uint16_t>(raw, 0);
+      const std::size_t pid_at = what == waking_.id   ? waking_.pid_at
+                                 : what == wakeup_.id ? wakeup_.pid_at
+                                                      : migrate_.pid_at;
+      all.push_back(
+          {.time_ns = head.time_ns,
+           .cpu = what == migrate_.id ? field_at<std::uint32_t>(raw, migrate_.to_at) : head.cpu,
+           .by = head.tid,
+           .thread = field_at<std::uint32_t>(raw, pid_at),
+           .what = what,
+           .from = what == migrate_.id ? field_at<std::uint32_t>(raw, migrate_.from_at) : 0});
+    });
+  }
+  std::ranges::sort(all, {}, &seen::time_ns);
+  std::map<std::uint32_t, std::uint32_t> waker;
+  for (const seen& each : all) {
+    const auto of = histories.find(each.thread);
+    if (of == histories.end()) continue;
+    if (each.what == waking_.id) {
+      waker[each.thread] = each.by;
+      continue;
+    }
+    const bool is_move = each.what == migrate_.id;
+    of->second.events.push_back(
+        {.ticks = each.time_ns,
+         .lock = 0,
+         .kind = is_move ? trace::event_kind::migrated : trace::event_kind::woken,
+         .cpu = each.cpu,
+         .argument = is_move ? each.from : waker[each.thread]});
+  }
+  for (auto& [tid, history] : histories) {
+    std::ranges::stable_sort(history.events, {}, &trace::event::ticks);
+  }
+}
+
+}  // namespace lockyard::harness

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a trace asks of the system, for the traced world alone: the native world includes none of
+// it.
+
+#include <lockyard/detail/os/linux.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace lockyard::inline v0::detail::os {
+
+/// Memory that is a file, or why there is none: then `begin` is null.
+struct mapping {
+  void* begin;
+  int error;
+};
+
+/// Whether what the name stands for is a regular file that begins with these bytes.
+inline bool file_begins_with(const char* path, const char* bytes, std::size_t count) noexcept {
+  char found[16] = {};
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return false;
+  struct stat about {};
+  const bool is_regular = fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const bool begins = is_regular && count <= sizeof found &&
+                      read(file, found, count) == static_cast<ssize_t>(count) &&
+                      std::memcmp(found, bytes, count) == 0;
+  close(file);
+  return begins;
+}
+
+/// Maps a new file of so many zero bytes, with room for all of them: a full file system is an error
+/// now, and not a signal later. Replaces a file only if it begins with `replaceable`.
+inline mapping map_new_file(const char* path, std::size_t bytes, const char* replaceable,
+                            std::size_t replaceable_bytes) noexcept {
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  int file = open(path, flags, 0600);
+  if (file < 0 && errno == EEXIST && file_begins_with(path, replaceable, replaceable_bytes)) {
+    unlink(path);
+    file = open(path, flags, 0600);
+  }
+  if (file < 0) return {nullptr, errno};
+  int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error == EOPNOTSUPP || error == EINVAL) {
+    error = ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  }
+  void* begin = MAP_FAILED;
+  if (error == 0) {
+    begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (begin == MAP_FAILED) error = errno;
+  }
+  close(file);
+  if (error == 0) return {begin, 0};
+  unlink(path);
+  return {nullptr, error};
+}
+
+/// Zero bytes, all of them there; null if there is no memory. `unmap` gives them back.
+inline void* map_memory(std::size_t bytes) noexcept {
+  void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return begin == MAP_FAILED ? nullptr : begin;
+}
+inline void unmap(void* begin, std::size_t bytes) noexcept {
+  munmap(begin, bytes);
+}
+
+/// The clock that perf events can be asked to use, too.
+inline std::uint64_t monotonic_raw_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Whether the kernel takes its own time from the processors' counter, which it does only where all
+/// of them agree.
+inline bool kernel_trusts_counter() noexcept {
+  char name[32] = {};
+  const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t count = read(file, name, sizeof name - 1);
+  close(file);
+  return count > 0 &&
+         (std::strcmp(name, "tsc\n") == 0 || std::strcmp(name, "arch_sys_counter\n") == 0);
+}
+
+/// Where the kernel writes on which processor this thread runs; null where it does not. `thread` is
+/// the thread pointer.
+inline std::uint32_t* cpu_of_thread([[maybe_unused]] std::uintptr_t thread) noexcept {
+#if __has_include(<sys/rseq.h>)
+  if (__rseq_size == 0) return nullptr;
+  auto* const area =
+      reinterpret_cast<struct rseq*>(thread + static_cast<std::uintptr_t>(__rseq_offset));
+  return &area->cpu_id;
+#else
+  return nullptr;
+#endif
+}
+
+inline std::uint32_t process_id() noexcept {
+  return static_cast<std::uint32_t>(getpid());
+}
+
+/// Whether a thread of this process with that number is alive.
+inline bool thread_lives(std::uint32_t id) noexcept {
+  return call(SYS_tgkill, getpid(), id, 0) == 0;
+}
+
+/// The name that the calling thread has for the kernel: 16 bytes at most, ended by a zero.
+inline void thread_name(char* to, std::size_t room) noexcept {
+  if (pthread_getname_np(pthread_self(), to, room) != 0 && room > 0) to[0] = '\0';
+}
+
+inline void sleep_ns(long length_ns) noexcept {
+  const timespec length{.tv_sec = 0, .tv_nsec = length_ns};
+  call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, nullptr);
+}
+
+}  // namespace lockyard::inline v0::detail::os

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How a trace lies in its file: a page about the whole, then rings, each of a head and its events.
+// The file is mapped by who writes it, so that it can be read while the program runs, or after it
+// has crashed. docs/tracing.md is the description for readers.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::inline v0::trace {
+
+/// What an event says. The numbers are the file's.
+enum class event_kind : std::uint32_t {
+  called = 1,  ///< of a lock; the argument of these five is how, as the sanitizers' `attempt`
+  acquired = 2,
+  failed = 3,
+  releasing = 4,
+  released = 5,
+  yield_begin = 6,
+  yield_end = 7,
+  sleep_begin = 8,
+  sleep_end = 9,
+  wake_begin = 10,  ///< the argument is how many at most
+  wake_end = 11,
+  switch_out = 32,  ///< the argument is 1 if the thread could have gone on
+  switch_in = 33,
+  woken = 34,     ///< the argument is the thread that did it
+  migrated = 35,  ///< the argument is the processor that it came from
+  gap = 48,       ///< time that the machine took away; the argument is its length in ticks
+  named = 64,     ///< the argument is the index of the lock's name
+};
+
+/// Who is seen in a ring.
+enum class ring_kind : std::uint32_t {
+  unused = 0,
+  stamps = 1,    ///< a thread, by itself
+  switches = 2,  ///< a thread, by the kernel
+  gaps = 3,      ///< a processor
+  names = 4,
+};
+
+inline constexpr std::uint32_t unknown_cpu = UINT32_MAX;
+
+struct event {
+  std::uint64_t ticks;
+  std::uint64_t lock;  ///< its address, or 0
+  event_kind kind;
+  std::uint32_t cpu;
+  std::uint64_t argument;
+};
+static_assert(sizeof(event) == 32);
+
+/// Followed by its events, a power of two of them; number n is at place n modulo that.
+struct alignas(64) ring {
+  ring_kind kind;
+  std::uint32_t tid;
+  std::uint64_t written;  ///< events ever
+  std::uint32_t cpu;      ///< of gaps
+  std::uint32_t index;
+  std::uint64_t lost;  ///< events that were not written, or that another thread's have replaced
+  std::array<char, 16> name;
+
+  [[nodiscard]] event* events() noexcept { return reinterpret_cast<event*>(this + 1); }
+  [[nodiscard]] const event* events() const noexcept {
+    return reinterpret_cast<const event*>(this + 1);
+  }
+};
+static_assert(sizeof(ring) == 64);
+
+using sentence = std::array<char, 256>;
+
+/// The first page.
+struct header {
+  static constexpr std::size_t bytes = 4096;
+  static constexpr std::array<char, 8> right_magic{'L', 'Y', 'T', 'R', 'A', 'C', 'E', '\0'};
+  static constexpr std::uint32_t right_version = 1;
+
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint32_t event_bytes;
+  std::uint32_t ring_events;
+  std::uint32_t ring_count;
+  std::uint32_t pid;
+  double ns_per_tick;
+  std::uint64_t start_ticks;
+  std::uint64_t start_raw_ns;  ///< CLOCK_MONOTONIC_RAW at start_ticks
+  std::uint32_t has_switches;
+  std::uint32_t has_wakeups;
+  sentence why_no_wakeups;
+  sentence why_no_switches;
+  sentence title;
+  std::uint64_t ends_ticks;            ///< 0 while it is being written
+  std::uint64_t threads_without_ring;  ///< nothing of them is in the trace
+  std::uint32_t rings_taken;
+  std::uint32_t uses_counter;  ///< ticks are the processor's counter, not CLOCK_MONOTONIC_RAW
+  std::uint32_t names;
+  std::array<std::byte, 1188> nothing_yet;
+  std::array<char, 2048> all_names;  ///< each ended by a zero
+
+  [[nodiscard]] std::size_t ring_bytes() const noexcept {
+    return sizeof(ring) + std::size_t{ring_events} * sizeof(event);
+  }
+  [[nodiscard]] ring* ring_at(std::uint32_t index) noexcept {
+    return reinterpret_cast<ring*>(reinterpret_cast<std::byte*>(this) + bytes +
+                                   index * ring_bytes());
+  }
+  [[nodiscard]] const ring* ring_at(std::uint32_t index) const noexcept {
+    return reinterpret_cast<const ring*>(reinterpret_cast<const std::byte*>(this) + bytes +
+                                         index * ring_bytes());
+  }
+  [[nodiscard]] std::size_t file_bytes() const noexcept {
+    return bytes + ring_count * ring_bytes();
+  }
+};
+static_assert(sizeof(header) == header::bytes);
+static_assert(offsetof(header, why_no_wakeups) == 64 && offsetof(header, ends_ticks) == 832);
+static_assert(offsetof(header, all_names) == 2048);
+
+}  // namespace lockyard::inline v0::trace

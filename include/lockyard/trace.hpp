@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Starts and ends the trace of a program's traced locks. docs/tracing.md is the manual.
+
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/os.hpp>
+#include <lockyard/detail/os/trace_memory.hpp>
+#include <lockyard/detail/trace_format.hpp>
+#include <lockyard/world/trace_rings.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+namespace lockyard::inline v0::trace {
+
+/// How much a trace keeps. Rings that are not used take no processor time, but their memory: 32
+/// bytes an event.
+struct size {
+  std::uint32_t rings = 64;      ///< for so many threads at a time, and one for names
+  std::uint32_t events = 16384;  ///< of each thread, the latest; rounded up to a power of two
+
+  static constexpr std::uint32_t most_rings = 4096;
+  static constexpr std::uint32_t most_events = std::uint32_t{1} << 24U;
+};
+
+/// The clock of a trace, and what a tick of it takes.
+struct rate {
+  bool of_counter;
+  double ns_per_tick;
+};
+
+namespace detail {
+
+/// Where a trace goes if nobody says where; the reader finds it by the process's mappings.
+inline constexpr std::string_view usual_file = "/dev/shm/lockyard.%p.trace";
+
+inline constexpr const char* why_no_switches =
+    "the program writes its own stamps only; run the study stalls for what the kernel knows of its "
+    "threads, or record it beside: perf record -e context-switches";
+inline constexpr const char* why_no_wakeups = why_no_switches;
+
+template <std::size_t Room>
+void copy(std::array<char, Room>& to, std::string_view from) noexcept {
+  const std::size_t count = std::min(from.size(), Room - 1);
+  std::memcpy(to.data(), from.data(), count);
+  to[count] = '\0';
+}
+
+/// Puts the process's number where the name has %p.
+inline bool expand(std::string_view name, std::array<char, 4096>& to) noexcept {
+  std::size_t used = 0;
+  while (!name.empty()) {
+    if (used + 16 > to.size()) return false;
+    if (name.starts_with("%p")) {
+      const auto end = std::to_chars(to.data() + used, to.data() + to.size(), os::process_id());
+      used = static_cast<std::size_t>(end.ptr - to.data());
+      name.remove_prefix(2);
+    } else {
+      to[used++] = name.front();
+      name.remove_prefix(1);
+    }
+  }
+  to[used] = '\0';
+  return used > 0;
+}
+
+/// Both clocks as close together as a few tries allow.
+struct moment {
+  std::uint64_t ticks;
+  std::uint64_t raw_ns;
+
+  static moment now(bool of_counter) noexcept {
+    moment best{};
+    std::uint64_t shortest = UINT64_MAX;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const std::uint64_t before = ticks_now(of_counter, reading::settled);
+      const std::uint64_t raw_ns = os::monotonic_raw_ns();
+      const std::uint64_t length = ticks_now(of_counter, reading::settled) - before;
+      if (length >= shortest) continue;
+      shortest = length;
+      best = {.ticks = of_counter ? before + length / 2 : raw_ns, .raw_ns = raw_ns};
+    }
+    return best;
+  }
+};
+
+inline double ns_per_tick(const moment& first, const moment& last) noexcept {
+  if (last.ticks <= first.ticks) return 1.0;
+  return static_cast<double>(last.raw_ns - first.raw_ns) /
+         static_cast<double>(last.ticks - first.ticks);
+}
+
+/// The counter where the kernel trusts it, too; takes five milliseconds.
+inline rate measured_rate() noexcept {
+  if (!arch::cycle_counter_is_invariant() || !os::kernel_trusts_counter()) return {false, 1.0};
+  const moment first = moment::now(true);
+  os::sleep_ns(5'000'000);
+  return {true, ns_per_tick(first, moment::now(true))};
+}
+
+inline std::size_t bytes_of(size wanted) noexcept {
+  return header::bytes +
+         std::size_t{wanted.rings} * (sizeof(ring) + std::size_t{wanted.events} * sizeof(event));
+}
+
+/// Makes a trace of zero bytes; its first ring is for names. `wanted.events` is a power of two.
+inline header* make_header(void* at, size wanted, rate clock, std::string_view title) noexcept {
+  auto* const made = ::new (at) header{};
+  const moment start = moment::now(clock.of_counter);
+  made->version = header::right_version;
+  made->header_bytes = header::bytes;
+  made->event_bytes = sizeof(event);
+  made->ring_events = wanted.events;
+  made->ring_count = wanted.rings;
+  made->pid = os::process_id();
+  made->ns_per_tick = clock.ns_per_tick;
+  made->start_ticks = start.ticks;
+  made->start_raw_ns = start.raw_ns;
+  made->uses_counter = clock.of_counter ? 1 : 0;
+  made->rings_taken = 1;
+  made->ring_at(0)->kind = ring_kind::names;
+  copy(made->title, title);
+  copy(made->why_no_switches, why_no_switches);
+  copy(made->why_no_wakeups, why_no_wakeups);
+  made->magic = header::right_magic;
+  return made;
+}
+
+/// Ends the trace, and makes its rate exact. Null if none was being written.
+inline header* finish() noexcept {
+  header* const ended = end();
+  if (ended == nullptr) return nullptr;
+  const moment last = moment::now(ended->uses_counter != 0);
+  const moment first{.ticks = ended->start_ticks, .raw_ns = ended->start_raw_ns};
+  if (last.raw_ns - first.raw_ns > 10'000'000) ended->ns_per_tick = ns_per_tick(first, last);
+  ended->ends_ticks = last.ticks;
+  return ended;
+}
+
+}  // namespace detail
+
+/// Effects: from now on all threads of the process stamp what they do with traced locks, into
+///   `file`, where %p stands for the process's number. A file that is a trace is replaced. A forked
+///   child writes nothing.
+/// Errors: what the system says of the file; `device_or_resource_busy` if a trace is being written;
+///   `invalid_argument` for a size of none, or beyond the most.
+inline std::error_code start(std::string_view file = detail::usual_file, size wanted = {},
+                             std::string_view title = {}) noexcept {
+  if (wanted.rings == 0 || wanted.rings >= size::most_rings || wanted.events == 0 ||
+      wanted.events > size::most_events) {
+    return std::make_error_code(std::errc::invalid_argument);
+  }
+  if (detail::current() != nullptr) {
+    return std::make_error_code(std::errc::device_or_resource_busy);
+  }
+  std::array<char, 4096> path{};
+  if (!detail::expand(file, path)) return std::make_error_code(std::errc::filename_too_long);
+  wanted = {.rings = wanted.rings + 1, .events = std::bit_ceil(wanted.events)};
+  const std::size_t bytes = detail::bytes_of(wanted);
+  const rate clock = detail::measured_rate();
+  const auto [begin, error] = detail::os::map_new_file(
+      path.data(), bytes, header::right_magic.data(), header::right_magic.size());
+  if (begin == nullptr) return {error, std::generic_category()};
+  if (detail::begin(detail::make_header(begin, wanted, clock, title))) return {};
+  detail::os::unmap(begin, bytes);
+  return std::make_error_code(std::errc::device_or_resource_busy);
+}
+
+/// Effects: ends the trace, if one is being written. The file stays, and its memory too, for a
+///   thread may be about to write its last stamp.
+inline void stop() noexcept {
+  detail::finish();
+}
+
+[[nodiscard]] inline bool is_running() noexcept {
+  return detail::current() != nullptr;
+}
+
+/// Effects: the trace that is being written calls the lock at this address so; without a trace, or
+///   where there is no room for more names, none. Not from a signal handler.
+inline void name(const void* lock, std::string_view text) noexcept {
+  static constinit std::atomic<bool> taken{false};
+  header* const to = detail::current();
+  if (to == nullptr) return;
+  // order[name]: acquire; pairs [named]; one thread at a time.
+  while (taken.exchange(true, std::memory_order_acquire)) native::yield();
+  std::size_t used = 0;
+  for (std::uint32_t i = 0; i < to->names; ++i) {
+    used += std::strlen(to->all_names.data() + used) + 1;
+  }
+  if (used + text.size() + 1 < to->all_names.size()) {
+    std::memcpy(to->all_names.data() + used, text.data(), text.size());
+    detail::write(*to->ring_at(0), to->ring_events - 1,
+                  {.ticks = detail::ticks_now(to->uses_counter != 0, detail::reading::early),
+                   .lock = reinterpret_cast<std::uintptr_t>(lock),
+                   .kind = event_kind::named,
+                   .cpu = unknown_cpu,
+                   .argument = to->names});
+    ++to->names;
+  }
+  // order[named]: release; pairs [name]; as there.
+  taken.store(false, std::memory_order_release);
+}
+
+}  // namespace lockyard::inline v0::trace

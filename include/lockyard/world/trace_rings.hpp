@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Where the traced world's stamps go: each thread writes a ring of its own, in a mapping that the
+// whole process has. A stamp is a reading of the clock and a store of 32 bytes. No stamp waits for
+// another thread, allocates, or fails: a thread that gets no ring is counted.
+
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/os.hpp>
+#include <lockyard/detail/os/trace_memory.hpp>
+#include <lockyard/detail/trace_format.hpp>
+#include <lockyard/world/native.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lockyard::inline v0::trace::detail {
+
+namespace os = lockyard::detail::os;
+namespace arch = lockyard::detail::arch;
+
+/// The trace that is being written; null if there is none.
+struct [[gnu::visibility("default")]] current_trace {
+  std::atomic<header*> is{nullptr};
+  std::atomic<bool> fork_is_watched{false};
+};
+
+inline header* current() noexcept {
+  // order[current]: acquire; pairs [begin]; the header is written before anybody stamps.
+  return native::process_state<current_trace>().is.load(std::memory_order_acquire);
+}
+
+/// What a thread knows of its ring. Trivially destructible, so that locks can be taken until the
+/// thread is gone.
+struct [[gnu::visibility("default")]] own_ring {
+  header* of = nullptr;  ///< the trace for which the rest was found
+  ring* to = nullptr;    ///< null: nothing is written
+  std::uint32_t* cpu = nullptr;
+  std::uint32_t last = 0;  ///< place of a ring
+  bool uses_counter = false;
+  bool is_writing = false;  ///< what a signal handler stamps meanwhile is lost
+};
+
+inline std::uint32_t no_cpu = unknown_cpu;
+
+/// A ring that nobody has had, or that of a thread which has ended; null if there is none.
+inline ring* claim(header& of, std::uint32_t tid) noexcept {
+  const std::atomic_ref<std::uint32_t> taken{of.rings_taken};
+  // relaxed(atomicity): every index is given out once.
+  std::uint32_t index = taken.load(std::memory_order_relaxed);
+  while (index < of.ring_count) {
+    // relaxed(atomicity): as above.
+    if (taken.compare_exchange_weak(index, index + 1, std::memory_order_relaxed,
+                                    std::memory_order_relaxed)) {
+      ring* const fresh = of.ring_at(index);
+      fresh->index = index;
+      // relaxed(atomicity): the owner's number is what others look at.
+      std::atomic_ref{fresh->tid}.store(tid, std::memory_order_relaxed);
+      return fresh;
+    }
+  }
+  for (index = 0; index < of.ring_count; ++index) {
+    ring* const used = of.ring_at(index);
+    const std::atomic_ref<std::uint32_t> owner{used->tid};
+    // order[kind_seen]: acquire; pairs [kind]; with the number of whose it is.
+    const ring_kind kind = std::atomic_ref{used->kind}.load(std::memory_order_acquire);
+    // relaxed(revalidated): by the exchange below.
+    std::uint32_t before = owner.load(std::memory_order_relaxed);
+    if (kind != ring_kind::stamps || os::thread_lives(before)) continue;
+    // relaxed(atomicity): one thread takes it over; [inherit] orders.
+    if (!owner.compare_exchange_strong(before, tid, std::memory_order_relaxed,
+                                       std::memory_order_relaxed))
+      continue;
+    // order[inherit]: acquire; pairs [written]; the ended thread's events come before this one's.
+    const std::uint64_t had = std::atomic_ref{used->written}.load(std::memory_order_acquire);
+    used->lost += had < of.ring_events ? had : of.ring_events;
+    // relaxed(owner): the events are written again before they are counted.
+    std::atomic_ref{used->written}.store(0, std::memory_order_relaxed);
+    return used;
+  }
+  return nullptr;
+}
+
+/// Finds the calling thread a ring of the trace that is being written now.
+[[gnu::noinline, gnu::cold]] inline void find_ring(own_ring& mine, header* now) noexcept {
+  mine = {.of = now};
+  if (now == nullptr) return;
+  ring* const found = claim(*now, native::thread_id());
+  if (found == nullptr) {
+    // relaxed(atomicity): a count.
+    std::atomic_ref{now->threads_without_ring}.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  os::thread_name(found->name.data(), found->name.size());
+  std::uint32_t* const cpu = os::cpu_of_thread(arch::thread_pointer());
+  mine.cpu = cpu != nullptr ? cpu : &no_cpu;
+  mine.last = now->ring_events - 1;
+  mine.uses_counter = now->uses_counter != 0;
+  // order[kind]: release; pairs [kind_seen]; as there.
+  std::atomic_ref{found->kind}.store(ring_kind::stamps, std::memory_order_release);
+  mine.to = found;
+}
+
+/// When a stamp is of: `early` costs less, and may be some nanoseconds before what comes earlier in
+/// the program has been done.
+enum class reading : std::uint8_t { early, settled };
+
+inline std::uint64_t ticks_now(bool of_counter, reading how) noexcept {
+  if (!of_counter) [[unlikely]]
+    return os::monotonic_raw_ns();
+  if (how == reading::settled) arch::settle();
+  return arch::cycle_counter_early();
+}
+
+/// Writes an event into a ring that nobody else writes.
+inline void write(ring& to, std::uint32_t last, const event& what) noexcept {
+  const std::uint64_t number = to.written;
+  to.events()[number & last] = what;
+  // order[written]: release; pairs [inherit]; a reader, in this process or another one, finds all
+  // events that are counted.
+  std::atomic_ref{to.written}.store(number + 1, std::memory_order_release);
+}
+
+inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
+                  reading how = reading::early) noexcept {
+  auto& mine = native::thread_state<own_ring>();
+  if (header* const now = current(); now != mine.of) [[unlikely]]
+    find_ring(mine, now);
+  if (mine.to == nullptr) return;
+  if (mine.is_writing) [[unlikely]] {
+    ++mine.to->lost;
+    return;
+  }
+  mine.is_writing = true;
+  // order[writing]: seq_cst; pairs [done]; for the compiler alone, no test: a signal handler sees
+  // the flag before anything is written.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  // relaxed(hint): the kernel keeps it while the thread does not run.
+  const std::uint32_t cpu = std::atomic_ref{*mine.cpu}.load(std::memory_order_relaxed);
+  write(*mine.to, mine.last,
+        {.ticks = ticks_now(mine.uses_counter, how),
+         .lock = reinterpret_cast<std::uintptr_t>(lock),
+         .kind = kind,
+         .cpu = cpu,
+         .argument = argument});
+  // order[done]: seq_cst; pairs [writing]; for the compiler alone, no test: as above.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  mine.is_writing = false;
+}
+
+/// The child has the parent's mapping, in which only the parent's threads write.
+inline void forget_in_child() noexcept {
+  // relaxed(owner): the child has one thread.
+  native::process_state<current_trace>().is.store(nullptr, std::memory_order_relaxed);
+}
+
+/// From now on all threads write there. False if another trace is being written, or there is no
+/// memory to watch for forks.
+inline bool begin(header* to) noexcept {
+  auto& state = native::process_state<current_trace>();
+  // relaxed(atomicity): one thread registers.
+  if (!state.fork_is_watched.exchange(true, std::memory_order_relaxed) &&
+      !os::call_in_forked_child(&forget_in_child)) {
+    // relaxed(atomicity): the next one tries again.
+    state.fork_is_watched.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  header* none = nullptr;
+  // order[begin]: release; pairs [current, end]; publishes the header.
+  // relaxed(hint): a failure says that there is another trace.
+  return state.is.compare_exchange_strong(none, to, std::memory_order_release,
+                                          std::memory_order_relaxed);
+}
+
+/// From now on nobody writes who has not begun to. Returns what was written to; null if nothing.
+inline header* end() noexcept {
+  // order[end]: acquire; pairs [begin]; the header may have been another thread's.
+  return native::process_state<current_trace>().is.exchange(nullptr, std::memory_order_acquire);
+}
+
+}  // namespace lockyard::inline v0::trace::detail

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study of stalls: its records, the traces beside them, and what is planted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from made_up_records import CATALOG, a_lock, a_study
+
+import lockyard as package
+from lockyard import harness
+from lockyard.errors import ExitStatus, UsageError
+from lockyard.harness import harness_path
+from lockyard.plan import Request, plan_cells
+from lockyard.runner import TRACED_RUNS
+from lockyard.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+
+HEADER = struct.Struct("<8sIIIIIIdQQII")
+RING = struct.Struct("<IIQIIQ16s")
+EVENT = struct.Struct("<QQIIQ")
+HEADER_BYTES, RING_BYTES = 4096, 64
+CALLED, ACQUIRED, FAILED, RELEASING, RELEASED = range(1, 6)
+OUT, BACK, WOKEN, MIGRATED, GAP, NAMED = 32, 33, 34, 35, 48, 64
+STAMPS, SWITCHES, GAPS, NAMES = range(1, 5)
+
+PLANTS = (
+    "holder_preempted",
+    "holder_preempted_in_release",
+    "holder_asleep",
+    "woken_late",
+    "waiter_not_running",
+    "barging",
+    "migration",
+    "machine_gap",
+    "held_running",
+    "unexplained",
+)
+
+
+@dataclass
+class Ring:
+    kind: int
+    tid: int
+    cpu: int
+    written: int
+    lost: int
+    events: list[tuple[int, int, int, int, int]]  # ticks, lock, kind, processor, argument
+
+    def kinds(self) -> list[int]:
+        return [kind for _, _, kind, _, _ in self.events]
+
+
+@dataclass
+class Trace:
+    ns_per_tick: float
+    start: int
+    end: int
+    has_switches: int
+    has_wakeups: int
+    why_no_wakeups: str
+    names: str
+    rings: list[Ring]
+
+    @classmethod
+    def read(cls, path: Path) -> Trace:
+        data = path.read_bytes()
+        magic, version, header_bytes, event_bytes, room, count, _, ns_per_tick, start, *rest = (
+            HEADER.unpack_from(data)
+        )
+        assert (magic, version) == (b"LYTRACE\0", 1)
+        assert (header_bytes, event_bytes) == (HEADER_BYTES, EVENT.size)
+        assert len(data) == HEADER_BYTES + count * (RING_BYTES + room * EVENT.size)
+        rings = [
+            _ring(data, HEADER_BYTES + i * (RING_BYTES + room * EVENT.size), room)
+            for i in range(count)
+        ]
+        (end,) = struct.unpack_from("<Q", data, 832)
+        return cls(
+            ns_per_tick, start, end, rest[1], rest[2], _text(data, 64), _text(data, 2048), rings
+        )
+
+    def of_kind(self, kind: int) -> list[Ring]:
+        return [ring for ring in self.rings if ring.kind == kind]
+
+
+def _text(data: bytes, at: int) -> str:
+    return data[at : data.index(b"\0", at)].decode()
+
+
+def _ring(data: bytes, at: int, room: int) -> Ring:
+    kind, tid, written, cpu, _, lost, _ = RING.unpack_from(data, at)
+    first = at + RING_BYTES
+    events = [
+        EVENT.unpack_from(data, first + number % room * EVENT.size)
+        for number in range(max(written - room, 0), written)
+    ]
+    return Ring(kind, tid, cpu, written, lost, events)
+
+
+ENVIRONMENT = {"clock": {"source": "tsc", "ns_per_tick": 0.4}, "environment": "abc"}
+
+
+def a_job(
+    lock: str = "ticket_spinlock", block: int = 3, duration_s: float = 0.1, **changes: Any
+) -> dict[str, Any]:
+    catalog = harness.catalog()
+    locks = catalog.select_recovering([lock])
+    request = Request([2], recovering=locks, work=[Work(2000, 2000)])
+    (cell,) = plan_cells(catalog.select_studies(["stalls"]), (), request)
+    return {**cell.job(block, duration_s, 1, ENVIRONMENT), **changes}
+
+
+def answer(job: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [harness_path()],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    answered = answer(job)
+    assert answered.returncode == 0, answered.stderr
+    record: dict[str, Any] = json.loads(answered.stdout)
+    return record
+
+
+@pytest.fixture(params=["ticket_spinlock", "mutex"])
+def traced(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[dict[str, Any], Trace]:
+    path = tmp_path / "0.3.trace"
+    record = run(a_job(request.param, trace=str(path)))
+    assert record["values"]["trace"] == path.name
+    return record, Trace.read(path)
+
+
+def test_a_trace_has_every_operation_of_the_traced_half(
+    traced: tuple[dict[str, Any], Trace],
+) -> None:
+    record, trace = traced
+    assert record["values"]["trace_lost_stamps"] == 0
+    acquired = sum(ring.kinds().count(ACQUIRED) for ring in trace.of_kind(STAMPS))
+    # And once by who holds the lock while the threads gather, and find that it refuses them.
+    assert acquired == record["values"]["operations"] + 1
+    assert sum(ring.kinds().count(FAILED) for ring in trace.of_kind(STAMPS)) == 2
+    assert len(trace.of_kind(STAMPS)) == 3
+    for ring in trace.of_kind(STAMPS):
+        times = [ticks for ticks, *_ in ring.events]
+        assert times == sorted(times)
+        assert trace.start <= times[0]
+        assert times[-1] <= trace.end
+
+
+def test_critical_sections_of_a_trace_do_not_overlap(traced: tuple[dict[str, Any], Trace]) -> None:
+    """Counters of two processors may be a little apart."""
+    _, trace = traced
+    sections = []
+    for ring in trace.of_kind(STAMPS):
+        begins = [ticks for ticks, _, kind, _, _ in ring.events if kind == ACQUIRED]
+        ends = [ticks for ticks, _, kind, _, _ in ring.events if kind == RELEASING]
+        sections += list(zip(begins, ends, strict=True))
+    sections.sort()
+    apart = 2000 / trace.ns_per_tick
+    assert all(first[1] <= second[0] + apart for first, second in itertools.pairwise(sections))
+
+
+def test_a_trace_names_its_lock(traced: tuple[dict[str, Any], Trace]) -> None:
+    record, trace = traced
+    (names,) = trace.of_kind(NAMES)
+    ((_, address, kind, _, index),) = names.events
+    assert (kind, index, trace.names) == (NAMED, 0, record["lock"])
+    locks = {lock for ring in trace.of_kind(STAMPS) for _, lock, _, _, _ in ring.events}
+    assert locks - {0} == {address}
+
+
+def test_a_trace_has_the_kernels_switches_or_says_why_not(
+    traced: tuple[dict[str, Any], Trace],
+) -> None:
+    _, trace = traced
+    if not trace.has_switches:
+        assert trace.why_no_wakeups
+        return
+    threads = {ring.tid for ring in trace.of_kind(SWITCHES)}
+    # The threads of the team, and not who starts them.
+    assert threads < {ring.tid for ring in trace.of_kind(STAMPS)}
+    assert len(threads) == 2
+    for ring in trace.of_kind(SWITCHES):
+        turns = [kind for kind in ring.kinds() if kind in (OUT, BACK)]
+        assert BACK in turns  # each has slept until the others were there
+        assert all(one != next_ for one, next_ in itertools.pairwise(turns))
+        assert ring.kinds().count(WOKEN) == 0 or trace.has_wakeups
+    assert (
+        trace.has_wakeups
+        or "run as root" in trace.why_no_wakeups
+        or ("mount -t tracefs" in trace.why_no_wakeups)
+    )
+
+
+def test_a_run_without_a_trace_measures_the_same() -> None:
+    values = run(a_job(block=2))["values"]
+    assert values["trace"] is None
+    assert values["trace_stamps"] >= 4 * values["operations"]
+    assert min(values["plain_operations_per_s"], values["traced_operations_per_s"]) > 0
+
+
+def test_every_lock_of_ours_can_be_traced() -> None:
+    catalog = harness.catalog()
+    (study,) = catalog.select_studies(["stalls"])
+    assert study.only_locks == tuple(lock.name for lock in catalog.select_locks(["ours"]))
+    for lock in study.only_locks:
+        record = run(a_job(lock, duration_s=0.02))
+        assert record["status"] == "ok"
+        assert set(record["checks"].values()) == {True}, lock
+
+
+def test_refuses_a_trace_of_a_study_that_keeps_none() -> None:
+    refused = answer(a_job(study="wait", trace="x"))
+    assert refused.returncode == ExitStatus.BAD_USAGE
+    assert "job at /trace: " in refused.stderr
+
+
+def test_a_trace_that_cannot_be_written_is_no_record() -> None:
+    answered = answer(a_job(trace="/nowhere/at/all"))
+    assert answered.returncode != 0
+    assert "cannot write the trace to /nowhere/at/all" in answered.stderr
+
+
+def test_a_study_of_some_locks_gets_its_own_only() -> None:
+    ours, other = a_lock("mutex"), a_lock("resilient_mutex")
+    stalls = a_study("stalls", only_locks=("mutex",))
+    cells = plan_cells([stalls], (), Request([2], recovering=[ours, other]))
+    assert [cell.lock for cell in cells] == ["mutex"]
+    with pytest.raises(UsageError, match="measures mutex, and none"):
+        plan_cells([stalls], CATALOG.locks, Request([2], recovering=[other]))
+
+
+def test_the_first_runs_of_each_cell_keep_their_traces(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    out = tmp_path / "records.jsonl"
+    arguments = ("--locks", "mutex,ttas_spinlock", "--hold", "2us", "--gap", "4us")
+    found = lockyard(
+        *("measure", "stalls", *arguments, "--threads", "2", "--runs", "6", "--loops", "2000"),
+        *("--out", str(out)),
+    )
+    assert found.returncode == ExitStatus.DONE, found.stderr
+    assert "traced / plain" in found.stdout
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    runs = [record for record in records if record.get("study") == "stalls"]
+    assert len(runs) == 12
+    for each in runs:
+        jsonschema.validate(each, SCHEMA)
+        assert (each["values"]["trace"] is not None) == (each["block"] < TRACED_RUNS)
+    folder = tmp_path / "records.jsonl.traces"
+    named = sorted(each["values"]["trace"] for each in runs if each["values"]["trace"])
+    assert named == sorted(path.name for path in folder.iterdir())
+    assert len(named) == 2 * TRACED_RUNS
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "planted.trace"
+    arguments = ["--plant", name, "--times", "20", "--trace", str(path)]
+    found = subprocess.run(
+        [harness_path(), *arguments], capture_output=True, text=True, timeout=100, check=False
+    )
+    if found.returncode == ExitStatus.MISSING_CAPABILITY:
+        assert "run as root" in found.stderr or "two processors" in found.stderr
+        return
+    assert found.returncode == 0, found.stderr
+    summary = json.loads(found.stdout)
+    truth = [json.loads(line) for line in Path(summary["truth"]).read_text().splitlines()]
+    assert 0 < len(truth) == summary["planted"] <= 20
+    assert summary["planted"] + summary["spoilt"] >= 20
+    trace = Trace.read(path)
+    for each in truth:
+        assert each["class"] == name
+        (waiter,) = [ring for ring in trace.of_kind(STAMPS) if ring.tid == each["tid"]]
+        # The stall ends by the waiter's acquisition.
+        ends = [
+            ticks
+            for ticks, lock, kind, _, _ in waiter.events
+            if kind == ACQUIRED and lock == each["lock"]
+        ]
+        assert any(each["begin_ticks"] < end <= each["end_ticks"] for end in ends)
+    if name == "machine_gap":
+        gaps = [length for *_, length in trace.of_kind(GAPS)[0].events]
+        assert len(gaps) >= len(truth)
+    if name == "migration":
+        assert any(MIGRATED in ring.kinds() for ring in trace.of_kind(SWITCHES))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--plant", "no_such_class", "--times", "1", "--trace", "x"), "there are holder_preempt"),
+        (("--plant", "barging", "--times", "many", "--trace", "x"), "--times many"),
+        (("--plant", "barging", "--times", "1"), "--trace is missing"),
+    ],
+)
+def test_planting_says_what_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
+    found = subprocess.run(
+        [harness_path(), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert found.returncode == ExitStatus.BAD_USAGE
+    assert complaint in found.stderr
