@@ -53,6 +53,7 @@ class MadeUpTrace:
         for at, kind in stamps:
             named = lock if kind <= Kind.RELEASED else 0
             self._add(RingKind.STAMPS, tid, (round(at * US), named, kind, NO_CPU, 0))
+        self.rows[RingKind.STAMPS, tid].sort(key=lambda row: row[0])
         self.rows.setdefault((RingKind.SWITCHES, tid), [])
         return self
 

@@ -119,7 +119,7 @@ class _Painter:
         found = {}
         for who in users:
             chosen = waits.who == who
-            pairs = np.stack([waits.called[chosen], waits.end[chosen] - 1], axis=1)
+            pairs = np.stack([waits.called[chosen], waits.end[chosen]], axis=1)
             found[int(who)] = inside(self._at, pairs)
         return found
 

@@ -81,8 +81,8 @@ def _add(result: Explained, source: Source, explanation: Explanation, wanted: Wa
     result.warnings += trace.warnings
     result.warnings += [
         f"{trace.path}: {lock.history.overlaps} acquisitions of {lock.name} began while it was "
-        "held; it is shared, or its users have different ones at one address: of several owners only the "
-        "last one is seen"
+        "held; it is shared, or there are several at one address: of the owners only the last one "
+        "is seen"
         for lock in explanation.locks
         if lock.history.overlaps
     ]

@@ -148,7 +148,7 @@ def _wanting(
     found = []
     for who, (called, ends) in by_thread.items():
         at = int(np.searchsorted(called, moment, side="right")) - 1
-        if who != releaser and at >= 0 and ends[at] > moment:
+        if who != releaser and at >= 0 and ends[at] >= moment:
             found.append((who, int(called[at]), int(ends[at])))
     return found
 

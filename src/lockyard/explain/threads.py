@@ -122,11 +122,11 @@ def brackets(events: Events, begin: Kind, end: Kind) -> NDArray[np.int64]:
 
 
 def inside(moments: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the moments lie in one of the brackets, which are in order."""
+    """Which of the moments lie in one of the brackets, which are in order; their ends do not."""
     if not len(pairs):
         return np.zeros(len(moments), bool)
     at = np.searchsorted(pairs[:, 0], moments, side="right") - 1
-    found: NDArray[np.bool_] = (at >= 0) & (moments <= pairs[np.maximum(at, 0), 1])
+    found: NDArray[np.bool_] = (at >= 0) & (moments < pairs[np.maximum(at, 0), 1])
     return found
 
 
