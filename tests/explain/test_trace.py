@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import made_up_stalls as planted
 import numpy as np
@@ -94,7 +94,7 @@ def test_does_not_read_the_event_that_is_being_written(
     content = bytearray(made.write(path).read_bytes())
     heads: list[int] = []
 
-    def frombuffer(data: bytes, kind: object) -> object:
+    def frombuffer(data: bytes, kind: np.dtype[Any]) -> Any:
         found = real(data, kind)
         if kind is RING:
             heads.append(found[0]["kind"])
