@@ -110,10 +110,10 @@ MUTATIONS: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
         Cause.UNEXPLAINED,
     ),
     (
-        "the wake-up is not recorded, and the releaser had begun it",
+        "the releaser had begun a wake-up, and its arrival is not recorded",
         lambda: planted.woken_not_running().without(Kind.WOKEN),
         IDLE,
-        Cause.WAKEUP_IN_FLIGHT,
+        Cause.WOKEN_LATE,
     ),
     (
         "a waiter that left its processor of itself, in no yield and no sleep of the lock",

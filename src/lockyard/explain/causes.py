@@ -78,57 +78,47 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     by_holder = _looked_up(OF_HOLDER, m.owner_doing)
     by_releaser = _looked_up(OF_RELEASER, m.owner_doing)
     by_waiter = _looked_up(OF_WAITER, m.subject_doing)
-    by_heir = _of_heir(m, m.heir_doing, m.heir_since)
-    by_subject = _of_heir(m, m.subject_doing, m.subject_since)
+    by_heir = _of_heir(m, m.heir_doing, m.heir_since, m.heir_in_flight)
+    by_subject = _of_heir(m, m.subject_doing, m.subject_since, m.subject_in_flight)
     owner_runs = m.owner_doing == Doing.RUNNING
     waits_in_vain = np.isin(m.subject_doing, (Doing.UNKNOWN, Doing.RUNNING, Doing.ASLEEP))
     if not m.stamps_sleep:
         waits_in_vain |= m.subject_doing == Doing.BLOCKED
-    return np.select(
-        [
-            m.held & (by_holder != none),
-            m.held & m.owner_in_gap,
-            m.held & ~m.overtook & owner_runs,
-            # Whoever called later and has it took it while the subject
-            m.held & m.overtook & waits_in_vain,
-            m.held & m.overtook & (by_waiter != none),
-            # In the release, a wake-up that has gone out says that the lock is free.
-            m.releasing & m.heir_called & m.heir_woken_since_release,
-            m.releasing & (by_releaser != none),
-            m.releasing & m.owner_in_gap,
+    overtaken = m.held & m.overtook
+    rules = [
+        # Held: what keeps the holder, and then whether it should have been its turn at all.
+        (m.held & (by_holder != none), by_holder),
+        (m.held & m.owner_in_gap, Cause.MACHINE_GAP),
+        (m.held & ~m.overtook & owner_runs, Cause.HELD_RUNNING),
+        (overtaken & waits_in_vain, Cause.BARGING),
+        (overtaken & (by_waiter != none), by_waiter),
+        # In the release: a wake-up that has arrived says that the lock is free.
+        (m.releasing & m.heir_called & m.heir_woken_since_release, Cause.WOKEN_NOT_RUNNING),
+        (m.releasing & (by_releaser != none), by_releaser),
+        (m.releasing & m.owner_in_gap, Cause.MACHINE_GAP),
+        (
             m.releasing & m.heir_called & m.waking & (m.heir_doing == Doing.ASLEEP),
-            m.free & m.heir_called & (by_heir != none),
-            m.free & m.heir_called & m.heir_in_gap,
-            m.free & ~m.heir_called & (by_subject != none),
-            m.free & ~m.heir_called & m.subject_in_gap,
-        ],
-        [
-            by_holder,
-            np.uint8(Cause.MACHINE_GAP),
-            np.uint8(Cause.HELD_RUNNING),
-            np.uint8(Cause.BARGING),
-            by_waiter,
-            np.uint8(Cause.WOKEN_NOT_RUNNING),
-            by_releaser,
-            np.uint8(Cause.MACHINE_GAP),
-            np.uint8(m.in_flight),
-            by_heir,
-            np.uint8(Cause.MACHINE_GAP),
-            by_subject,
-            np.uint8(Cause.MACHINE_GAP),
-        ],
-        none,
+            m.heir_in_flight,
+        ),
+        # Free: it was for who got it next, or if that one had not called, for the subject.
+        (m.free & m.heir_called & (by_heir != none), by_heir),
+        (m.free & m.heir_called & m.heir_in_gap, Cause.MACHINE_GAP),
+        (m.free & ~m.heir_called & (by_subject != none), by_subject),
+        (m.free & ~m.heir_called & m.subject_in_gap, Cause.MACHINE_GAP),
+    ]
+    found: NDArray[np.uint8] = np.select(
+        [condition for condition, _ in rules], [cause for _, cause in rules], none
     ).astype(np.uint8)
+    return found
 
 
-def _of_heir(m: Moments, doing: NDArray[np.uint8], since: NDArray[np.int64]) -> NDArray[np.uint8]:
+def _of_heir(
+    m: Moments, doing: NDArray[np.uint8], since: NDArray[np.int64], in_flight: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
     """Of a thread that has called and can have the lock, for it is free."""
-    found = _looked_up(OF_WAITER, doing)
-    found[(doing == Doing.ASLEEP) & m.waking] = m.in_flight
+    woken = (doing == Doing.ASLEEP) & m.waking
     if not m.stamps_sleep:
         # The lock's sleep is not stamped: what went to sleep of itself before the release, and
         # comes back after it, was woken in between.
-        slept_before = (doing == Doing.BLOCKED) & (since < m.free_since)
-        found[slept_before] = m.in_flight
-        found[(doing == Doing.BLOCKED) & ~slept_before] = Cause.WAITER_NOT_RUNNING
-    return found
+        woken |= (doing == Doing.BLOCKED) & (since < m.free_since)
+    return np.where(woken, in_flight, _looked_up(OF_WAITER, doing)).astype(np.uint8)

@@ -68,14 +68,15 @@ class Moments:
     heir_called: NDArray[np.bool_]  # already then
     heir_doing: NDArray[np.uint8]
     heir_since: NDArray[np.int64]
+    heir_in_flight: NDArray[np.uint8]  # the cause, if a wake-up is on its way to it
     heir_in_gap: NDArray[np.bool_]
     heir_woken_since_release: NDArray[np.bool_]
     subject_doing: NDArray[np.uint8]
     subject_since: NDArray[np.int64]
+    subject_in_flight: NDArray[np.uint8]
     subject_in_gap: NDArray[np.bool_]
     free_since: NDArray[np.int64]
     waking: NDArray[np.bool_]  # the releaser has begun to wake somebody
-    in_flight: Cause  # what the time of a wake-up is, that goes out from the releaser
     stamps_sleep: bool
 
 
@@ -86,7 +87,6 @@ class Pieces:
         self, trace: Trace, threads: list[Thread], history: LockHistory, gaps: Gaps
     ) -> None:
         self.history, self.threads, self.gaps = history, threads, gaps
-        self._in_flight = Cause.WAKEUP_IN_FLIGHT if trace.has_wakeups else Cause.WOKEN_LATE
         holds = history.holds
         users = np.unique(np.concatenate([holds.who, history.waits.who]))
         cuts = np.concatenate(
@@ -137,6 +137,7 @@ class Pieces:
             self.heir = np.where(follows, holds.who[at], NOBODY)
             self.heir_called = follows & (holds.called[at] <= begins)
         self.heir_doing, self.heir_since, self.heir_in_gap = self._of(self.heir, begins)
+        self.heir_in_flight = self._in_flight(self.heir, begins)
         woken_at = self._turned(self.heir, begins)
         releasing = holds.releasing[np.maximum(self.hold, 0)] if len(holds) else begins
         self.heir_woken = (self.heir_doing == Doing.WOKEN) & (woken_at >= releasing)
@@ -155,6 +156,17 @@ class Pieces:
             doing[chosen], since[chosen] = stretches.doing[at], stretches.since[at]
             cpus[chosen] = stretches.cpu[at]
         return doing, since, self.gaps.hit(moments, cpus) & (doing == Doing.RUNNING)
+
+    def _in_flight(self, who: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """A wake-up whose arrival is recorded is in flight until then; else when it came, is not
+        known."""
+        found = np.full(len(who), Cause.WOKEN_LATE, np.uint8)
+        for each in np.unique(who[who != NOBODY]).tolist():
+            chosen = np.flatnonzero(who == each)
+            stretches = self.threads[each].stretches
+            recorded = stretches.ends_woken[stretches.at(moments[chosen])]
+            found[chosen[recorded]] = Cause.WAKEUP_IN_FLIGHT
+        return found
 
     def _turned(self, who: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
         """When what each of these threads does at its moment began."""
@@ -192,13 +204,14 @@ class Pieces:
             heir_called=self.heir_called[part],
             heir_doing=self.heir_doing[part],
             heir_since=self.heir_since[part],
+            heir_in_flight=self.heir_in_flight[part],
             heir_in_gap=self.heir_in_gap[part],
             heir_woken_since_release=self.heir_woken[part],
             subject_doing=doing,
             subject_since=since,
+            subject_in_flight=self._in_flight(who, begins),
             subject_in_gap=in_gap,
             free_since=self.free_since[part],
             waking=self.waking[part],
-            in_flight=self._in_flight,
             stamps_sleep=self.history.stamps_sleep,
         )

@@ -42,7 +42,12 @@ class Stretches:
     begins: NDArray[np.int64]
     doing: NDArray[np.uint8]
     cpu: NDArray[np.int64]  # where it ran; -1 where it did not, or nobody knows
-    since: NDArray[np.int64]  # when it left its processor, for evidence; else its beginning
+    since: NDArray[np.int64]  # when it left its processor; else the beginning
+
+    @property
+    def ends_woken(self) -> NDArray[np.bool_]:
+        """Where a recorded wake-up is next."""
+        return np.append(self.doing[1:] == Doing.WOKEN, False)
 
     def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
         """The index of the stretch that each moment lies in."""
