@@ -8,7 +8,7 @@ no rule holds for is unexplained.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     if not m.stamps_sleep:
         waits_in_vain |= m.subject_doing == Doing.BLOCKED
     overtaken = m.held & m.overtook
-    rules = [
+    rules: list[tuple[NDArray[np.bool_], Any]] = [
         # Held: what keeps the holder, and then whether it should have been its turn at all.
         (m.held & (by_holder != none), by_holder),
         (m.held & m.owner_in_gap, Cause.MACHINE_GAP),
