@@ -52,7 +52,8 @@ class MadeUpTrace:
         """Moments in microseconds. What is done in the kernel names no lock."""
         for at, kind in stamps:
             named = lock if kind <= Kind.RELEASED else 0
-            self._add(RingKind.STAMPS, tid, (round(at * US), named, kind, NO_CPU, 0))
+            count = int(kind == Kind.WAKE_BEGIN)
+            self._add(RingKind.STAMPS, tid, (round(at * US), named, kind, NO_CPU, count))
         self.rows[RingKind.STAMPS, tid].sort(key=lambda row: row[0])
         self.rows.setdefault((RingKind.SWITCHES, tid), [])
         return self

@@ -150,9 +150,9 @@ MUTATIONS: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
         Cause.HOLDER_PREEMPTED,
     ),
     (
-        "the holder is moved at the end of a preemption",
+        "the holder is moved while it is preempted already",
         lambda: planted.migration().changed(
-            Kind.MIGRATED, lambda row: (2900 * 2000, *row[1:]), HOLDER
+            Kind.MIGRATED, lambda row: (200 * 2000, *row[1:]), HOLDER
         ),
         WAIT,
         Cause.HOLDER_PREEMPTED,
@@ -234,3 +234,31 @@ def test_a_recursive_lock_is_held_until_its_last_release(tmp_path: Path) -> None
     inner = [(100, Kind.CALLED), (101, Kind.ACQUIRED), (102, Kind.RELEASING), (103, Kind.RELEASED)]
     rows[2:2] = [(at * 20, rows[0][1], int(kind), rows[0][3], 0) for at, kind in inner]
     assert longest(explanation_of(trace, tmp_path), WAIT).cause is Cause.HOLDER_PREEMPTED
+
+
+def woken_and_overtaken() -> MadeUpTrace:
+    """After its wake-up went out, the releaser takes and releases the lock once more, silently."""
+    trace = planted.woken_late()
+    again = (23, Kind.CALLED), (23.1, Kind.ACQUIRED), (24, Kind.RELEASING), (24.1, Kind.RELEASED)
+    return trace.stamps(HOLDER, *again)
+
+
+def test_a_wake_up_holds_until_its_sleeper_is_back(tmp_path: Path) -> None:
+    """Also if the lock is held and released again meanwhile."""
+    found = explanation_of(woken_and_overtaken(), tmp_path)
+    assert longest(found, IDLE).cause is Cause.WOKEN_LATE
+    assert longest(found, WAIT).cause is Cause.WOKEN_LATE
+
+
+@pytest.mark.parametrize(
+    ("back_at", "cause"), [(1000, Cause.UNEXPLAINED), (4000, Cause.WOKEN_LATE)]
+)
+def test_a_wake_up_is_of_the_sleeper_that_comes_back_first(
+    tmp_path: Path, back_at: float, cause: Cause
+) -> None:
+    """The other one, which came back first, gave up; or it slept on."""
+    trace = woken_and_overtaken()
+    trace.stamps(OTHER, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (back_at + 1, Kind.SLEEP_END))
+    trace.stamps(OTHER, (back_at + 2, Kind.FAILED))
+    trace.out(OTHER, 13, preempted=False).back(OTHER, back_at)
+    assert longest(explanation_of(trace, tmp_path), IDLE).cause is cause

@@ -17,7 +17,7 @@ from lockyard.explain.threads import Doing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lockyard.explain.moments import Moments
+    from lockyard.explain.moments import Being, Moments
 
 
 class Cause(IntEnum):
@@ -75,36 +75,32 @@ def _looked_up(table: dict[Doing, Cause], doing: NDArray[np.uint8]) -> NDArray[n
 def of_wait(m: Moments) -> NDArray[np.uint8]:
     """The cause of each moment in which one thread, the subject, wanted the lock."""
     none = np.uint8(Cause.UNEXPLAINED)
-    by_holder = _looked_up(OF_HOLDER, m.owner_doing)
-    by_releaser = _looked_up(OF_RELEASER, m.owner_doing)
-    by_waiter = _looked_up(OF_WAITER, m.subject_doing)
-    by_heir = _of_heir(m, m.heir_doing, m.heir_since, m.heir_in_flight)
-    by_subject = _of_heir(m, m.subject_doing, m.subject_since, m.subject_in_flight)
-    owner_runs = m.owner_doing == Doing.RUNNING
-    waits_in_vain = np.isin(m.subject_doing, (Doing.UNKNOWN, Doing.RUNNING, Doing.ASLEEP))
-    if not m.stamps_sleep:
-        waits_in_vain |= m.subject_doing == Doing.BLOCKED
+    by_holder = _looked_up(OF_HOLDER, m.owner.doing)
+    by_releaser = _looked_up(OF_RELEASER, m.owner.doing)
+    by_heir, by_subject = _of_waiter(m, m.heir), _of_waiter(m, m.subject)
+    owner_runs = m.owner.doing == Doing.RUNNING
+    heir_is_awoken = (m.heir.doing == Doing.WOKEN) & (m.heir.began >= m.release_began)
     overtaken = m.held & m.overtook
     rules: list[tuple[NDArray[np.bool_], Any]] = [
         # Held: what keeps the holder, and then whether it should have been its turn at all.
         (m.held & (by_holder != none), by_holder),
-        (m.held & m.owner_in_gap, Cause.MACHINE_GAP),
+        (m.held & m.owner.in_gap, Cause.MACHINE_GAP),
         (m.held & ~m.overtook & owner_runs, Cause.HELD_RUNNING),
-        (overtaken & waits_in_vain, Cause.BARGING),
-        (overtaken & (by_waiter != none), by_waiter),
+        (overtaken & _tries_or_sleeps(m), Cause.BARGING),
+        (overtaken & (by_subject != none), by_subject),
         # In the release: a wake-up that has arrived says that the lock is free.
-        (m.releasing & m.heir_called & m.heir_woken_since_release, Cause.WOKEN_NOT_RUNNING),
+        (m.releasing & m.heir_called & heir_is_awoken, Cause.WOKEN_NOT_RUNNING),
         (m.releasing & (by_releaser != none), by_releaser),
-        (m.releasing & m.owner_in_gap, Cause.MACHINE_GAP),
+        (m.releasing & m.owner.in_gap, Cause.MACHINE_GAP),
         (
-            m.releasing & m.heir_called & m.waking & (m.heir_doing == Doing.ASLEEP),
-            m.heir_in_flight,
+            m.releasing & m.heir_called & m.heir.wake_sent & (m.heir.doing == Doing.ASLEEP),
+            by_heir,
         ),
         # Free: it was for who got it next, or if that one had not called, for the subject.
         (m.free & m.heir_called & (by_heir != none), by_heir),
-        (m.free & m.heir_called & m.heir_in_gap, Cause.MACHINE_GAP),
+        (m.free & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
         (m.free & ~m.heir_called & (by_subject != none), by_subject),
-        (m.free & ~m.heir_called & m.subject_in_gap, Cause.MACHINE_GAP),
+        (m.free & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
     ]
     found: NDArray[np.uint8] = np.select(
         [condition for condition, _ in rules], [cause for _, cause in rules], none
@@ -112,13 +108,21 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     return found
 
 
-def _of_heir(
-    m: Moments, doing: NDArray[np.uint8], since: NDArray[np.int64], in_flight: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    """Of a thread that has called and can have the lock, for it is free."""
-    woken = (doing == Doing.ASLEEP) & m.waking
+def _tries_or_sleeps(m: Moments) -> NDArray[np.bool_]:
+    """The subject does what the lock makes its waiters do: whoever has the lock took it from it."""
+    found = np.isin(m.subject.doing, (Doing.UNKNOWN, Doing.RUNNING))
+    found |= (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent
+    if not m.stamps_sleep:
+        found |= m.subject.doing == Doing.BLOCKED
+    return found
+
+
+def _of_waiter(m: Moments, waiter: Being) -> NDArray[np.uint8]:
+    """Of a thread that has called and could have the lock."""
+    woken = (waiter.doing == Doing.ASLEEP) & waiter.wake_sent
     if not m.stamps_sleep:
         # The lock's sleep is not stamped: what went to sleep of itself before the release, and
         # comes back after it, was woken in between.
-        woken |= (doing == Doing.BLOCKED) & (since < m.free_since)
-    return np.where(woken, in_flight, _looked_up(OF_WAITER, doing)).astype(np.uint8)
+        woken |= (waiter.doing == Doing.BLOCKED) & (waiter.since < m.free_since)
+    in_flight = np.where(waiter.wake_arrives, Cause.WAKEUP_IN_FLIGHT, Cause.WOKEN_LATE)
+    return np.where(woken, in_flight, _looked_up(OF_WAITER, waiter.doing)).astype(np.uint8)

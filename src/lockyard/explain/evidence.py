@@ -74,22 +74,26 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
             Cause.WAITER_NOT_RUNNING,
         ),
     )
-    waiter = np.where(~m.held & m.heir_called, m.heir, subject)
-    by_subject = m.held & m.overtook & (m.subject_doing == Doing.MOVING)
-    return np.where(m.free | of_waiters | by_subject, waiter, m.owner)
+    waiter = np.where(~m.held & m.heir_called, m.heir.who, subject)
+    by_subject = m.held & m.overtook & (m.subject.doing == Doing.MOVING)
+    return np.where(m.free | of_waiters | by_subject, waiter, m.owner.who)
 
 
 def _pieces(
     m: Moments, chosen: NDArray[np.bool_], blamed: NDArray[np.int64], cause: Cause
 ) -> list[tuple[int, int, int]]:
-    """Moments in a row with one cause and one thread as one, the longest first: the index of the
-    first, begin, end. Many short holds are no pieces of their own."""
+    """Moments in a row with one cause and one thread as one, the longest first: the index of
+    their longest, begin, end. Many short holds are no pieces of their own."""
     indices = np.flatnonzero(chosen)
     same = np.diff(indices) == 1
-    if cause not in (Cause.BARGING, Cause.HELD_RUNNING, Cause.UNEXPLAINED):
+    if cause not in (Cause.BARGING, Cause.HELD_RUNNING):
         same &= np.diff(blamed[indices]) == 0
     runs = np.split(indices, np.flatnonzero(~same) + 1)
-    found = [(int(run[0]), int(m.begins[run[0]]), int(m.ends[run[-1]])) for run in runs]
+    lengths = m.ends - m.begins
+    found = [
+        (int(run[np.argmax(lengths[run])]), int(m.begins[run[0]]), int(m.ends[run[-1]]))
+        for run in runs
+    ]
     return sorted(found, key=lambda piece: piece[1] - piece[2])
 
 
@@ -121,7 +125,7 @@ class _Teller:
         return f"{self._what_it_had(who, m, at)}{self._absence(who, int(m.begins[at]))}"
 
     def _what_it_had(self, who: int, m: Moments, at: int) -> str:
-        if who != int(m.owner[at]) or m.free[at]:
+        if who != int(m.owner.who[at]) or m.free[at]:
             return ""
         holds, index = self._lock.history.holds, int(m.hold[at])
         if m.releasing[at]:
@@ -163,11 +167,11 @@ class _Teller:
 
     def _without_evidence(self, m: Moments, at: int) -> str:
         if m.free[at]:
-            who = int(m.heir[at]) if m.heir_called[at] else self._stall.subject
-            doing = Doing(int(m.heir_doing[at] if m.heir_called[at] else m.subject_doing[at]))
+            who = int(m.heir.who[at]) if m.heir_called[at] else self._stall.subject
+            doing = Doing(int(m.heir.doing[at] if m.heir_called[at] else m.subject.doing[at]))
             state = "the lock was free"
         elif m.held[at] or m.releasing[at]:
-            who, doing = int(m.owner[at]), Doing(int(m.owner_doing[at]))
+            who, doing = int(m.owner.who[at]), Doing(int(m.owner.doing[at]))
             state = "the lock was held" if m.held[at] else "the lock was being released"
         else:
             return "who had the lock is not in the trace any more"

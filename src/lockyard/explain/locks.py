@@ -52,7 +52,7 @@ class LockHistory:
     name: str
     holds: Holds
     waits: Waits
-    wakes: NDArray[np.int64]  # when its releasers began to wake somebody
+    wakes: NDArray[np.int64]  # when somebody began to wake its sleepers, and how many at most
     stamps_sleep: bool  # whether a sleep in it is stamped
     overlaps: int  # acquisitions before the release of the one before had begun
 
@@ -72,18 +72,20 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
         events = mine[np.isin(mine["kind"], LOCK_KINDS)]
         holds.append(_holds(events, index))
         waits.append(_waits(events, index))
-        wakes.append(mine["ticks"][mine["kind"] == Kind.WAKE_BEGIN])
+        woke = mine[mine["kind"] == Kind.WAKE_BEGIN]
+        wakes.append(np.stack([woke["ticks"], woke["argument"]], axis=1))
         sleeps = sleeps or bool(np.any(mine["kind"] == Kind.SLEEP_BEGIN))
     held = np.concatenate(holds, axis=1)
     held = held[:, np.argsort(held[2], kind="stable")]
     waited = np.concatenate(waits, axis=1)
     waited = waited[:, np.argsort(waited[1], kind="stable")]
+    woken = np.concatenate(wakes).astype(np.int64)
     return LockHistory(
         address=address,
         name=trace.lock_name(address),
         holds=Holds(*held),
         waits=Waits(*waited),
-        wakes=np.sort(np.concatenate(wakes)),
+        wakes=woken[np.argsort(woken[:, 0], kind="stable")],
         stamps_sleep=sleeps,
         overlaps=int(np.sum(held[2][1:] < held[3][:-1])),
     )

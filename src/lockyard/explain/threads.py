@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lockyard.explain.trace import Events, Trace
 
 NEVER = int(np.iinfo(np.int64).max)
+MOVED_AT_ONCE_NS = 50e3  # from a switch-out: the scheduler took the thread away to move it
 
 
 class Doing(IntEnum):
@@ -72,6 +73,7 @@ class Thread:
 def threads_of(trace: Trace) -> list[Thread]:
     stamps = {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}
     switches = {ring.tid: ring for ring in trace.of_kind(RingKind.SWITCHES)}
+    at_once = round(MOVED_AT_ONCE_NS / trace.ns_per_tick)
     found = []
     for tid, ring in stamps.items():
         events = _stamps(ring.events)
@@ -85,7 +87,7 @@ def threads_of(trace: Trace) -> list[Thread]:
                 tid=tid,
                 name=ring.name,
                 stamps=events,
-                stretches=_by_records(events, records) if known else _by_stamps(events),
+                stretches=_by_records(events, records, at_once) if known else _by_stamps(events),
                 wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
                 moved_from={int(e["ticks"]): int(e["argument"]) for e in moved},
                 has_switches=known,
@@ -150,7 +152,7 @@ def _by_stamps(stamps: Events) -> Stretches:
     return _stretches(since, np.array(doing), nowhere, since)
 
 
-def _by_records(stamps: Events, records: Events) -> Stretches:
+def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
     switches = records[np.isin(records["kind"], (Kind.SWITCH_OUT, Kind.SWITCH_IN))]
     is_out = switches["kind"] == Kind.SWITCH_OUT
     ticks, cpus = switches["ticks"], _cpus(switches)
@@ -164,7 +166,7 @@ def _by_records(stamps: Events, records: Events) -> Stretches:
         Doing.BLOCKED,
     )
     places = np.where(is_out, -1, cpus)
-    turns, then = _turns(records, ticks, doing)
+    turns, then = _turns(records, ticks, doing, at_once)
     has_turn = turns != NEVER
     return _stretches(
         np.concatenate([[-NEVER], ticks, turns[has_turn]]),
@@ -175,14 +177,16 @@ def _by_records(stamps: Events, records: Events) -> Stretches:
 
 
 def _turns(
-    records: Events, ticks: NDArray[np.int64], doing: NDArray[np.int64]
+    records: Events, ticks: NDArray[np.int64], doing: NDArray[np.int64], at_once: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Within each time away: when the thread was woken, or sent elsewhere; NEVER if it was not."""
+    """Within each time away: when the thread was woken, or sent elsewhere; NEVER if it was not. Who
+    is moved later than at once was preempted, and its move is not what took it off its processor.
+    """
     nexts = np.append(ticks[1:], NEVER)
     turns, then = np.full(len(ticks), NEVER), np.full(len(ticks), int(Doing.WOKEN))
-    for kind, before, after in (
-        (Kind.WOKEN, (Doing.ASLEEP, Doing.BLOCKED), Doing.WOKEN),
-        (Kind.MIGRATED, (Doing.PREEMPTED, Doing.YIELDED), Doing.MOVING),
+    for kind, before, after, within in (
+        (Kind.WOKEN, (Doing.ASLEEP, Doing.BLOCKED), Doing.WOKEN, NEVER),
+        (Kind.MIGRATED, (Doing.PREEMPTED,), Doing.MOVING, at_once),
     ):
         moments = records["ticks"][records["kind"] == kind]
         if not len(moments):
@@ -190,6 +194,7 @@ def _turns(
         at = np.searchsorted(moments, ticks, side="left")
         first = moments[np.minimum(at, len(moments) - 1)]
         applies = np.isin(doing, before) & (at < len(moments)) & (first >= ticks) & (first < nexts)
+        applies &= first - ticks <= within
         turns[applies], then[applies] = first[applies], after
     return turns, then
 
