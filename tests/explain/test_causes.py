@@ -262,3 +262,18 @@ def test_a_wake_up_is_of_the_sleeper_that_comes_back_first(
     trace.stamps(OTHER, (back_at + 2, Kind.FAILED))
     trace.out(OTHER, 13, preempted=False).back(OTHER, back_at)
     assert longest(explanation_of(trace, tmp_path), IDLE).cause is cause
+
+
+def test_a_wake_up_of_another_waiter_explains_why_the_lock_is_free(tmp_path: Path) -> None:
+    """Thread 3 sleeps on; thread 2, woken in its place, gets no processor; thread 1 comes back."""
+    trace = planted.woken_not_running()
+    again = (2985, Kind.CALLED), (2986, Kind.ACQUIRED), (2987, Kind.RELEASING)
+    trace.stamps(HOLDER, *again, (2987.1, Kind.RELEASED))
+    trace.stamps(OTHER, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (3009, Kind.SLEEP_END))
+    trace.stamps(OTHER, (3010, Kind.FAILED)).out(OTHER, 13, preempted=False).back(OTHER, 3008)
+    found = explanation_of(trace, tmp_path)
+    (lock,) = found.locks
+    (stall,) = (each for each in lock.stalls if found.threads[each.subject].tid == OTHER)
+    assert stall.kind is WAIT
+    assert stall.cause is Cause.WOKEN_NOT_RUNNING
+    assert evidence(found, lock, stall)[0].thread == f"worker {WAITER}"

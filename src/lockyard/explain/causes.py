@@ -78,6 +78,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     by_holder = _looked_up(OF_HOLDER, m.owner.doing)
     by_releaser = _looked_up(OF_RELEASER, m.owner.doing)
     by_heir, by_subject = _of_waiter(m, m.heir), _of_waiter(m, m.subject)
+    by_awoken = _of_waiter(m, m.awoken)
     owner_runs = m.owner.doing == Doing.RUNNING
     heir_is_awoken = (m.heir.doing == Doing.WOKEN) & (m.heir.began >= m.release_began)
     overtaken = m.held & m.overtook
@@ -101,6 +102,8 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (m.free & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
         (m.free & ~m.heir_called & (by_subject != none), by_subject),
         (m.free & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
+        # Or for a third one, that was woken in the place of the subject, which sleeps on.
+        (m.free & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),
     ]
     found: NDArray[np.uint8] = np.select(
         [condition for condition, _ in rules], [cause for _, cause in rules], none

@@ -83,6 +83,7 @@ class Moments:
     heir: Being
     heir_called: NDArray[np.bool_]  # already then
     subject: Being
+    awoken: Being  # some waiter that was woken, or is being woken, and is not back
     stamps_sleep: bool
 
 
@@ -132,6 +133,22 @@ class Pieces:
             heir = np.where(follows, holds.who[after], NOBODY)
             self.heir_called = follows & (holds.called[after] <= begins)
         self.owner, self.heir = self._being(owner, begins), self._being(heir, begins)
+        self.awoken = self._being(self._whose_wake_up(begins), begins)
+
+    def _whose_wake_up(self, moments: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The waiter whose wake-up went out last, if it is not back yet."""
+        found = np.full(len(moments), NOBODY)
+        trips: list[tuple[int, int, int]] = []
+        for who, of_thread in self._sent.items():
+            stretches = self.threads[who].stretches
+            for out, moment in of_thread.items():
+                at = int(np.searchsorted(stretches.since, out, side="right"))
+                back = int(stretches.begins[at]) if at < len(stretches.begins) else NEVER
+                trips.append((moment, back, who))
+        for moment, back, who in sorted(trips):
+            low, high = np.searchsorted(moments, [moment, back])
+            found[low:high] = who
+        return found
 
     def _being(self, who: NDArray[np.int64], moments: NDArray[np.int64]) -> Being:
         doing = np.zeros(len(who), np.uint8)
@@ -185,5 +202,6 @@ class Pieces:
             heir=self.heir.part(part),
             heir_called=self.heir_called[part],
             subject=self._being(np.full(len(begins), subject), begins),
+            awoken=self.awoken.part(part),
             stamps_sleep=self.history.stamps_sleep,
         )
