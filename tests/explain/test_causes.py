@@ -277,3 +277,40 @@ def test_a_wake_up_of_another_waiter_explains_why_the_lock_is_free(tmp_path: Pat
     assert stall.kind is WAIT
     assert stall.cause is Cause.WOKEN_NOT_RUNNING
     assert evidence(found, lock, stall)[0].thread == f"worker {WAITER}"
+
+
+def overtaken_and_stamped_late() -> MadeUpTrace:
+    """Thread 2 calls last, and is away until it stamps; thread 3 waits and runs all the time."""
+    trace = planted.waiter_preempted().back(OTHER, -5, cpu=1)
+    return trace.stamps(OTHER, (9, Kind.CALLED), (3050, Kind.FAILED))
+
+
+def test_an_owner_may_be_preempted_before_it_stamps_its_acquisition(tmp_path: Path) -> None:
+    """Who had called before, and ran, would have got a free lock."""
+    found = explanation_of(overtaken_and_stamped_late(), tmp_path)
+    (lock,) = found.locks
+    stall = longest(found, IDLE)
+    assert stall.cause is Cause.HOLDER_PREEMPTED
+    assert "others ran and did not get it" in evidence(found, lock, stall)[0].text
+
+
+@pytest.mark.parametrize(
+    ("trace", "why"),
+    [
+        (
+            lambda: overtaken_and_stamped_late().changed(
+                Kind.CALLED, lambda row: (11 * 2000, *row[1:]), OTHER
+            ),
+            "it called later, and may have to wait for its turn",
+        ),
+        (
+            lambda: overtaken_and_stamped_late().out(OTHER, 16, preempted=True),
+            "it did not run either",
+        ),
+    ],
+)
+def test_a_lock_counts_as_free_unless_an_earlier_caller_ran_in_vain(
+    tmp_path: Path, trace: Callable[[], MadeUpTrace], why: str
+) -> None:
+    stall = longest(explanation_of(trace(), tmp_path), IDLE)
+    assert stall.cause is Cause.WAITER_NOT_RUNNING, why

@@ -18,6 +18,8 @@ from conftest import COMMAND
 from made_up_records import a_record
 from made_up_trace import LOCK, START, US
 
+from lockyard.explain.trace import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -116,6 +118,17 @@ def test_reads_the_traces_that_lie_beside_records(
     assert overhead["traced_to_plain"] == pytest.approx(0.984)
     (idle,) = (lock for lock in document["locks"] if lock["kind"] == "idle")
     assert idle["stalls_by_cause"]["unexplained"] == 1
+
+
+def test_says_how_much_of_the_time_the_rings_still_cover(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trace = replace(planted.unexplained(), ring_events=8)
+    for at in range(1, 10):
+        trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
+    shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
+    assert "rings of 1 traces have overwritten their oldest events" in shown
+    assert "left out: 0 stalls" in shown
 
 
 def test_shows_the_chosen_lock_and_lengths(

@@ -76,6 +76,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     """The cause of each moment in which one thread, the subject, wanted the lock."""
     none = np.uint8(Cause.UNEXPLAINED)
     by_holder = _looked_up(OF_HOLDER, m.owner.doing)
+    by_unstamped = _looked_up(OF_HOLDER, m.heir.doing)
     by_releaser = _looked_up(OF_RELEASER, m.owner.doing)
     by_heir, by_subject = _of_waiter(m, m.heir), _of_waiter(m, m.subject)
     by_awoken = _of_waiter(m, m.awoken)
@@ -97,6 +98,8 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
             m.releasing & m.heir_called & m.heir.wake_sent & (m.heir.doing == Doing.ASLEEP),
             by_heir,
         ),
+        # Free by the stamps, but taken already.
+        (m.heir_has_it & (by_unstamped != none), by_unstamped),
         # Free: it was for who got it next, or if that one had not called, for the subject.
         (m.free & m.heir_called & (by_heir != none), by_heir),
         (m.free & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),

@@ -25,6 +25,7 @@ def document(explained: Explained) -> dict[str, Any]:
         "traces": explained.traces,
         "threads": explained.threads,
         "stalls_too_early": explained.too_early,
+        "covered_shares": explained.covered_shares,
         "has_switches": not explained.why_no_switches,
         "has_wakeups": not (explained.why_no_wakeups or explained.why_no_switches),
         "why_no_switches": list(explained.why_no_switches),

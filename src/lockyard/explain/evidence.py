@@ -50,7 +50,8 @@ def evidence(explanation: Explanation, lock: ExplainedLock, stall: Stall) -> lis
         if stall.share(cause) < LEAST_SHARE:
             continue
         pieces = _pieces(moments, causes == cause, blamed, cause)
-        for at, begin, end in pieces[:PIECES_OF_A_CAUSE]:
+        weighty = [piece for piece in pieces if piece[2] - piece[1] >= LEAST_SHARE * stall.length]
+        for at, begin, end in weighty[:PIECES_OF_A_CAUSE] or pieces[:1]:
             who = int(blamed[at])
             found.append(
                 Evidence(
@@ -128,6 +129,8 @@ class _Teller:
         return f"{self._what_it_had(who, m, at)}{self._absence(who, int(m.begins[at]))}"
 
     def _what_it_had(self, who: int, m: Moments, at: int) -> str:
+        if m.heir_has_it[at] and who == int(m.heir.who[at]):
+            return "with the lock, by its later stamp, and others ran and did not get it: "
         if who != int(m.owner.who[at]) or m.free[at]:
             return ""
         holds, index = self._lock.history.holds, int(m.hold[at])

@@ -10,6 +10,7 @@ import numpy as np
 
 from lockyard.explain.threads import NEVER, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
+from lockyard.explain.unstamped import unstamped
 from lockyard.explain.wakes import sent
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Moments:
     owner: Being
     heir: Being
     heir_called: NDArray[np.bool_]  # already then
+    heir_has_it: NDArray[np.bool_]  # already then, though its stamp comes later
     subject: Being
     awoken: Being  # some waiter that was woken, or is being woken, and is not back
     stamps_sleep: bool
@@ -109,6 +111,8 @@ class Pieces:
         self.begins, self.ends = cuts[:-1], cuts[1:]
         self._from_start = not any(ring.overwritten for ring in trace.of_kind(RingKind.STAMPS))
         self._place_holds()
+        taken = unstamped(history, threads, trace.ns_per_tick)
+        self.heir_has_it = self.free & inside(self.begins, taken)
 
     def _place_holds(self) -> None:
         holds, begins = self.history.holds, self.begins
@@ -201,6 +205,7 @@ class Pieces:
             owner=self.owner.part(part),
             heir=self.heir.part(part),
             heir_called=self.heir_called[part],
+            heir_has_it=self.heir_has_it[part],
             subject=self._being(np.full(len(begins), subject), begins),
             awoken=self.awoken.part(part),
             stamps_sleep=self.history.stamps_sleep,

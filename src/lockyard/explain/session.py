@@ -43,6 +43,7 @@ class Explained:
     traces: int = 0
     threads: int = 0
     too_early: int = 0
+    covered_shares: list[float] = field(default_factory=list)  # of traces with overwritten rings
     totals: Totals = field(default_factory=Totals)
     longest: list[LongStall] = field(default_factory=list)
     overheads: list[Overhead] = field(default_factory=list)
@@ -78,6 +79,8 @@ def _add(result: Explained, source: Source, explanation: Explanation, wanted: Wa
     result.traces += 1
     result.threads += len(explanation.threads)
     result.too_early += explanation.too_early
+    if any(ring.overwritten for ring in trace.rings):
+        result.covered_shares.append(trace.covered_share)
     result.warnings += trace.warnings
     result.warnings += [
         f"{trace.path}: {lock.history.overlaps} acquisitions of {lock.name} began while it was "

@@ -82,9 +82,12 @@ def _head(explained: Explained) -> Iterable[str]:
         f"{explained.traces} traces, {explained.threads} threads, {duration(watched)} of locks "
         f"watched; stalls from {duration(explained.longer_than_ns)} on"
     )
-    if explained.too_early:
+    if explained.covered_shares:
+        least, most = min(explained.covered_shares), max(explained.covered_shares)
         yield (
-            f"left out: {explained.too_early} stalls that had begun before all rings cover the time"
+            f"rings of {len(explained.covered_shares)} traces have overwritten their oldest "
+            f"events; of their time, {percent(least)} to {percent(most)} are covered by all rings and "
+            f"explained; left out: {explained.too_early} stalls that had begun before"
         )
     for reason in explained.why_no_switches:
         yield f"no switch records, so who ran is not known: {reason}"

@@ -124,6 +124,11 @@ class Trace:
     end: int
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def covered_share(self) -> float:
+        """Of its time, that part which no ring has overwritten."""
+        return (self.end - self.begin) / self.end if self.end > 0 else 1.0
+
     def ns(self, ticks: float) -> float:
         return float(ticks) * self.ns_per_tick
 
@@ -298,14 +303,6 @@ def _say_what_is_missing(trace: Trace, *, is_ended: bool) -> None:
             f"{trace.path}: was not ended, "
             + ("its program may still run" if alive else "its program crashed or was killed")
             + "; what was going on last is shown as far as it was written"
-        )
-    overwritten = [ring for ring in trace.rings if ring.overwritten]
-    if overwritten:
-        share = (trace.end - trace.begin) / trace.end if trace.end > 0 else 0.0
-        say(
-            f"{trace.path}: {len(overwritten)} of {len(trace.rings)} rings have overwritten their "
-            f"oldest events; the last {share * 100:.3g} % of the time, which all of them cover, "
-            "are explained; larger rings reach further back"
         )
     lost = sum(ring.lost for ring in trace.rings)
     if lost:
