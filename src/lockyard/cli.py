@@ -15,7 +15,8 @@ import typer
 from lockyard import arguments  # noqa: TC001 - Typer reads the annotations
 from lockyard.checks import arguments as checking  # noqa: TC001 - as above
 from lockyard.compare import arguments as compared  # noqa: TC001 - as above
-from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
+from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
+from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 
 app = typer.Typer(
     name="lockyard",
@@ -222,6 +223,39 @@ def check(  # noqa: PLR0913 - one parameter for each option
     chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
+    "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
+    "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
+    "lockyard explain --truth planted/",
+)
+def explain(  # noqa: PLR0913 - one parameter for each option
+    result: explained.Explained = None,
+    file: explained.TraceFile = None,
+    pid: explained.TracedPid = None,
+    lock: explained.ExplainedLock = "",
+    top: explained.Top = 3,
+    longer_than: explained.LongerThan = "10us",
+    truth: explained.Truth = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say who was where during the longest stalls, and whose fault each lock's idle time is."""
+    from lockyard import options
+    from lockyard.commands import explain as command
+    from lockyard.explain.session import Wanted
+
+    longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
+    if truth:
+        if pid is not None or lock:
+            raise UsageError(
+                "--truth compares all that was planted in traces; leave out --pid and --lock"
+            )
+        raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
+    wanted = Wanted(locks, top, longer_than_ns)
+    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
 
 
 def main() -> None:

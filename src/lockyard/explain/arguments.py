@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `lockyard explain` can be given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lockyard import completions
+
+Explained = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RESULT",
+        help="Records of traced runs, whose traces lie beside them; or a trace; or a folder of "
+        "traces.",
+        show_default=False,
+    ),
+]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="TRACE", help="A trace that a program has written."),
+]
+TracedPid = Annotated[
+    int | None,
+    typer.Option("--pid", metavar="PID", help="A running program that traces its locks."),
+]
+Top = Annotated[
+    int, typer.Option(metavar="N", min=0, help="How many of the longest stalls to draw.")
+]
+ExplainedLock = Annotated[
+    str,
+    typer.Option(
+        "--lock",
+        metavar="NAME,…",
+        help="Only of these locks.",
+        show_default="all",
+        autocompletion=completions.locks,
+    ),
+]
+LongerThan = Annotated[
+    str, typer.Option(metavar="TIME", help="What counts as a stall, as in 50us, 1ms.")
+]
+Truth = Annotated[
+    bool,
+    typer.Option(
+        "--truth", help="Compare with the causes that were planted; print the confusion matrix."
+    ),
+]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each cause of a stall rests on: the events, with their moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockyard.explain.causes import Cause, of_wait
+from lockyard.explain.moments import NOBODY
+from lockyard.explain.threads import NEVER, Doing
+from lockyard.report.units import duration
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lockyard.explain.moments import Moments
+    from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
+
+PIECES_OF_A_CAUSE = 2
+LEAST_SHARE = 0.05  # of a stall: what is less gets no line
+
+LEFT = {
+    Doing.PREEMPTED: "was preempted",
+    Doing.YIELDED: "yielded its processor",
+    Doing.ASLEEP: "fell asleep in the lock",
+    Doing.BLOCKED: "blocked or slept of itself",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    cause: Cause
+    thread: str
+    begin_ns: float  # from the beginning of the stall
+    length_ns: float
+    text: str
+
+
+def evidence(explanation: Explanation, lock: ExplainedLock, stall: Stall) -> list[Evidence]:
+    """For each cause of some weight, the longest of its times."""
+    moments = lock.moments(stall)
+    causes = of_wait(moments)
+    blamed = _blamed(moments, causes, stall.subject)
+    teller = _Teller(explanation, lock, stall)
+    found = []
+    for cause in sorted(Cause, key=lambda each: -stall.amounts[each]):
+        if stall.share(cause) < LEAST_SHARE:
+            continue
+        pieces = _pieces(moments, causes == cause, blamed, cause)
+        weighty = [piece for piece in pieces if piece[2] - piece[1] >= LEAST_SHARE * stall.length]
+        for at, begin, end in weighty[:PIECES_OF_A_CAUSE] or pieces[:1]:
+            who = int(blamed[at])
+            found.append(
+                Evidence(
+                    cause=cause,
+                    thread=teller.thread(who),
+                    begin_ns=explanation.trace.ns(begin - stall.begin),
+                    length_ns=explanation.trace.ns(end - begin),
+                    text=teller.text(cause, who, moments, at),
+                )
+            )
+    return list({(each.cause, each.text): each for each in reversed(found)}.values())[::-1]
+
+
+def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.int64]:
+    of_waiters = np.isin(
+        causes,
+        (
+            Cause.WOKEN_LATE,
+            Cause.WAKEUP_IN_FLIGHT,
+            Cause.WOKEN_NOT_RUNNING,
+            Cause.WAITER_NOT_RUNNING,
+        ),
+    )
+    sleeps_on = (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent & of_waiters
+    instead = m.free & sleeps_on & (m.awoken.who != NOBODY)
+    waiter = np.where(instead, m.awoken.who, subject)
+    waiter = np.where(~m.held & m.heir_called, m.heir.who, waiter)
+    by_subject = m.held & m.overtook & (m.subject.doing == Doing.MOVING)
+    return np.where(m.free | of_waiters | by_subject, waiter, m.owner.who)
+
+
+def _pieces(
+    m: Moments, chosen: NDArray[np.bool_], blamed: NDArray[np.int64], cause: Cause
+) -> list[tuple[int, int, int]]:
+    """Moments in a row with one cause and one thread as one, the longest first: the index of
+    their longest, begin, end. Many short holds are no pieces of their own."""
+    indices = np.flatnonzero(chosen)
+    same = np.diff(indices) == 1
+    if cause not in (Cause.BARGING, Cause.HELD_RUNNING):
+        same &= np.diff(blamed[indices]) == 0
+    runs = np.split(indices, np.flatnonzero(~same) + 1)
+    lengths = m.ends - m.begins
+    found = [
+        (int(run[np.argmax(lengths[run])]), int(m.begins[run[0]]), int(m.ends[run[-1]]))
+        for run in runs
+    ]
+    return sorted(found, key=lambda piece: piece[1] - piece[2])
+
+
+class _Teller:
+    def __init__(self, explanation: Explanation, lock: ExplainedLock, stall: Stall) -> None:
+        self._trace, self._threads = explanation.trace, explanation.threads
+        self._lock, self._stall = lock, stall
+
+    def thread(self, who: int) -> str:
+        return "nobody" if who == NOBODY else self._threads[who].label
+
+    def text(self, cause: Cause, who: int, m: Moments, at: int) -> str:
+        if cause is Cause.BARGING:
+            return (
+                f"{self._stall.overtakings} acquisitions by threads that called later than "
+                f"{self.thread(self._stall.subject)}"
+            )
+        if cause is Cause.UNEXPLAINED:
+            return self._without_evidence(m, at)
+        if cause is Cause.HELD_RUNNING:
+            hold = self._lock.history.holds
+            index = int(m.hold[at])
+            return (
+                f"{self.thread(who)} held the lock from {self._at(int(hold.acquired[index]))} to "
+                f"{self._at(int(hold.releasing[index]))} and ran"
+            )
+        if cause is Cause.MACHINE_GAP:
+            return f"{self.thread(who)} ran on a processor that stood still without a switch"
+        return f"{self._what_it_had(who, m, at)}{self._absence(who, int(m.begins[at]))}"
+
+    def _what_it_had(self, who: int, m: Moments, at: int) -> str:
+        if m.heir_has_it[at] and who == int(m.heir.who[at]):
+            return "with the lock, by its later stamp, and others ran and did not get it: "
+        if who != int(m.owner.who[at]) or m.free[at]:
+            return ""
+        holds, index = self._lock.history.holds, int(m.hold[at])
+        if m.releasing[at]:
+            return f"in its release since {self._at(int(holds.releasing[index]))}, "
+        return f"holding since {self._at(int(holds.acquired[index]))}, "
+
+    def _absence(self, who: int, moment: int) -> str:
+        """From where a thread left its processor to where it came back, with all turns between."""
+        thread = self._threads[who]
+        stretches = thread.stretches
+        at = int(stretches.at(np.array([moment]))[0])
+        doing = Doing(int(stretches.doing[at]))
+        if doing in (Doing.RUNNING, Doing.UNKNOWN):
+            return f"{thread.label} was on its way back"
+        left = at - 1 if doing in (Doing.WOKEN, Doing.MOVING) else at
+        parts = [
+            f"{thread.label} {LEFT[Doing(int(stretches.doing[left]))]} at "
+            f"{self._at(int(stretches.since[at]))}{_place(stretches.cpu, left - 1)}"
+        ]
+        for each in range(left + 1, len(stretches.begins)):
+            begin, what = int(stretches.begins[each]), Doing(int(stretches.doing[each]))
+            if what is Doing.WOKEN:
+                waker = thread.wakers.get(begin)
+                by = self._by_tid(waker) if waker is not None else ""
+                parts.append(f"was woken at {self._at(begin)}{by}")
+            elif what is Doing.MOVING:
+                parts.append(f"was sent elsewhere at {self._at(begin)}")
+            else:
+                never = "never came back" if begin == NEVER else f"came back at {self._at(begin)}"
+                parts.append(f"{never}{_place(stretches.cpu, each)}")
+                break
+        else:
+            parts.append("did not come back")
+        return ", ".join(parts)
+
+    def _by_tid(self, tid: int) -> str:
+        known = {thread.tid: thread.label for thread in self._threads}
+        return f" by {known.get(tid, tid)}"
+
+    def _without_evidence(self, m: Moments, at: int) -> str:
+        if m.free[at]:
+            who = int(m.heir.who[at]) if m.heir_called[at] else self._stall.subject
+            doing = Doing(int(m.heir.doing[at] if m.heir_called[at] else m.subject.doing[at]))
+            state = "the lock was free"
+        elif m.held[at] or m.releasing[at]:
+            who, doing = int(m.owner.who[at]), Doing(int(m.owner.doing[at]))
+            state = "the lock was held" if m.held[at] else "the lock was being released"
+        else:
+            return "who had the lock is not in the trace any more"
+        known = "nothing is recorded of" if doing is Doing.UNKNOWN else f"{doing.name.lower()}:"
+        return f"{state}; {known} {self.thread(who)}"
+
+    def _at(self, ticks: int) -> str:
+        if abs(ticks) == NEVER:
+            return "the end" if ticks > 0 else "before the trace"
+        ns = self._trace.ns(ticks - self._stall.begin)
+        return f"{'−' if ns < 0 else '+'}{duration(abs(ns))}"
+
+
+def _place(cpus: NDArray[np.int64], index: int) -> str:
+    return f" (cpu {cpus[index]})" if 0 <= index < len(cpus) and cpus[index] >= 0 else ""

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who had each lock, and who waited for it, as the stamps say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockyard.explain.threads import NEVER
+from lockyard.explain.trace import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lockyard.explain.threads import Thread
+    from lockyard.explain.trace import Events, Trace
+
+LOCK_KINDS = (Kind.CALLED, Kind.ACQUIRED, Kind.FAILED, Kind.RELEASING, Kind.RELEASED)
+
+
+@dataclass(frozen=True)
+class Holds:
+    """In the order of acquisition. What did not end lasts for ever."""
+
+    who: NDArray[np.int64]  # indices of threads
+    called: NDArray[np.int64]  # the acquisition, where the call is not known
+    acquired: NDArray[np.int64]
+    releasing: NDArray[np.int64]
+    released: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+
+@dataclass(frozen=True)
+class Waits:
+    """In the order of the calls."""
+
+    who: NDArray[np.int64]
+    called: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+
+@dataclass(frozen=True)
+class LockHistory:
+    address: int
+    name: str
+    holds: Holds
+    waits: Waits
+    wakes: NDArray[np.int64]  # when somebody began to wake its sleepers, and how many at most
+    stamps_sleep: bool  # whether a sleep in it is stamped
+    overlaps: int  # acquisitions before the release of the one before had begun
+
+
+def histories(trace: Trace, threads: list[Thread]) -> list[LockHistory]:
+    addresses: dict[int, None] = {}
+    for thread in threads:
+        chosen = thread.stamps["lock"][np.isin(thread.stamps["kind"], LOCK_KINDS)]
+        addresses.update(dict.fromkeys(np.unique(chosen).tolist()))
+    return [_history(trace, threads, address) for address in addresses]
+
+
+def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
+    holds, waits, wakes, sleeps = [], [], [], False
+    for index, thread in enumerate(threads):
+        mine = thread.stamps[thread.stamps["lock"] == address]
+        events = mine[np.isin(mine["kind"], LOCK_KINDS)]
+        holds.append(_holds(events, index))
+        waits.append(_waits(events, index))
+        woke = mine[mine["kind"] == Kind.WAKE_BEGIN]
+        wakes.append(np.stack([woke["ticks"], woke["argument"]], axis=1))
+        sleeps = sleeps or bool(np.any(mine["kind"] == Kind.SLEEP_BEGIN))
+    held = np.concatenate(holds, axis=1)
+    held = held[:, np.argsort(held[2], kind="stable")]
+    waited = np.concatenate(waits, axis=1)
+    waited = waited[:, np.argsort(waited[1], kind="stable")]
+    woken = np.concatenate(wakes).astype(np.int64)
+    return LockHistory(
+        address=address,
+        name=trace.lock_name(address),
+        holds=Holds(*held),
+        waits=Waits(*waited),
+        wakes=woken[np.argsort(woken[:, 0], kind="stable")],
+        stamps_sleep=sleeps,
+        overlaps=int(np.sum(held[2][1:] < held[3][:-1])),
+    )
+
+
+def _holds(events: Events, index: int) -> NDArray[np.int64]:
+    """Rows of Holds, of one thread. A recursive lock is held from its first acquisition to its last
+    release."""
+    kinds, ticks = events["kind"], events["ticks"]
+    depth = np.cumsum((kinds == Kind.ACQUIRED).astype(np.int64) - (kinds == Kind.RELEASING))
+    if len(depth):
+        depth -= min(0, int(depth.min()))  # acquisitions that are overwritten
+    begins = np.flatnonzero((kinds == Kind.ACQUIRED) & (depth == 1))
+    ends = np.flatnonzero((kinds == Kind.RELEASING) & (depth == 0))
+    after = np.searchsorted(ends, begins)
+    has_end = after < len(ends)
+    end = ends[np.minimum(after, max(len(ends) - 1, 0))] if len(ends) else np.zeros_like(after)
+    call = np.maximum(begins - 1, 0)
+    is_called = (begins > 0) & (kinds[call] == Kind.CALLED)
+    done = np.minimum(end + 1, max(len(kinds) - 1, 0))
+    is_done = has_end & (end + 1 < len(kinds)) & (kinds[done] == Kind.RELEASED)
+    return np.stack(
+        [
+            np.full(len(begins), index),
+            np.where(is_called, ticks[call], ticks[begins]),
+            ticks[begins],
+            np.where(has_end, ticks[end] if len(ticks) else 0, NEVER),
+            np.where(is_done, ticks[done] if len(ticks) else 0, NEVER),
+        ]
+    ).astype(np.int64)
+
+
+def _waits(events: Events, index: int) -> NDArray[np.int64]:
+    kinds, ticks = events["kind"], events["ticks"]
+    calls = np.flatnonzero(kinds == Kind.CALLED)
+    nexts = np.minimum(calls + 1, max(len(kinds) - 1, 0))
+    is_last = calls + 1 == len(kinds)
+    is_over = ~is_last & np.isin(kinds[nexts], (Kind.ACQUIRED, Kind.FAILED))
+    kept = is_last | is_over  # what another call follows lost its end
+    ends = np.where(is_over, ticks[nexts], NEVER)
+    return np.stack([np.full(len(calls), index), ticks[calls], ends])[:, kept].astype(np.int64)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lock's time cut wherever anything changes: between two cuts all threads go on as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockyard.explain.threads import NEVER, Doing, inside
+from lockyard.explain.trace import NO_CPU, Kind, RingKind
+from lockyard.explain.unstamped import unstamped
+from lockyard.explain.wakes import sent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lockyard.explain.locks import LockHistory
+    from lockyard.explain.threads import Stretches, Thread
+    from lockyard.explain.trace import Trace
+
+NOBODY = -1
+
+
+class Gaps:
+    """When the machine stood still, by processor."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.by_cpu: dict[int, NDArray[np.int64]] = {}
+        for ring in trace.of_kind(RingKind.GAPS):
+            seen = ring.events[ring.events["kind"] == Kind.GAP]
+            pairs = np.stack([seen["ticks"], seen["ticks"] + seen["argument"]], axis=1)
+            cpu = NOBODY if ring.cpu == NO_CPU else ring.cpu
+            known = self.by_cpu.get(cpu, pairs[:0])
+            both = np.concatenate([known, pairs]).astype(np.int64)
+            self.by_cpu[cpu] = both[np.argsort(both[:, 0], kind="stable")]
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        every = [pairs.ravel() for pairs in self.by_cpu.values()]
+        return np.concatenate(every) if every else np.empty(0, np.int64)
+
+    def hit(self, moments: NDArray[np.int64], cpus: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the moments lie in a gap of the processor beside them."""
+        found = np.zeros(len(moments), bool)
+        for cpu, pairs in self.by_cpu.items():
+            chosen = np.flatnonzero((cpus == cpu) & (cpus != NOBODY))
+            found[chosen] = inside(moments[chosen], pairs)
+        return found
+
+
+@dataclass(frozen=True)
+class Being:
+    """What one thread is at, at each of some moments: always the same one, or another each time."""
+
+    who: NDArray[np.int64]
+    doing: NDArray[np.uint8]
+    since: NDArray[np.int64]  # when it left its processor
+    began: NDArray[np.int64]  # when what it does began
+    in_gap: NDArray[np.bool_]  # it runs, and its processor stands still
+    wake_sent: NDArray[np.bool_]  # it sleeps in the lock, and somebody has begun to wake it
+    wake_arrives: NDArray[np.bool_]  # and there is a record of the wake-up's arrival, later
+
+    def part(self, of: slice) -> Being:
+        return Being(*(getattr(self, each.name)[of] for each in fields(self)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What is known of each piece of a stall. The heir is who acquires next, the subject is the
+    thread whose wait is explained."""
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    held: NDArray[np.bool_]
+    releasing: NDArray[np.bool_]
+    free: NDArray[np.bool_]
+    hold: NDArray[np.int64]  # index of the hold that lasts, or was the last; -1 before the first
+    overtook: NDArray[np.bool_]  # its owner called later than the subject
+    release_began: NDArray[np.int64]
+    free_since: NDArray[np.int64]
+    owner: Being
+    heir: Being
+    heir_called: NDArray[np.bool_]  # already then
+    heir_has_it: NDArray[np.bool_]  # already then, though its stamp comes later
+    subject: Being
+    awoken: Being  # some waiter that was woken, or is being woken, and is not back
+    stamps_sleep: bool
+
+
+class Pieces:
+    """All pieces of one lock's time, from which each stall takes its own."""
+
+    def __init__(
+        self, trace: Trace, threads: list[Thread], history: LockHistory, gaps: Gaps
+    ) -> None:
+        self.history, self.threads, self.gaps = history, threads, gaps
+        self._sent = sent(history, threads)
+        holds = history.holds
+        users = np.unique(np.concatenate([holds.who, history.waits.who]))
+        cuts = np.concatenate(
+            [
+                [0, trace.begin, trace.end],
+                *(holds.called, holds.acquired, holds.releasing, holds.released),
+                *(threads[user].stretches.begins for user in users),
+                *(history.waits.called, history.waits.end, history.wakes[:, 0], gaps.bounds),
+            ]
+        )
+        cuts = np.unique(cuts[(cuts >= trace.begin) & (cuts <= trace.end)])
+        self.begins, self.ends = cuts[:-1], cuts[1:]
+        self._from_start = not any(ring.overwritten for ring in trace.of_kind(RingKind.STAMPS))
+        self._place_holds()
+        taken = unstamped(history, threads, trace.ns_per_tick)
+        self.heir_has_it = self.free & inside(self.begins, taken)
+
+    def _place_holds(self) -> None:
+        holds, begins = self.history.holds, self.begins
+        nothing = np.zeros(len(begins), np.int64)
+        if not len(holds):
+            nobody = nothing + NOBODY
+            self.hold, owner, heir = nobody, nobody, nobody
+            self.held = self.releasing = self.heir_called = nothing.astype(bool)
+            self.free = self.held | self._from_start
+            self.release_began = self.free_since = nothing
+        else:
+            self.hold = np.searchsorted(holds.acquired, begins, side="right") - 1
+            known, at = self.hold >= 0, np.maximum(self.hold, 0)
+            self.release_began = np.where(known, holds.releasing[at], 0)
+            self.free_since = np.where(known, holds.released[at], 0)
+            self.held = known & (begins < self.release_began)
+            self.releasing = known & ~self.held & (begins < self.free_since)
+            self.free = np.where(known, ~self.held & ~self.releasing, self._from_start)
+            owner = np.where(known, holds.who[at], NOBODY)
+            follows = self.hold + 1 < len(holds)
+            after = np.minimum(self.hold + 1, len(holds) - 1)
+            heir = np.where(follows, holds.who[after], NOBODY)
+            self.heir_called = follows & (holds.called[after] <= begins)
+        self.owner, self.heir = self._being(owner, begins), self._being(heir, begins)
+        self.awoken = self._being(self._whose_wake_up(begins), begins)
+
+    def _whose_wake_up(self, moments: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The waiter whose wake-up went out last, if it is not back yet."""
+        found = np.full(len(moments), NOBODY)
+        trips: list[tuple[int, int, int]] = []
+        for who, of_thread in self._sent.items():
+            stretches = self.threads[who].stretches
+            for out, moment in of_thread.items():
+                at = int(np.searchsorted(stretches.since, out, side="right"))
+                back = int(stretches.begins[at]) if at < len(stretches.begins) else NEVER
+                trips.append((moment, back, who))
+        for moment, back, who in sorted(trips):
+            low, high = np.searchsorted(moments, [moment, back])
+            found[low:high] = who
+        return found
+
+    def _being(self, who: NDArray[np.int64], moments: NDArray[np.int64]) -> Being:
+        doing = np.zeros(len(who), np.uint8)
+        since, began = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        cpus = np.full(len(who), NOBODY)
+        is_sent, arrives = np.zeros(len(who), bool), np.zeros(len(who), bool)
+        for each in np.unique(who[who != NOBODY]).tolist():
+            chosen = np.flatnonzero(who == each)
+            stretches = self.threads[each].stretches
+            at = stretches.at(moments[chosen])
+            doing[chosen], cpus[chosen] = stretches.doing[at], stretches.cpu[at]
+            since[chosen], began[chosen] = stretches.since[at], stretches.begins[at]
+            arrives[chosen] = stretches.ends_woken[at]
+            is_sent[chosen] = self._is_sent(each, stretches, at, moments[chosen])
+        in_gap = self.gaps.hit(moments, cpus) & (doing == Doing.RUNNING)
+        return Being(who, doing, since, began, in_gap, is_sent, arrives)
+
+    def _is_sent(
+        self,
+        who: int,
+        stretches: Stretches,
+        at: NDArray[np.int64],
+        moments: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        went_out = np.full(len(stretches.begins), NEVER)
+        sleeps = np.flatnonzero(stretches.doing == Doing.ASLEEP)
+        known = self._sent.get(who, {})
+        went_out[sleeps] = [known.get(out, NEVER) for out in stretches.since[sleeps].tolist()]
+        found: NDArray[np.bool_] = went_out[at] <= moments
+        return found
+
+    def of(self, subject: int, called: int, begin: int, end: int) -> Moments:
+        """Those of a stall of this thread, which had called then."""
+        low = int(np.searchsorted(self.ends, begin, side="right"))
+        high = max(int(np.searchsorted(self.begins, end, side="left")), low)
+        part = slice(low, high)
+        begins = np.maximum(self.begins[part], begin)
+        holds, hold = self.history.holds, self.hold[part]
+        called_at = holds.called[np.maximum(hold, 0)] if len(holds) else begins
+        return Moments(
+            begins=begins,
+            ends=np.minimum(self.ends[part], end),
+            held=self.held[part],
+            releasing=self.releasing[part],
+            free=self.free[part],
+            hold=hold,
+            overtook=(hold >= 0) & (called_at > called),
+            release_began=self.release_began[part],
+            free_since=self.free_since[part],
+            owner=self.owner.part(part),
+            heir=self.heir.part(part),
+            heir_called=self.heir_called[part],
+            heir_has_it=self.heir_has_it[part],
+            subject=self._being(np.full(len(begins), subject), begins),
+            awoken=self.awoken.part(part),
+            stamps_sleep=self.history.stamps_sleep,
+        )

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations as text: causes of each lock's stalled time, and the longest stalls as timelines."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lockyard.explain.causes import Cause
+from lockyard.explain.evidence import evidence
+from lockyard.explain.picture import LOOK, picture
+from lockyard.explain.stalls import StallKind
+from lockyard.report.console import stdout_console, titled_table
+from lockyard.report.units import duration, percent, rate, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from lockyard.explain.picture import Row
+    from lockyard.explain.session import Explained, LongStall
+    from lockyard.explain.totals import Overhead, Total
+
+COLUMNS_IN_PIPE = 72
+LEAST_COLUMNS = 24
+LEGEND_COLUMNS = 3
+TARGET_SWITCHES_PER_S = 20_000  # below which tracing is meant to cost less than 3 %
+
+TITLES = {
+    StallKind.IDLE: "idle while wanted: whose fault is it?",
+    StallKind.WAIT: "long waits: whose fault is it?",
+}
+# Columns of the table of causes, and in which tables they stand even without any time.
+COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
+    (
+        "holder\npreempted",
+        (Cause.HOLDER_PREEMPTED, Cause.HOLDER_PREEMPTED_IN_RELEASE),
+        (StallKind.IDLE, StallKind.WAIT),
+    ),
+    ("of that\nin release", (Cause.HOLDER_PREEMPTED_IN_RELEASE,), ()),
+    ("holder\nasleep", (Cause.HOLDER_ASLEEP,), ()),
+    ("waiter not\nrunning", (Cause.WAITER_NOT_RUNNING,), (StallKind.IDLE, StallKind.WAIT)),
+    (
+        "woken\nlate",
+        (Cause.WOKEN_LATE, Cause.WAKEUP_IN_FLIGHT, Cause.WOKEN_NOT_RUNNING),
+        (StallKind.IDLE, StallKind.WAIT),
+    ),
+    ("of that\nin flight", (Cause.WAKEUP_IN_FLIGHT,), ()),
+    ("of that\nnot running", (Cause.WOKEN_NOT_RUNNING,), ()),
+    ("barging", (Cause.BARGING,), (StallKind.WAIT,)),
+    ("held,\nrunning", (Cause.HELD_RUNNING,), (StallKind.WAIT,)),
+    ("migration", (Cause.MIGRATION,), ()),
+    ("the\nmachine", (Cause.MACHINE_GAP,), (StallKind.IDLE, StallKind.WAIT)),
+    ("unexplained", (Cause.UNEXPLAINED,), (StallKind.IDLE, StallKind.WAIT)),
+)
+
+
+def print_explained(explained: Explained) -> None:
+    console = stdout_console()
+    for line in _head(explained):
+        _line(console, line)
+    for kind in (StallKind.IDLE, StallKind.WAIT):
+        totals = explained.totals.of(kind)
+        if totals:
+            console.print()
+            console.print(_table(kind, totals, explained.longer_than_ns))
+    if explained.longest:
+        console.print()
+        _line(console, "the longest stalls", style="bold")
+        for stall in explained.longest:
+            _print_stall(console, stall)
+        console.print(_legend(), soft_wrap=True)
+
+
+def _head(explained: Explained) -> Iterable[str]:
+    watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
+    yield (
+        f"{explained.traces} traces, {explained.threads} threads, {duration(watched)} of locks "
+        f"watched; stalls from {duration(explained.longer_than_ns)} on"
+    )
+    if explained.covered_shares:
+        least, most = min(explained.covered_shares), max(explained.covered_shares)
+        yield (
+            f"rings of {len(explained.covered_shares)} traces have overwritten their oldest "
+            f"events; of their time, {percent(least)} to {percent(most)} are covered by all rings "
+            f"and explained; left out: {explained.too_early} stalls that had begun before"
+        )
+    for reason in explained.why_no_switches:
+        yield f"no switch records, so who ran is not known: {reason}"
+    for reason in explained.why_no_wakeups:
+        yield f"woken late is not split, and a migration is not told from a preemption: {reason}"
+    for each in explained.overheads:
+        yield _overhead(each)
+
+
+def _overhead(each: Overhead) -> str:
+    counts = (
+        "" if each.switches_per_s < TARGET_SWITCHES_PER_S else ", past the 20 k/s it is meant for"
+    )
+    return (
+        f"overhead: {each.cell} traced against plain: throughput {ratio(each.ratio)}, "
+        f"{rate(each.switches_per_s)} switches{counts}"
+    )
+
+
+def _table(kind: StallKind, totals: Sequence[Total], longer_than_ns: float) -> Table:
+    table = titled_table(f"{TITLES[kind]} (stalls from {duration(longer_than_ns)} on)")
+    shown = [
+        (title, causes)
+        for title, causes, always in COLUMNS
+        if kind in always or any(total.share(*causes) for total in totals)
+    ]
+    table.add_column("lock", no_wrap=True)
+    for title in ("stalls", "time", "longest"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for title, _ in shown:
+        table.add_column(title, justify="right")
+    for total in totals:
+        table.add_row(
+            Text(total.lock),
+            f"{total.stalls}",
+            duration(total.stalled_ns),
+            duration(total.longest_ns) if total.stalls else "",
+            *(_share(total, causes) for _, causes in shown),
+        )
+    return table
+
+
+def _share(total: Total, causes: tuple[Cause, ...]) -> str:
+    share = total.share(*causes)
+    return "" if share == 0 else percent(share)
+
+
+def _print_stall(console: Console, long: LongStall) -> None:
+    stall, trace = long.stall, long.explanation.trace
+    who = long.explanation.threads[stall.subject].label
+    what = f"{who} waited" if stall.kind is StallKind.WAIT else f"idle although {who} wanted it for"
+    still = ", and had not got it when the trace ended" if stall.is_open else ""
+    console.print()
+    _line(
+        console,
+        f"{long.name}: {what} {duration(trace.ns(stall.length))}{still}: {shares(long)}",
+        style="bold",
+    )
+    columns = _columns(console)
+    painted = picture(long.explanation, long.lock, stall, columns)
+    width = max(len(row.label) for row in painted.rows)
+    console.print(_ruler(painted.begin_column, painted.end_column, width, long), soft_wrap=True)
+    for row in painted.rows:
+        console.print(_painted(row, width), soft_wrap=True)
+    if painted.left_out:
+        _line(console, f"  {'':{width}}  and {painted.left_out} more threads")
+    for each in evidence(long.explanation, long.lock, stall):
+        _line(console, f"  {duration(each.length_ns):>8} {words(each.cause)}: {each.text}")
+
+
+def shares(long: LongStall) -> str:
+    """The cause, and the shares of the others that matter."""
+    stall = long.stall
+    found = sorted(
+        (cause for cause in Cause if stall.amounts[cause]), key=lambda c: -stall.share(c)
+    )
+    weighty = [cause for cause in found if stall.share(cause) >= 0.01] or found[:1]
+    return ", ".join(f"{words(cause)} {percent(stall.share(cause))}" for cause in weighty)
+
+
+def words(cause: Cause) -> str:
+    return cause.stored.replace("_", " ")
+
+
+def _columns(console: Console) -> int:
+    if not console.is_terminal:
+        return COLUMNS_IN_PIPE
+    wide = shutil.get_terminal_size().columns
+    return max(LEAST_COLUMNS, min(wide - 30, 120))
+
+
+def _ruler(begin: int, end: int, width: int, long: LongStall) -> Text:
+    length = duration(long.explanation.trace.ns(long.stall.length))
+    inner = max(end - begin - 1, 0)
+    middle = f" {length} " if inner > len(length) + 1 else ""
+    return Text(f"  {'':{width}}  {' ' * begin}|{middle:─^{inner}}|", style="dim")
+
+
+def _painted(row: Row, width: int) -> Text:
+    text = Text(f"  {row.label:{width}}  ")
+    for glyph, style in zip(row.cells, row.styles, strict=True):
+        text.append(glyph, style=style)
+    return text
+
+
+def _legend() -> Text:
+    text = Text()
+    explained = [each for each in LOOK.values() if each[2]]
+    for index, (glyph, style, meaning) in enumerate(explained):
+        text.append("\n  " if index % LEGEND_COLUMNS == 0 else "")
+        text.append(glyph, style=style)
+        text.append(f" {meaning:26}")
+    text.append("\n  letters in the rows of processors: the thread that ran there most of the time")
+    return text
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each thread did by its stamps and by its switch records: when it ran, where, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockyard.explain.trace import NO_CPU, Kind, RingKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lockyard.explain.trace import Events, Trace
+
+NEVER = int(np.iinfo(np.int64).max)
+MOVED_AT_ONCE_NS = 50e3  # from a switch-out: the scheduler took the thread away to move it
+
+
+class Doing(IntEnum):
+    """What a thread is at. Without switch records only what its stamps say is known."""
+
+    UNKNOWN = 0
+    RUNNING = 1
+    PREEMPTED = 2  # taken off its processor while it could have run
+    YIELDED = 3  # the same by the kernel's records, but inside a yield by the world's stamps
+    ASLEEP = 4  # in the lock's own sleep
+    BLOCKED = 5  # off its processor by its own doing, elsewhere than in the lock's sleep
+    WOKEN = 6  # asleep or blocked until a wake-up, which is recorded; does not run yet
+    MOVING = 7  # taken off one processor, sent to another, does not run there yet
+
+
+AWAY = frozenset(Doing) - {Doing.UNKNOWN, Doing.RUNNING}
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """What a thread was at from each beginning to the next one."""
+
+    begins: NDArray[np.int64]
+    doing: NDArray[np.uint8]
+    cpu: NDArray[np.int64]  # where it ran; -1 where it did not, or nobody knows
+    since: NDArray[np.int64]  # when it left its processor; else the beginning
+
+    @property
+    def ends_woken(self) -> NDArray[np.bool_]:
+        """Where a recorded wake-up is next."""
+        return np.append(self.doing[1:] == Doing.WOKEN, False)
+
+    def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The index of the stretch that each moment lies in."""
+        return np.maximum(np.searchsorted(self.begins, ticks, side="right") - 1, 0)
+
+
+@dataclass(frozen=True)
+class Thread:
+    tid: int
+    name: str
+    stamps: Events
+    stretches: Stretches
+    wakers: dict[int, int]  # who woke it, by the moment at which that happened
+    moved_from: dict[int, int]  # the processor that it left, by the moment of the migration
+    has_switches: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.tid}" if self.name else str(self.tid)
+
+
+def threads_of(trace: Trace) -> list[Thread]:
+    stamps = {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}
+    switches = {ring.tid: ring for ring in trace.of_kind(RingKind.SWITCHES)}
+    at_once = round(MOVED_AT_ONCE_NS / trace.ns_per_tick)
+    found = []
+    for tid, ring in stamps.items():
+        events = _stamps(ring.events)
+        switched = switches.get(tid)
+        records = ordered(switched.events) if switched is not None else events[:0]
+        known = trace.has_switches and switched is not None
+        woken = records[records["kind"] == Kind.WOKEN]
+        moved = records[records["kind"] == Kind.MIGRATED]
+        found.append(
+            Thread(
+                tid=tid,
+                name=ring.name,
+                stamps=events,
+                stretches=_by_records(events, records, at_once) if known else _by_stamps(events),
+                wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
+                moved_from={int(e["ticks"]): int(e["argument"]) for e in moved},
+                has_switches=known,
+            )
+        )
+    return found
+
+
+def _stamps(events: Events) -> Events:
+    """In the order in which the thread wrote them, though readings of the clock may be inverted by
+    nanoseconds. What it did in the kernel is of the lock that it was acquiring or releasing."""
+    stamps = events.copy()
+    stamps["ticks"] = np.maximum.accumulate(stamps["ticks"]) if len(stamps) else stamps["ticks"]
+    kinds = stamps["kind"]
+    of_lock = kinds <= Kind.RELEASED
+    last = np.maximum.accumulate(np.where(of_lock, np.arange(len(stamps)), 0))
+    inside_one = np.isin(kinds[last], (Kind.CALLED, Kind.RELEASING))
+    unnamed = ~of_lock & (stamps["lock"] == 0) & inside_one
+    stamps["lock"][unnamed] = stamps["lock"][last[unnamed]]
+    return stamps
+
+
+def ordered(events: Events) -> Events:
+    return events[np.argsort(events["ticks"], kind="stable")]
+
+
+def brackets(events: Events, begin: Kind, end: Kind) -> NDArray[np.int64]:
+    """Pairs of moments, as rows; one that has not ended yet lasts for ever."""
+    chosen = events[np.isin(events["kind"], (begin, end))]
+    starts = np.flatnonzero(chosen["kind"] == begin)
+    ends = np.full(len(starts), NEVER)
+    has_next = starts + 1 < len(chosen)
+    following = chosen[np.minimum(starts + 1, max(len(chosen) - 1, 0))]
+    is_end = has_next & (following["kind"] == end)
+    ends[is_end] = following["ticks"][is_end]
+    # A beginning that another one follows lost its end, and says nothing.
+    kept = is_end | ~has_next
+    return np.stack([chosen["ticks"][starts][kept], ends[kept]], axis=1)
+
+
+def inside(moments: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the moments lie in one of the brackets, which are in order; their ends do not."""
+    if not len(pairs):
+        return np.zeros(len(moments), bool)
+    at = np.searchsorted(pairs[:, 0], moments, side="right") - 1
+    found: NDArray[np.bool_] = (at >= 0) & (moments < pairs[np.maximum(at, 0), 1])
+    return found
+
+
+def _by_stamps(stamps: Events) -> Stretches:
+    """No records: a yield and the lock's sleep are known by their stamps alone."""
+    begins, doing = [-NEVER], [int(Doing.UNKNOWN)]
+    for begin, end, what in (
+        (Kind.YIELD_BEGIN, Kind.YIELD_END, Doing.YIELDED),
+        (Kind.SLEEP_BEGIN, Kind.SLEEP_END, Doing.ASLEEP),
+    ):
+        for low, high in brackets(stamps, begin, end).tolist():
+            begins += [low, high]
+            doing += [what, Doing.UNKNOWN]
+    nowhere = np.full(len(begins), -1)
+    since = np.array(begins, np.int64)
+    return _stretches(since, np.array(doing), nowhere, since)
+
+
+def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
+    switches = records[np.isin(records["kind"], (Kind.SWITCH_OUT, Kind.SWITCH_IN))]
+    is_out = switches["kind"] == Kind.SWITCH_OUT
+    ticks, cpus = switches["ticks"], _cpus(switches)
+    forced = switches["argument"] == 1
+    yielding = inside(ticks, brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END))
+    sleeping = inside(ticks, brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END))
+    lost_return = is_out & np.append(is_out[1:], False)
+    doing = np.select(
+        [~is_out, lost_return, forced & yielding, forced, sleeping],
+        [Doing.RUNNING, Doing.UNKNOWN, Doing.YIELDED, Doing.PREEMPTED, Doing.ASLEEP],
+        Doing.BLOCKED,
+    )
+    places = np.where(is_out, -1, cpus)
+    turns, then = _turns(records, ticks, doing, at_once)
+    has_turn = turns != NEVER
+    return _stretches(
+        np.concatenate([[-NEVER], ticks, turns[has_turn]]),
+        np.concatenate([[_at_first(switches)], doing, then[has_turn]]),
+        np.concatenate([[_first_cpu(stamps, switches)], places, places[has_turn]]),
+        np.concatenate([[-NEVER], ticks, ticks[has_turn]]),
+    )
+
+
+def _turns(
+    records: Events, ticks: NDArray[np.int64], doing: NDArray[np.int64], at_once: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Within each time away: when the thread was woken, or sent elsewhere; NEVER if it was not. Who
+    is moved later than at once was preempted, and its move is not what took it off its processor.
+    """
+    nexts = np.append(ticks[1:], NEVER)
+    turns, then = np.full(len(ticks), NEVER), np.full(len(ticks), int(Doing.WOKEN))
+    for kind, before, after, within in (
+        (Kind.WOKEN, (Doing.ASLEEP, Doing.BLOCKED), Doing.WOKEN, NEVER),
+        (Kind.MIGRATED, (Doing.PREEMPTED,), Doing.MOVING, at_once),
+    ):
+        moments = records["ticks"][records["kind"] == kind]
+        if not len(moments):
+            continue
+        at = np.searchsorted(moments, ticks, side="left")
+        first = moments[np.minimum(at, len(moments) - 1)]
+        applies = np.isin(doing, before) & (at < len(moments)) & (first >= ticks) & (first < nexts)
+        applies &= first - ticks <= within
+        turns[applies], then[applies] = first[applies], after
+    return turns, then
+
+
+def _at_first(switches: Events) -> Doing:
+    """A thread that leaves its processor has run before."""
+    if len(switches) and switches["kind"][0] == Kind.SWITCH_IN:
+        return Doing.UNKNOWN
+    return Doing.RUNNING
+
+
+def _first_cpu(stamps: Events, switches: Events) -> int:
+    if len(switches):
+        return int(_cpus(switches)[0]) if _at_first(switches) is Doing.RUNNING else -1
+    stamped = _cpus(stamps)
+    return int(stamped[0]) if len(stamped) else -1
+
+
+def _cpus(events: Events) -> NDArray[np.int64]:
+    cpus = events["cpu"].astype(np.int64)
+    cpus[events["cpu"] == NO_CPU] = -1
+    return cpus
+
+
+def _stretches(
+    begins: NDArray[np.int64],
+    doing: NDArray[np.int64],
+    cpu: NDArray[np.int64],
+    since: NDArray[np.int64],
+) -> Stretches:
+    order = np.argsort(begins, kind="stable")
+    return Stretches(begins[order], doing[order].astype(np.uint8), cpu[order], since[order])

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard explain, as a person or a program runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import made_up_stalls as planted
+import pytest
+from conftest import COMMAND
+from made_up_records import a_record
+from made_up_trace import LOCK, START, US
+
+from lockyard.explain.trace import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+    from made_up_trace import MadeUpTrace
+
+
+def records(folder: Path, *runs: tuple[int, MadeUpTrace | None]) -> Path:
+    """Of ticket_spinlock with 2 threads, a run for each block, traced if there is a trace."""
+    path = folder / "records.jsonl"
+    (folder / "records.jsonl.traces").mkdir()
+    lines = []
+    for block, trace in runs:
+        name = f"{block}.trace" if trace else None
+        if trace:
+            trace.write(folder / "records.jsonl.traces" / f"{block}.trace")
+        rates = {"plain_operations_per_s": 1000.0, "traced_operations_per_s": 980.0 + block}
+        values = {**rates, "switches_per_s": 123.0, "trace": name}
+        record = a_record("stalls", "ticket_spinlock", block, values=values)
+        lines.append(json.dumps({"schema": 1, **record}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_draws_the_longest_stall_and_says_whose_fault_it_was(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = planted.holder_preempted().write(tmp_path / "a.trace")
+    shown = lockyard("explain", str(path), "--top", "1")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr == ""
+    assert "\x1b" not in shown.stdout
+    rows = {line.split("  ")[1]: line for line in shown.stdout.splitlines() if line[:2] == "  "}
+    assert set(rows["a worker 2"].removeprefix("  a worker 2").strip()) == {"w"}
+    assert rows["b worker 1"].count("▒") > 60
+    assert rows["lock"].count("█") > 60
+    assert "test_lock: worker 2 waited 2.99 ms: holder preempted 99.3 %" in shown.stdout
+    assert "holding since −9.00 µs, worker 1 was preempted at +10.0 µs (cpu 0)" in shown.stdout
+    assert "▒ holds it, not running" in shown.stdout
+
+
+def test_draws_free_but_wanted_in_a_row_of_its_own(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = planted.waiter_preempted().write(tmp_path / "a.trace")
+    shown = lockyard("explain", str(path), "--top", "1").stdout
+    (lock,) = (line for line in shown.splitlines() if line.startswith("  lock  ") and "░" in line)
+    assert lock.count("░") > 60
+    assert "waiter not running 99." in shown
+
+
+def test_uses_colours_on_a_terminal(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = planted.holder_preempted().write(tmp_path / "a.trace")
+    assert "\x1b[31m▒" in _on_a_terminal(["explain", str(path)], environment)
+    without = _on_a_terminal(["explain", str(path)], {**environment, "NO_COLOR": "1"})
+    assert "▒▒▒" in without
+    assert "\x1b[31m" not in without
+
+
+def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = planted.woken_not_running().write(tmp_path / "a.trace")
+    shown = lockyard("explain", "--file", str(path), "--json", "--longer-than", "100us")
+    assert shown.stderr == ""
+    document = json.loads(shown.stdout)
+    assert document["record"] == "explanation"
+    assert document["has_wakeups"]
+    idle = next(lock for lock in document["locks"] if lock["kind"] == "idle")
+    assert idle["lock"] == "test_lock"
+    assert idle["stalls_by_cause"]["woken_not_running"] == 1
+    assert sum(idle["causes_ns"].values()) == pytest.approx(idle["stalled_ns"])
+    stall = next(stall for stall in document["stalls"] if stall["kind"] == "idle")
+    assert stall["cause"] == "woken_not_running"
+    assert stall["tid"] == planted.WAITER
+    assert sum(stall["shares"].values()) == pytest.approx(1)
+    assert stall["evidence"][0]["cause"] == "woken_not_running"
+    assert "was woken at +1.00 µs by worker 1" in stall["evidence"][0]["text"]
+
+
+def test_reads_the_traces_that_lie_beside_records(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    runs: list[tuple[int, MadeUpTrace | None]] = [
+        (0, planted.holder_preempted()),
+        (1, planted.unexplained()),
+        *((block, None) for block in range(2, 9)),
+    ]
+    shown = lockyard("explain", str(records(tmp_path, *runs)))
+    assert shown.returncode == 0, shown.stderr
+    assert "2 traces" in shown.stdout
+    assert "ticket_spinlock × 2" in shown.stdout
+    assert "overhead: ticket_spinlock × 2 traced against plain: throughput 0.98 [" in shown.stdout
+    document = json.loads(lockyard("explain", str(tmp_path / "records.jsonl"), "--json").stdout)
+    (overhead,) = document["overhead"]
+    assert overhead["blocks"] == 9
+    assert overhead["traced_to_plain"] == pytest.approx(0.984)
+    (idle,) = (lock for lock in document["locks"] if lock["kind"] == "idle")
+    assert idle["stalls_by_cause"]["unexplained"] == 1
+
+
+def test_says_how_much_of_the_time_the_rings_still_cover(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trace = replace(planted.unexplained(), ring_events=8)
+    for at in range(1, 10):
+        trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
+    shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
+    assert "rings of 1 traces have overwritten their oldest events" in shown
+    assert "left out: 0 stalls" in shown
+
+
+def test_shows_the_chosen_lock_and_lengths(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    trace = planted.holder_preempted()
+    trace.names[0x99] = "other_lock"
+    trace.stamps(3, (1, planted.CALLED), (90, planted.ACQUIRED), lock=0x99)
+    path = str(trace.write(tmp_path / "a.trace"))
+    assert "other_lock" in lockyard("explain", path).stdout
+    chosen = lockyard("explain", path, "--lock", "test_lock")
+    assert "other_lock" not in chosen.stdout and "test_lock" in chosen.stdout
+    document = json.loads(lockyard("explain", path, "--longer-than", "1ms", "--json").stdout)
+    assert [stall["lock"] for stall in document["stalls"]] == ["test_lock"]
+    none = lockyard("explain", path, "--lock", "no_lock")
+    assert none.returncode == 2
+    assert "no such lock in the traces; there are test_lock, other_lock" in none.stderr
+
+
+def test_says_why_there_are_no_wakeups_and_how_to_have_them(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = planted.woken_late().write(tmp_path / "a.trace")
+    shown = lockyard("explain", str(path)).stdout
+    assert "woken late is not split" in shown and "no rights: be root" in shown
+    bare = replace(planted.woken_late(), has_switches=False).write(tmp_path / "b.trace")
+    assert "no switch records, so who ran is not known: no perf" in (
+        lockyard("explain", str(bare)).stdout
+    )
+
+
+def test_finds_the_trace_of_a_running_program(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    made = replace(planted.holder_preempted(), ends=0, pid=os.getpid())
+    path = made.write(tmp_path / "any name.trace")
+    program = "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); "
+    program += "print('mapped', flush=True); sys.stdin.read()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program, str(path)], **pipes) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"mapped\n"
+        shown = lockyard("explain", "--pid", str(process.pid))
+        process.communicate(timeout=60)
+    assert shown.returncode == 0, shown.stderr
+    assert "holder preempted" in shown.stdout
+    assert "may still run" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name one thing to explain"),
+        (["a.trace", "--file", "a.trace"], "name one thing to explain"),
+        (["--pid", "4194305"], "no such process"),
+        (["--pid", str(os.getpid())], "maps no trace"),
+        (["/nowhere.jsonl"], "cannot read records"),
+        (["--file", "/nowhere.trace"], "cannot read the trace"),
+        (["--longer-than", "5"], "is no duration"),
+        (["--truth", "--pid", "1"], "leave out --pid and --lock"),
+    ],
+)
+def test_says_what_is_wrong_with_what_is_asked(
+    lockyard: Callable[..., Outcome], arguments: list[str], said: str
+) -> None:
+    answer = lockyard("explain", *arguments)
+    assert answer.returncode == 2
+    assert said in answer.stderr
+    assert len(answer.stderr.strip().splitlines()) == 1
+
+
+def test_says_that_records_hold_no_trace_or_that_it_is_gone(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = records(tmp_path, (0, None))
+    plain = lockyard("explain", str(path))
+    assert plain.returncode == 2
+    assert "none of its 1 runs was traced" in plain.stderr
+    path.write_text(path.read_text().replace('"trace": null', '"trace": "0.trace"'))
+    gone = lockyard("explain", str(path))
+    assert gone.returncode == 2
+    assert "the traces that records.jsonl names are gone" in gone.stderr
+
+
+def truth(path: Path, cause: str, begin_us: float = 10, end_us: float = 3000) -> None:
+    moments = {
+        f"{end}_ticks": START + round(at * US) for end, at in (("begin", begin_us), ("end", end_us))
+    }
+    row = {"class": cause, **moments, "lock": LOCK, "tid": planted.WAITER}
+    side = path.with_name(path.name + ".truth.jsonl")
+    known = side.read_text() if side.exists() else ""
+    side.write_text(known + json.dumps(row) + "\n")
+
+
+def planted_folder(tmp_path: Path) -> Path:
+    for scene, _, cause in planted.SCENES:
+        path = tmp_path / f"{scene.__name__}.trace"
+        if not path.exists():
+            scene().write(path)
+            truth(path, cause.whole.stored)
+    return tmp_path
+
+
+def test_finds_what_was_planted(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    shown = lockyard("explain", "--truth", str(planted_folder(tmp_path)))
+    assert shown.returncode == 0, shown.stderr
+    rows = [line.split() for line in shown.stdout.splitlines() if line.rstrip().endswith("%")]
+    assert {row[0] for row in rows} == {c.whole.stored for _, _, c in planted.SCENES}
+    assert all(row[-2:] == ["100.0", "%"] for row in rows)
+    assert "holds" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("cause", "begin_us", "found"),
+    [("machine_gap", 10, "held_running"), ("held_running", 50_000, "none")],
+)
+def test_fails_where_a_planted_cause_is_taken_for_another_or_missed(
+    lockyard: Callable[..., Outcome], tmp_path: Path, cause: str, begin_us: float, found: str
+) -> None:
+    path = planted.held_running().write(tmp_path / "a.trace")
+    truth(path, cause, begin_us, begin_us + 2990)
+    shown = lockyard("explain", "--truth", str(path))
+    assert shown.returncode == 4
+    assert "FAILS" in shown.stdout and "0.0 %" in shown.stdout
+    assert f"{cause} planted at" in shown.stderr
+    document = json.loads(lockyard("explain", "--truth", str(path), "--json").stdout)
+    assert document["planted"][cause]["found"] == {found: 1}
+
+
+def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = planted.held_running().write(tmp_path / "a.trace")
+    missing = lockyard("explain", "--truth", str(path))
+    assert missing.returncode == 2
+    assert "no trace here has a file of its planted causes" in missing.stderr
+    truth(path, "bad_luck")
+    damaged = lockyard("explain", "--truth", str(path))
+    assert damaged.returncode == 2
+    assert "line 1: is no planted cause" in damaged.stderr
+
+
+def _on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [COMMAND, *arguments],
+        stdout=terminal,
+        stderr=terminal,
+        env={**environment, "TERM": "xterm"},
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while select.select([controller], [], [], 60)[0]:
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:
+                break  # the other side is closed
+        assert process.wait(timeout=60) == 0
+    os.close(controller)
+    return shown.decode()
