@@ -111,7 +111,7 @@ class [[gnu::visibility("default")]] held_locks {
     auto& mine = own();
     if (mine.of == nullptr) return {};
     entry* const first = mine.of->entries.data();
-    const entry* const end = place == nullptr ? mine.top : place;
+    const entry* const end = place == nullptr ? end_of_own() : place;
     return {first, static_cast<std::size_t>(end - first)};
   }
 

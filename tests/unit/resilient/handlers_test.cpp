@@ -82,10 +82,10 @@ TYPED_TEST(Handlers, get_the_lock_where_it_is_free_and_otherwise_a_deadlock) {
     ASSERT_TRUE(listed<TypeParam>().empty()) << nth;
     ASSERT_TRUE(is_free(lock)) << nth;
   }
-  // Before: the entry is written, the lock is taken; its entry is found, marked, the lock is
-  // released; the entry is removed.
+  // Before: an entry is found empty, is written, the lock is taken; its entry is found, marked, the
+  // lock is released; the entry is removed.
   constexpr auto free = lock_errc::acquired, held = lock_errc::deadlock;
-  EXPECT_EQ(how, (std::vector{free, free, held, held, held, free}));
+  EXPECT_EQ(how, (std::vector{free, free, free, held, held, held, free}));
 }
 
 /// Somebody waits for it, so the handler would have to wait behind who waits for what it
@@ -233,8 +233,8 @@ TYPED_TEST(Handlers, may_wait_before_each_step_of_a_wait) {
       EXPECT_TRUE(own.lock());  // opens the thread's table
       own.unlock();
       {
-        // Before the first step it would not be this thread's yet.
-        const hooking hook{raises_before(nth + 1)};
+        // Before the first two steps it would not be this thread's yet.
+        const hooking hook{raises_before(nth + 2)};
         EXPECT_EQ(outer.lock(), lock_errc::acquired);
       }
       outer.unlock();
