@@ -52,17 +52,12 @@ class phases {
     if (number == count()) return std::nullopt;
     // order[gathered]: acq_rel; pairs [gathered]; the last one has what all have written.
     if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) begin(number);
-    // order[seen_begun]: acquire; pairs [begun, called_off]; the span of the phase can be read.
-    std::uint32_t begun = begun_.load(std::memory_order_acquire);
-    while (begun <= number) {
-      // order[slept_begun]: acquire; pairs [begun, called_off]; as above.
-      begun_.wait(begun, std::memory_order_acquire);
-      // order[woken_begun]: acquire; pairs [begun, called_off]; as above.
-      begun = begun_.load(std::memory_order_acquire);
-    }
-    if (begun == called_off) return std::nullopt;
-    return phase{.number = number, .kind = kind_of(number), .end = spans_[number].begin + length_};
+    return begun_from(number);
   }
+
+  /// By who is no member, and whom nobody waits for: comes back in the latest phase, once that of
+  /// the given number has begun. Nothing when the phases are called off.
+  std::optional<phase> follow(unsigned number) noexcept { return begun_from(number); }
 
   [[nodiscard]] bool lasts(const phase& of) const noexcept {
     // relaxed(hint): who sees it late does one more operation.
@@ -101,6 +96,20 @@ class phases {
     ticks begin = 0;
     ticks end = 0;
   };
+
+  std::optional<phase> begun_from(unsigned number) noexcept {
+    // order[seen_begun]: acquire; pairs [begun, called_off]; the span of the phase can be read.
+    std::uint32_t begun = begun_.load(std::memory_order_acquire);
+    while (begun <= number) {
+      // order[slept_begun]: acquire; pairs [begun, called_off]; as above.
+      begun_.wait(begun, std::memory_order_acquire);
+      // order[woken_begun]: acquire; pairs [begun, called_off]; as above.
+      begun = begun_.load(std::memory_order_acquire);
+    }
+    if (begun == called_off) return std::nullopt;
+    const unsigned latest = begun - 1;
+    return phase{.number = latest, .kind = kind_of(latest), .end = spans_[latest].begin + length_};
+  }
 
   void begin(unsigned number) noexcept {
     // relaxed(unpublished): the store below publishes it.

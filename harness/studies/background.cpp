@@ -10,7 +10,10 @@
 
 #include <peers/all.hpp>
 
-#include <array>
+#include <pthread.h>
+#include <sched.h>
+
+#include <chrono>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -29,6 +32,7 @@ enum shift : unsigned { foreground, both, background, shifts };
 /// In place of a nice: the policy idle, which comes after all of them.
 constexpr std::uint64_t idle_policy = 20;
 constexpr std::uint32_t steps_of_unit = 5000;
+constexpr std::chrono::milliseconds look_every{2};
 
 using shift_books = books_of_kinds<shifts>;
 
@@ -73,6 +77,7 @@ class background_crew {
   /// When the phases are over, or are not to be.
   void dismiss() noexcept {
     stage_.call_off();
+    hurry();
     threads_.clear();
   }
   /// Of all of them, once they are dismissed.
@@ -83,6 +88,12 @@ class background_crew {
   }
 
  private:
+  /// Else it may take them seconds to see that all is over, where others want the processor. Where
+  /// that is not permitted, it does.
+  void hurry() noexcept {
+    const sched_param none{};
+    for (auto& each : threads_) pthread_setschedparam(each.native_handle(), SCHED_OTHER, &none);
+  }
   void take_part(std::size_t place, const schedule& under) {
     try {
       pin_this_thread(cpus_[place]);
@@ -92,17 +103,17 @@ class background_crew {
     }
     in_place_.count_down();
     if (failures_[place]) return;
-    for (unsigned number = 0; const auto in = stage_.await(number); ++number) {
+    for (unsigned next = 0; const auto in = stage_.follow(next); next = in->number + 1) {
       if (in->kind == foreground) continue;
       const bool is_alone = in->kind == background;
       books_[place].keep(in->kind, [&] { return work_through(*in, is_alone); });
     }
   }
 
-  /// Units that were done when the phase ended. Beside the foreground it is that which ends it.
+  /// Units that were done while the phase lasted. Beside the foreground it is that which ends it.
   std::uint64_t work_through(const phases::phase& in, bool ends_it) {
     for (std::uint64_t done = 0;; ++done) {
-      if (ends_it && (done >= loops_ || clock::now_early() >= in.end)) stage_.end(in);
+      if (ends_it && done >= loops_) stage_.end(in);
       keep_busy(steps_of_unit);
       if (!stage_.lasts(in)) return done;
     }
@@ -119,12 +130,11 @@ class background_crew {
 
 /// What the threads of the foreground share.
 struct background_scene {
-  background_scene(const job& of, const subject& lock, const work_request& lengths,
-                   unsigned processors)
+  background_scene(const job& of, const subject& lock, const work_request& lengths)
       : place{lock, of.seed},
         work{lengths, of.threads, of.seed},
         looks{lengths},
-        stage{of.threads + processors, shifts, of.bound.duration_s * 1e9, of.seed},
+        stage{of.threads, shifts, of.bound.duration_s * 1e9, of.seed},
         books{std::make_unique<shift_books[]>(of.threads)} {}
 
   thread_span take_part(unsigned thread, loop_limit limit, locking_phase& lock_phase) {
@@ -136,12 +146,21 @@ struct background_scene {
                            .looks = looks,
                            .loops = limit.operations};
     for (unsigned number = 0; const auto in = stage.await(number); ++number) {
-      if (in->kind == background) continue;
+      if (in->kind == background) {
+        if (thread == 0) leave_alone(*in);
+        continue;
+      }
       books[thread].keep(in->kind, [&] { return lock_phase(on, own, thread, *in, in->end); });
     }
     span.last = clock::now();
     span.operations = books[thread].of[foreground].operations + books[thread].of[both].operations;
     return span;
+  }
+
+  /// The background keeps no time: whoever has low priority may not have it when it is over.
+  void leave_alone(const phases::phase& in) {
+    while (stage.lasts(in) && clock::now() < in.end) std::this_thread::sleep_for(look_every);
+    stage.end(in);
   }
 
   arena<ownership> place;
@@ -190,7 +209,7 @@ outcome measure_background(const job& of, const subject& lock, locking_phase& lo
                              .gap_ns = of.parameter("gap_ns"),
                              .kind = lengths::constant};
   const auto processors = static_cast<unsigned>(usable_cpus().size());
-  background_scene scene{of, lock, lengths, processors};
+  background_scene scene{of, lock, lengths};
   background_crew crew{of, scene.stage, of.bound.loops.value_or(UINT64_MAX)};
   refusal_check refusal{lock, scene.place.lock()};
   const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {

@@ -52,6 +52,7 @@ using bystander_logs = std::array<bystander_log, meanwhiles>;
 /// does not count.
 void multiply_through(matrices& on, phases& stage, const phases::phase& in, std::uint64_t loops,
                       bystander_log& log) {
+  const ticks end = clock::now() + stage.length();  // it may have begun late
   double cpu_before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
   for (std::uint64_t done = 1;; ++done) {
     const ticks before = clock::now();
@@ -64,7 +65,7 @@ void multiply_through(matrices& on, phases& stage, const phases::phase& in, std:
     log.cpu_ns += cpu_after_ns - cpu_before_ns;
     cpu_before_ns = cpu_after_ns;
     ++log.multiplications;
-    if (after >= in.end || done >= loops) return stage.end(in);
+    if (after >= end || done >= loops) return stage.end(in);
   }
 }
 

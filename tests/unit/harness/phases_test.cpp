@@ -84,6 +84,18 @@ TEST(Phases, all_members_are_in_the_same_phase) {
   for (unsigned kind = 0; kind < kinds; ++kind) EXPECT_GT(stage.length_ns_of(kind), 0);
 }
 
+TEST(Phases, nobody_waits_for_who_follows) {
+  phases stage{1, kinds, endless_ns, 0};
+  ASSERT_TRUE(stage.await(0).has_value());
+  ASSERT_TRUE(stage.await(1).has_value());
+  const auto followed = stage.follow(0);
+  ASSERT_TRUE(followed.has_value());
+  EXPECT_EQ(followed->number, 1U);
+  EXPECT_EQ(followed->kind, 1U);
+  stage.call_off();
+  EXPECT_FALSE(stage.follow(2).has_value());
+}
+
 TEST(Phases, who_waits_for_members_that_never_come_is_let_go) {
   phases stage{2, kinds, endless_ns, 0};
   bool came_back_with_nothing = false;
