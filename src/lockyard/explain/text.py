@@ -87,7 +87,8 @@ def _head(explained: Explained) -> Iterable[str]:
         yield (
             f"rings of {_counted(len(explained.covered_shares), 'trace')} have overwritten their "
             f"oldest events; explained is what all rings cover, {percent(least)} to "
-            f"{percent(most)} of the time; left out: {_counted(explained.too_early, 'stall')} that had begun before"
+            f"{percent(most)} of the time; left out: {_counted(explained.too_early, 'stall')} that "
+            "had begun before"
         )
     for reason in explained.why_no_switches:
         yield f"no switch records, so who ran is not known: {reason}"
