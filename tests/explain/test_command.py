@@ -127,7 +127,7 @@ def test_says_how_much_of_the_time_the_rings_still_cover(
     for at in range(1, 10):
         trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
     shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
-    assert "rings of 1 traces have overwritten their oldest events" in shown
+    assert "rings of 1 trace have overwritten their oldest events" in shown
     assert "left out: 0 stalls" in shown
 
 

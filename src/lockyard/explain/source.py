@@ -103,5 +103,5 @@ def _trace_of_process(pid: int) -> Path:
                 return path
     raise UsageError(
         f"--pid {pid}: the program maps no trace; it has to use lockyard::traced locks and be "
-        "started with LOCKYARD_TRACE=FILE (docs/explain.md)"
+        "started with LOCKYARD_TRACE=FILE (docs/tracing.md)"
     )

@@ -79,15 +79,16 @@ def print_explained(explained: Explained) -> None:
 def _head(explained: Explained) -> Iterable[str]:
     watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
     yield (
-        f"{explained.traces} traces, {explained.threads} threads, {duration(watched)} of locks "
-        f"watched; stalls from {duration(explained.longer_than_ns)} on"
+        f"{_counted(explained.traces, 'trace')}, {_counted(explained.threads, 'thread')}, "
+        f"{duration(watched)} of locks watched; stalls from {duration(explained.longer_than_ns)} on"
     )
     if explained.covered_shares:
         least, most = min(explained.covered_shares), max(explained.covered_shares)
         yield (
-            f"rings of {len(explained.covered_shares)} traces have overwritten their oldest "
-            f"events; of their time, {percent(least)} to {percent(most)} are covered by all rings "
-            f"and explained; left out: {explained.too_early} stalls that had begun before"
+            f"rings of {_counted(len(explained.covered_shares), 'trace')} have overwritten their "
+            f"oldest events; explained is what all rings cover, {percent(least)} to "
+            f"{percent(most)} of the time; left out: {_counted(explained.too_early, 'stall')} that "
+            "had begun before"
         )
     for reason in explained.why_no_switches:
         yield f"no switch records, so who ran is not known: {reason}"
@@ -95,6 +96,10 @@ def _head(explained: Explained) -> Iterable[str]:
         yield f"woken late is not split, and a migration is not told from a preemption: {reason}"
     for each in explained.overheads:
         yield _overhead(each)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _overhead(each: Overhead) -> str:
