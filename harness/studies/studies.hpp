@@ -84,9 +84,9 @@ struct study {
   /// Where it takes numbers of its own.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_parameter> parameters{};
-  unsigned clock_reads = 0;    ///< for each operation; intervals are not shorter than they take
-  bool own_lengths = false;    ///< its threads hold and stay away as it says, whatever is asked
-  bool scheduled = false;      ///< its threads call at times of a schedule, and have no gaps
+  unsigned clock_reads = 0;  ///< for each operation; intervals are not shorter than they take
+  bool own_lengths = false;  ///< its threads hold and stay away as it says, whatever is asked
+  bool scheduled = false;    ///< its threads call at times of a schedule, and have no gaps
   /// The locks that are measured where nobody names any; none: the texts'.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<std::string_view> usual_locks{};
