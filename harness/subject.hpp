@@ -4,9 +4,9 @@
 // The lock under test without its type. Only what is measured is compiled once for each lock; all
 // around it is compiled once.
 
-#include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/lock_traits.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

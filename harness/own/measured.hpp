@@ -4,16 +4,23 @@
 // Which locks the studies are compiled for: the catalogue's; or, where LOCKYARD_OWN_LOCKS is
 // defined, a user's own. The two differ in name, because they are linked into one program.
 
-#include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
+#include <lockyard/lock_traits.hpp>
+
+// What takes longest to read is left to those who need it.
+#ifndef LOCKYARD_OWN_LOCKS
+#include <lockyard/catalog.hpp>
 
 #include <peers/libraries.hpp>
+#endif
 
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace lockyard::harness {
+
+#ifndef LOCKYARD_OWN_LOCKS
 
 namespace catalogued {
 
@@ -28,8 +35,9 @@ void for_each_lock(Visitor&& visit) {
 }
 
 }  // namespace catalogued
+namespace measured = catalogued;
 
-#ifdef LOCKYARD_OWN_LOCKS
+#else
 
 namespace own {
 
@@ -57,10 +65,6 @@ void for_each_lock(Visitor&& visit);
 
 }  // namespace own
 namespace measured = own;
-
-#else
-
-namespace measured = catalogued;
 
 #endif
 

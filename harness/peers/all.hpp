@@ -3,6 +3,9 @@
 
 // Completes every type that the catalogue names, but for locks of libraries that are missing.
 
+// A user's own locks are measured where the other libraries' headers need not be.
+#ifndef LOCKYARD_OWN_LOCKS
+
 #include <lockyard/catalog.hpp>
 
 #include <peers/controls.hpp>
@@ -10,8 +13,6 @@
 #include <peers/pthread.hpp>
 #include <peers/std.hpp>
 
-// A user's own locks are measured where the other libraries' headers need not be.
-#ifndef LOCKYARD_OWN_LOCKS
 #ifdef LOCKYARD_HAS_ABSEIL
 #include <peers/abseil.hpp>
 #endif
@@ -27,4 +28,5 @@
 #ifdef LOCKYARD_HAS_PARKING_LOT
 #include <peers/parking_lot.hpp>
 #endif
+
 #endif  // LOCKYARD_OWN_LOCKS

@@ -7,10 +7,10 @@
 #include "../job.hpp"
 #include "../own/measured.hpp"
 
-#include <lockyard/catalog.hpp>
+#include <lockyard/lock_traits.hpp>
+#include <lockyard/resilience.hpp>
 
 #include <nlohmann/json.hpp>
-#include <peers/libraries.hpp>
 
 #include <span>
 #include <string_view>
