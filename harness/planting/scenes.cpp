@@ -20,7 +20,7 @@ namespace {
 /// What the machine needs to get a thread going, and the scene to settle.
 constexpr double settle_ns = 30e3;
 /// A thread that has called may take so long to be asleep.
-constexpr double asleep_ns = 150e3;
+constexpr double falls_asleep_ns = 150e3;
 constexpr unsigned overtakings = 40;
 
 /// The hog takes the holder's processor while it holds the lock.
@@ -72,7 +72,7 @@ void release_to_nobody(stage& on, auto& lock, double until_waiting_ns) {
   lock.unlock();
 }
 void release_to_sleeper(stage& on) {
-  release_to_nobody(on, on.sleeping, asleep_ns);
+  release_to_nobody(on, on.sleeping, falls_asleep_ns);
 }
 void release_to_preempted(stage& on) {
   release_to_nobody(on, on.spinning, settle_ns);
@@ -126,7 +126,7 @@ void hold_moved(stage& on) {
   on.sleeping.lock();
   on.is_held.set();
   on.see(on.has_called);
-  stage::burn(asleep_ns);
+  stage::burn(falls_asleep_ns);
   on.hog.give();
   on.see(on.is_taken);
   on.mover.give();
