@@ -51,7 +51,7 @@ struct job {
   run_bound bound;
   bool as_published;
   std::optional<std::string> trace;  ///< file to write one into, in a study that keeps them
-  bool rehearse;  ///< only whether the conditions can be had
+  bool rehearse;                     ///< only whether the conditions can be had
   std::uint64_t block;
   std::uint64_t run;
   std::uint64_t seed;

@@ -194,6 +194,10 @@ std::string plant(std::string_view name, unsigned times, const std::string& file
   const trace::rate rate = trace::detail::measured_rate();
   clock::use(rate.of_counter ? clock_source::tsc : clock_source::monotonic_raw, rate.ns_per_tick);
   recording trace{4, stamps_each, name};
+  if (of.needs_wakeups && !trace.has_wakeups()) {
+    throw condition_error{"when a thread was moved is known by the tracepoints alone: " +
+                          trace.why_no_wakeups()};
+  }
   stage on{trace};
   on.holders_cpu = cpus[0];
   on.waiters_cpu = cpus[1];

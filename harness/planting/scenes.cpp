@@ -235,7 +235,7 @@ const std::vector<scene>& all_scenes() {
       {"woken_late", any, away, true, release_to_sleeper, wait_sleeping},
       {"waiter_not_running", any, away, true, release_to_preempted, wait_spinning},
       {"barging", there, there, false, overtake, wait_overtaken},
-      {"migration", away, any, true, hold_moved, wait_anywhere},
+      {"migration", away, any, true, hold_moved, wait_anywhere, true},
       {"machine_gap", there, there, false, hold_watching, wait_and_interrupt},
       {"held_running", there, there, false, hold_long, wait_spinning},
       {"unexplained", any, there, false, hold_briefly, wait_absently}};

@@ -120,6 +120,7 @@ struct scene {
   bool hogs_waiter;  ///< the hog takes the waiter's processor, not the holder's
   std::function<void(stage&)> hold;
   std::function<void(stage&)> wait;
+  bool needs_wakeups = false;  ///< else the trace cannot have what is planted
 };
 
 /// By a thread that has just taken the holder's processor: from now on it may use the waiter's

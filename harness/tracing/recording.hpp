@@ -46,6 +46,7 @@ class recording {
   [[nodiscard]] const std::map<std::uint32_t, thread_history>& histories() const noexcept {
     return histories_;
   }
+  [[nodiscard]] const std::string& why_no_wakeups() const { return wakeups_.why_not(); }
   [[nodiscard]] bool has_wakeups() const { return wakeups_.why_not().empty(); }
   [[nodiscard]] std::uint64_t stamps_made() const noexcept;
   [[nodiscard]] std::uint64_t lost_stamps() const noexcept;
