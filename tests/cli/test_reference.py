@@ -12,7 +12,7 @@ from made_up_records import CATALOG, a_lock, a_record, shown, summed_up
 from rich.console import Console
 
 from lockyard.catalog import BEST_SLEEPING_PEER, Catalog
-from lockyard.report.layouts import RATE, by_value
+from lockyard.report.columns import RATE, by_value
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables

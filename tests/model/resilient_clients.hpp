@@ -31,8 +31,9 @@ class chance_watch {
     // relaxed(revalidated): as in stall_watch.
     return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
-  static void sleep(const word& on, std::uint32_t expected, detail::in_line /*where*/) noexcept {
+  static bool sleep(const word& on, std::uint32_t expected, detail::in_line /*where*/) noexcept {
     W::wait(on, expected);
+    return true;
   }
   lock_errc look(detail::in_line where) noexcept {
     if (may_leave_ == 0 || W::random() == 0) return lock_errc::acquired;

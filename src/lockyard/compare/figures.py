@@ -9,7 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lockyard.histogram import percentile_of
-from lockyard.report.layouts import LAYOUTS, Compared, by_value
+from lockyard.report.columns import Compared, by_value
+from lockyard.report.layouts import LAYOUTS
 from lockyard.report.recovery import P50
 from lockyard.report.summary import CellSummary
 from lockyard.report.units import MISSING, duration, percent, rate

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lockyard.report.columns import by_value
 from lockyard.report.grids import Grid, grid_table, grids
 from lockyard.report.ideal import Ideal, ideal
-from lockyard.report.layouts import by_value
 from lockyard.report.naming import Naming
 from lockyard.report.tables import ratio_text, row_name
 from lockyard.report.units import MISSING, percent

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lockyard.report.columns import by_value
 from lockyard.report.grids import Grid, grid_table, grids
-from lockyard.report.layouts import by_value
 from lockyard.report.naming import Naming
 from lockyard.report.reference import mean_over_cells
 from lockyard.report.tables import row_name

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lockyard.report.layouts import RATE, RUNS, Column, Compared
+from lockyard.report.columns import RATE, RUNS, Column, Compared
 from lockyard.report.naming import Naming
 from lockyard.report.tables import RATIO_IMPORTANCE, fitting, ratio_text
 from lockyard.report.units import MISSING, duration, rate

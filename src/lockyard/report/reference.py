@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from lockyard.catalog import Catalog
-    from lockyard.report.layouts import Compared
+    from lockyard.report.columns import Compared
     from lockyard.report.summary import CellSummary
     from lockyard.stats import Ratio
 

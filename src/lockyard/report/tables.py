@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from lockyard.report.columns import Column, by_value
 from lockyard.report.console import PIPE_WIDTH, titled_table
-from lockyard.report.layouts import LAYOUTS, Column, by_value
+from lockyard.report.layouts import LAYOUTS
 from lockyard.report.naming import Naming
 from lockyard.report.reference import Reference, mean_over_cells
 from lockyard.report.scaling import ARCHITECTURES, has_published, published_speedup
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from lockyard.report.layouts import Compared, Layout
+    from lockyard.report.columns import Compared, Layout
     from lockyard.report.reference import Against, Groups
     from lockyard.report.summary import CellSummary
 

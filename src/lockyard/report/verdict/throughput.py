@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lockyard.report.layouts import RATE
+from lockyard.report.columns import RATE
 from lockyard.report.naming import counted
 from lockyard.report.reference import mean_over_cells
 from lockyard.report.units import rate, ratio
