@@ -31,9 +31,9 @@ struct alignas(detail::arch::interference_size) slot {
 };
 
 /// A thread at a place of its own. Construction waits until it is there; destruction until it ends.
-class companion {
+class partner {
  public:
-  companion(const job& of, int cpu, const std::function<void()>& work) {
+  partner(const job& of, int cpu, const std::function<void()>& work) {
     try {
       thread_ = std::jthread{[&, cpu, work] {
         try {
@@ -60,7 +60,7 @@ class companion {
 
 class stop_flag {
  public:
-  // relaxed(hint): a companion that sees it late ends late.
+  // relaxed(hint): a partner that sees it late ends late.
   void raise() noexcept { raised_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool is_raised() const noexcept {
     // relaxed(hint): as above.
@@ -117,7 +117,7 @@ cost wake_up_on_one_core(const job& of, int cpu, double share_ns) {
   cost found{"wake_same_core", 1};
   slot there;
   slot back;
-  const companion sleeper{of, cpu, [&] {
+  const partner sleeper{of, cpu, [&] {
                             for (waking last{}; last.value != over;) {
                               last = sleep_while(there, last.value);
                               wake_with_stamp(back, last.value);
@@ -169,7 +169,7 @@ std::vector<cost> yields_on_one_core(const job& of, int cpu, double share_ns) {
   slot mine;
   slot others;
   stop_flag stop;
-  const companion other{of, cpu, [&] {
+  const partner other{of, cpu, [&] {
                           while (!stop.is_raised()) yielder{others, mine}.yield();
                         }};
   const stop_at_exit at_exit{stop};
@@ -218,7 +218,7 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
   slot there;
   slot back;
   std::atomic<bool> was_asleep{false};
-  const companion sleeper{of, other, [&] {
+  const partner sleeper{of, other, [&] {
                             for (waking last{}; last.value != over;) {
                               last = sleep_while(there, last.value);
                               // relaxed(unpublished): sending the turn publishes both.
@@ -248,7 +248,7 @@ cost membarrier_among_siblings(const job& of, const std::vector<int>& cpus, doub
   take_place(of, cpus);
   if (!detail::os::membarrier_register()) return {"membarrier_with_siblings", 1};
   stop_flag stop;
-  std::list<companion> siblings;
+  std::list<partner> siblings;
   const stop_at_exit at_exit{stop};
   const auto stay_busy = [&stop] {
     while (!stop.is_raised()) detail::arch::pause();
@@ -261,7 +261,7 @@ cost line_round_trip(const job& of, int cpu, int other, double share_ns) {
   take_place(of, {cpu});
   cost found{"line_round_trip", round_trips_in_a_row};
   slot ball;
-  const companion player{of, other, [&] {
+  const partner player{of, other, [&] {
                            for (std::uint32_t turn = 1; spin_until(ball.word, turn) != over;
                                 turn += 2) {
                              send(ball.word, turn + 1);
