@@ -118,11 +118,11 @@ cost wake_up_on_one_core(const job& of, int cpu, double share_ns) {
   slot there;
   slot back;
   const partner sleeper{of, cpu, [&] {
-                            for (waking last{}; last.value != over;) {
-                              last = sleep_while(there, last.value);
-                              wake_with_stamp(back, last.value);
-                            }
-                          }};
+                          for (waking last{}; last.value != over;) {
+                            last = sleep_while(there, last.value);
+                            wake_with_stamp(back, last.value);
+                          }
+                        }};
   const ticks end = clock::now() + clock::from_ns(share_ns);
   for (std::uint32_t turn = 1; clock::now() < end; ++turn) {
     wake_with_stamp(there, turn);
@@ -170,8 +170,8 @@ std::vector<cost> yields_on_one_core(const job& of, int cpu, double share_ns) {
   slot others;
   stop_flag stop;
   const partner other{of, cpu, [&] {
-                          while (!stop.is_raised()) yielder{others, mine}.yield();
-                        }};
+                        while (!stop.is_raised()) yielder{others, mine}.yield();
+                      }};
   const stop_at_exit at_exit{stop};
   const ticks end = clock::now() + clock::from_ns(share_ns);
   for (ticks now = 0; now < end;) {
@@ -219,15 +219,15 @@ cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns) {
   slot back;
   std::atomic<bool> was_asleep{false};
   const partner sleeper{of, other, [&] {
-                            for (waking last{}; last.value != over;) {
-                              last = sleep_while(there, last.value);
-                              // relaxed(unpublished): sending the turn publishes both.
-                              back.stamp.store(clock::now(), std::memory_order_relaxed);
-                              // relaxed(unpublished): as above.
-                              was_asleep.store(last.slept, std::memory_order_relaxed);
-                              send(back.word, last.value);
-                            }
-                          }};
+                          for (waking last{}; last.value != over;) {
+                            last = sleep_while(there, last.value);
+                            // relaxed(unpublished): sending the turn publishes both.
+                            back.stamp.store(clock::now(), std::memory_order_relaxed);
+                            // relaxed(unpublished): as above.
+                            was_asleep.store(last.slept, std::memory_order_relaxed);
+                            send(back.word, last.value);
+                          }
+                        }};
   const ticks end = clock::now() + clock::from_ns(share_ns);
   for (std::uint32_t turn = 1; clock::now() < end; ++turn) {
     wait_busily(asleep_ns);
@@ -262,11 +262,11 @@ cost line_round_trip(const job& of, int cpu, int other, double share_ns) {
   cost found{"line_round_trip", round_trips_in_a_row};
   slot ball;
   const partner player{of, other, [&] {
-                           for (std::uint32_t turn = 1; spin_until(ball.word, turn) != over;
-                                turn += 2) {
-                             send(ball.word, turn + 1);
-                           }
-                         }};
+                         for (std::uint32_t turn = 1; spin_until(ball.word, turn) != over;
+                              turn += 2) {
+                           send(ball.word, turn + 1);
+                         }
+                       }};
   std::uint32_t turn = 0;
   const ticks end = clock::now() + clock::from_ns(share_ns);
   do {
