@@ -146,7 +146,7 @@ performed perform(const scene& of, stage& on, unsigned rounds) {
                 for (on.mover.await(); !is_over.is_set(); on.mover.await()) move_holder(on);
               }};
   for (const actor* each : {&holder, &waiter, &hog, &mover}) {
-    if (each->trouble()) throw condition_error{*each->trouble()};
+    if (const auto& trouble = each->trouble()) throw condition_error{*trouble};
   }
   on.holder = holder.handle();
   on.holder_id = static_cast<pid_t>(holder.id());
