@@ -66,7 +66,11 @@ def test_says_what_was_lost(path: Path) -> None:
     assert "2 threads had no ring" in warnings
 
 
-@pytest.mark.parametrize(("pid", "said"), [(2**22 + 1, "crashed"), (os.getpid(), "may still run")])
+@pytest.mark.parametrize(
+    ("pid", "said"),
+    [(2**22 + 1, "crashed"), (os.getpid(), "may still run")],
+    ids=["of a dead process", "of a living one"],
+)
 def test_reads_a_trace_that_was_not_ended(path: Path, pid: int, said: str) -> None:
     trace = read_trace(replace(planted.holder_preempted(), ends=0, pid=pid).write(path))
     assert trace.end == round(3001.3 * US)
