@@ -109,7 +109,7 @@ class [[gnu::visibility("default")]] held_locks {
 
   static std::span<entry> own_below(const entry* place) noexcept {
     auto& mine = own();
-    if (mine.of == nullptr) return {};
+    if (mine.top == nullptr) return {};
     entry* const first = mine.of->entries.data();
     const entry* const end = place == nullptr ? end_of_own() : place;
     return {first, static_cast<std::size_t>(end - first)};
@@ -225,10 +225,12 @@ class [[gnu::visibility("default")]] held_locks {
     last_will& operator=(const last_will&) = delete;
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
+      of->has_ended = true;  // first: a handler opens no table any more
+      keep_order();
       bury_all(of->of->entries, false, [](const void* lock) { all().dead_.add(lock); });
       of->top = nullptr;
+      keep_order();
       of->of = nullptr;
-      of->has_ended = true;
     }
   };
 

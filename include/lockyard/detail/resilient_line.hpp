@@ -63,8 +63,11 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   using resilient_word<W, Form>::parks;
   using resilient_word<W, Form>::word_;
   static_assert(nodes::last < one_in_tail);
-  /// How often the one that is next sleeps or comes too late before nobody may overtake any more.
-  static constexpr unsigned most_overtaken = 8;
+  /// How much the one that is next bears before nobody may overtake any more: sleeps that ended in
+  /// vain, and takings that came too late, count `missed`; a sleep that ended by itself, of which a
+  /// long hold or a preempted owner makes one a millisecond, counts one.
+  static constexpr unsigned most_borne = 16;
+  static constexpr unsigned missed = 2;
 
   bool claim_pending(std::uint32_t found) noexcept {
     if (is_waited_for(found)) return false;
@@ -89,10 +92,10 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   }
   template <class Watch>
   lock_errc acquire_as_pending(Watch& watch) noexcept {
-    unsigned overtaken = 0;
+    unsigned borne = 0;
     for (;;) {
       std::uint32_t found = 0;
-      const lock_errc how = await_free(owned, found, watch, in_line::pending, overtaken);
+      const lock_errc how = await_free(owned, found, watch, in_line::pending, borne);
       if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
       // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; somebody may have
@@ -102,7 +105,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
                                         std::memory_order_relaxed)) {
         return lock_errc::acquired;
       }
-      if constexpr (parks) bear(overtaken);
+      if constexpr (parks) bear(borne);
     }
   }
 
@@ -160,9 +163,9 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
 
   template <class Watch>
   lock_errc acquire_as_head(std::uint32_t self, Watch& watch) noexcept {
-    for (unsigned overtaken = 0;;) {
+    for (unsigned borne = 0;;) {
       std::uint32_t found = 0;
-      const lock_errc how = await_free(owned | pending, found, watch, in_line::head, overtaken);
+      const lock_errc how = await_free(owned | pending, found, watch, in_line::head, borne);
       if (how != lock_errc::acquired) {
         // Those behind a lock that stalls leave, too; another's deadlock is not theirs.
         pass(self, watch.has_stalled() ? granted | expired : granted);
@@ -174,7 +177,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       // acquire_as_pending(). relaxed(revalidated): a failure waits again.
       if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
-        if constexpr (parks) bear(overtaken);
+        if constexpr (parks) bear(borne);
         continue;
       }
       is_last ? give_back(self) : pass(self, granted);
@@ -244,15 +247,15 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     }
   }
 
-  void bear(unsigned& overtaken) noexcept {
+  void bear(unsigned& borne) noexcept {
     // relaxed(atomicity): takes back a permission.
-    if (++overtaken > most_overtaken) word_.fetch_and(~open, std::memory_order_relaxed);
+    if ((borne += missed) > most_borne) word_.fetch_and(~open, std::memory_order_relaxed);
   }
 
   /// Waits in front, on the word, until none of `bits` is in it, and puts it into `found`.
   template <class Watch>
   lock_errc await_free(std::uint32_t bits, std::uint32_t& found, Watch& watch, in_line where,
-                       unsigned& overtaken) noexcept {
+                       unsigned& borne) noexcept {
     const auto is_free = [bits](std::uint32_t word) noexcept { return (word & bits) == 0; };
     for (;;) {
       if (const auto seen = watch.await(word_, is_free, policy{}, parks)) {
@@ -260,23 +263,21 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
         return lock_errc::acquired;
       }
       if (const lock_errc why = watch.look(where); why != lock_errc::acquired) return why;
-      if constexpr (parks) sleep_in_front(bits, overtaken, watch, where);
+      if constexpr (parks) sleep_in_front(bits, borne, watch, where);
     }
   }
 
   template <class Watch>
-  void sleep_in_front(std::uint32_t bits, unsigned& overtaken, Watch& watch,
-                      in_line where) noexcept {
+  void sleep_in_front(std::uint32_t bits, unsigned& borne, Watch& watch, in_line where) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & bits) != 0) {
-      const std::uint32_t opened = overtaken < most_overtaken ? found | open : found & ~open;
+      const std::uint32_t opened = borne < most_borne ? found | open : found & ~open;
       const std::uint32_t wanted = opened | asleep;
       // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
       if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
                                                            std::memory_order_relaxed)) {
-        // A sleep that ends by itself was no chance to take the lock, and is not counted.
-        if (watch.sleep(word_, wanted, where)) ++overtaken;
+        borne += watch.sleep(word_, wanted, where) ? missed : 1;
         return;
       }
     }
