@@ -125,6 +125,10 @@ def test_does_not_read_the_event_that_is_being_written(
         (lambda content: content[:20] + struct.pack("<I", 0) + content[24:], "contradicts itself"),
         (lambda content: content[:32] + struct.pack("<d", 0) + content[40:], "contradicts itself"),
         (lambda c: c[:32] + struct.pack("<d", float("nan")) + c[40:], "contradicts itself"),
+        (
+            lambda content: content[: HEADER_BYTES + 100],
+            "cut off, 0 of 16 rings are whole; nothing",
+        ),
     ],
 )
 def test_says_what_is_wrong_with_a_file(path: Path, damage: object, said: str) -> None:

@@ -234,6 +234,11 @@ def _rings(path: Path, content: NDArray[np.uint8], header: Any, warnings: list[s
     for index in range(int(header["ring_count"])):
         at = HEADER_BYTES + index * stride
         if at + stride > len(content):
+            if index == 0:
+                raise UsageError(
+                    f"{path}: is cut off, 0 of {header['ring_count']} rings are whole; nothing can "
+                    "be explained; trace again"
+                )
             warnings.append(
                 f"{path}: is cut off, {index} of {header['ring_count']} rings are whole; threads "
                 "of the others are not seen, so what they did stays unexplained"
