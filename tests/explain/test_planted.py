@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lockyard import usual
 from lockyard.harness import harness_path
 
 if TYPE_CHECKING:
@@ -34,8 +36,11 @@ CLASSES = (
 )
 
 
+NEEDS_TRACEPOINTS = "migration"  # without them nothing says when a thread was moved
+
+
 def plant(folder: Path, name: str) -> bool:
-    """Whether the kernel let wake-ups and migrations be recorded."""
+    """Whether it could be: the kernel may not let migrations be recorded."""
     path = folder / f"{name}.trace"
     planted = subprocess.run(
         [harness_path(), "--plant", name, "--times", str(TIMES), "--trace", path],
@@ -44,22 +49,26 @@ def plant(folder: Path, name: str) -> bool:
         timeout=100,
         check=False,
     )
+    if name == NEEDS_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
+        return False
     assert planted.returncode == 0, planted.stderr
-    return bool(json.loads(planted.stdout)["has_wakeups"])
+    return True
 
 
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="who holds and who waits have a processor each"
+)
+@pytest.mark.skipif(
+    not usual.is_permitted("fifo"), reason="who holds, waits and preempts has a real-time priority"
+)
 @pytest.mark.timeout(600)
 def test_finds_the_planted_cause_of_real_stalls(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    recorded = [plant(tmp_path, name) for name in CLASSES]
+    made = [name for name in CLASSES if plant(tmp_path, name)]
     print(lockyard("explain", "--truth", str(tmp_path)).stdout)  # noqa: T201
     matrix = json.loads(lockyard("explain", "--truth", str(tmp_path), "--json").stdout)
-    assert matrix["planted"].keys() == set(CLASSES)
+    assert matrix["planted"].keys() == set(made)
     for name, row in matrix["planted"].items():
         assert row["times"] >= LEAST_LEFT, name
-        if name == "migration" and not all(recorded):
-            # Then it cannot be told from the preemption that it begins with.
-            assert row["found"].get("holder_preempted", 0) >= RIGHT_SHARE * row["times"]
-        else:
-            assert row["right_share"] >= RIGHT_SHARE, (name, row, matrix["wrong"][:5])
+        assert row["right_share"] >= RIGHT_SHARE, (name, row, matrix["wrong"][:5])
