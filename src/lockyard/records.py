@@ -223,9 +223,13 @@ def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Re
 
 
 def _check_schema(record: Record, where: str) -> None:
-    if record.get("schema") != SCHEMA:
+    if "schema" not in record:
         raise UsageError(
-            f"{where}: is of schema {record.get('schema')}, and this version of lockyard reads "
+            f"{where}: names no schema, so it is no record of lockyard's; name a file that it wrote"
+        )
+    if record["schema"] != SCHEMA:
+        raise UsageError(
+            f"{where}: is of schema {record['schema']}, and this version of lockyard reads "
             f"schema {SCHEMA}; use the version that wrote it"
         )
 
