@@ -172,7 +172,7 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     if key in NO_KEYS:
         return f"{key}: is said on the command line, as --{key}; leave it out here"
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"{key}: is no key of a scenario; {hint}there are the options of 'lockyard measure'"
+    return f"{key}: is no key of a scenario; {hint}its keys are the options of 'lockyard measure'"
 
 
 def _line_of(text: str, place: int, key: str) -> int | None:

@@ -145,7 +145,7 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
         ),
         ('[[sweeps]]\nstudies = "wait"\n', "line 1: sweeps: is no key .* did you mean sweep"),
         ('studies = "wait"\n[sett]\na = 1\n', "line 2: sett: is no key .* did you mean set"),
-        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; there are"),
+        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; its keys are"),
         ('studies = "wait"\nyes = true\n', "line 2: yes: is said on the command line"),
         ('studies = "wait"\nscenario = "a"\n', "scenario: is said on the command line"),
         ('[[sweep]]\nstudies = "wait"\nseed = 2\n', "line 3: seed: holds for the whole"),
