@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,7 +71,7 @@ class _Table:
     def sweep(self, command: click.Command) -> Sweep:
         given = self.parsed(command)
         try:
-            return sweep_of(given)
+            return replace(sweep_of(given), where=f"{self.path}, sweep {self.place}")
         except UsageError as error:
             raise self.refuse(str(error)) from None
 

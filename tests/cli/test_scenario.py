@@ -217,6 +217,25 @@ def test_there_are_examples() -> None:
     assert list(EXAMPLES.glob("*.toml"))
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('locks = "no_lock"', "no_lock"),
+        ("set = { share_percent = 5 }", "--set share_percent: idle takes no parameters"),
+        ("sleepers = 2", "--sleepers: sleep beside uncontended only"),
+    ],
+)
+def test_says_in_which_sweep_is_what_the_plan_refuses(
+    lockyard: Callable[..., Outcome], tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'[[sweep]]\nstudies = "wait"\n[[sweep]]\nstudies = "idle"\n{line}\n')
+    refused = lockyard("measure", "--scenario", str(path), "--dry-run")
+    assert refused.returncode == 2
+    assert f"{path}, sweep 2: " in refused.stderr
+    assert message in refused.stderr
+
+
 def test_nothing_else_is_said_beside_a_scenario(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
