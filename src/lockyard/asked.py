@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ class Sweep:
 
     choice: Choice
     request: Request
+    where: str = field(default="", compare=False)  # it stands, where it is of a file
 
 
 @dataclass(frozen=True)

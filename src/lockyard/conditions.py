@@ -63,7 +63,7 @@ class Conditions:
     rest_s: float = 0.0  # before each run
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "deadline": asdict(self.deadline) if self.deadline else None}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Conditions:

@@ -184,6 +184,32 @@ def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> 
     return content
 
 
+def check_one_measuring(path: Path, content: RecordFile, aim: str) -> None:
+    """Raises UsageError where there is no run, or where runs are of several machines. `aim` is what
+    was to be done with them: compare, show."""
+    if not content.runs:
+        raise UsageError(f"{path} {_emptiness(content, aim)}")
+    named = (record.get("environment") for record in (content.environment, *content.runs))
+    hashes = {str(each) for each in named if each is not None}
+    if len(hashes) > 1:
+        raise UsageError(
+            f"{path} holds runs under {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
+            "several machines, or of one that was set up anew; figures over both mean nothing; "
+            f"{aim} each measuring's own file"
+        )
+
+
+def _emptiness(content: RecordFile, aim: str) -> str:
+    if content.read_bytes == 0:
+        return f"is empty, so there is nothing to {aim}; measure with --out"
+    if content.plan:
+        return (
+            f"holds a plan and no run, so there is nothing to {aim}; the measuring ended before "
+            "its first run: go on with it by 'lockyard measure --resume'"
+        )
+    return f"holds no run, so there is nothing to {aim}; measure with --out"
+
+
 def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Record:
     if "record" in record:
         return record
@@ -197,9 +223,13 @@ def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Re
 
 
 def _check_schema(record: Record, where: str) -> None:
-    if record.get("schema") != SCHEMA:
+    if "schema" not in record:
         raise UsageError(
-            f"{where}: is of schema {record.get('schema')}, and this version of lockyard reads "
+            f"{where}: names no schema, so it is no record of lockyard's; name a file that it wrote"
+        )
+    if record["schema"] != SCHEMA:
+        raise UsageError(
+            f"{where}: is of schema {record['schema']}, and this version of lockyard reads "
             f"schema {SCHEMA}; use the version that wrote it"
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,7 +71,7 @@ class _Table:
     def sweep(self, command: click.Command) -> Sweep:
         given = self.parsed(command)
         try:
-            return sweep_of(given)
+            return replace(sweep_of(given), where=f"{self.path}, sweep {self.place}")
         except UsageError as error:
             raise self.refuse(str(error)) from None
 
@@ -172,7 +172,7 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     if key in NO_KEYS:
         return f"{key}: is said on the command line, as --{key}; leave it out here"
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"{key}: is no key of a scenario; {hint}there are the options of 'lockyard measure'"
+    return f"{key}: is no key of a scenario; {hint}its keys are the options of 'lockyard measure'"
 
 
 def _line_of(text: str, place: int, key: str) -> int | None:

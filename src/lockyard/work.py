@@ -103,7 +103,7 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
     if any(study.scheduled for study in studies) and any(work.gap_ns for work in works):
         raise UsageError(
             "--gap: the threads of response call at times of a schedule, and have no gaps; leave "
-            "it out (of a recording the column gap_ns), or response"
+            "it out, or do not measure response; a recording for it has no column gap_ns"
         )
     if not any(study.takes_lengths or study.ways for study in studies):
         raise UsageError(

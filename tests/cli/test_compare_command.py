@@ -157,6 +157,12 @@ def test_says_that_seeds_differ_and_that_a_file_has_no_environment(
     assert told.returncode == 0, told.stderr
     assert "the seeds differ (1 and 2)" in told.stdout
     assert "B holds no environment record" in told.stdout
+    assert "environment: " not in told.stdout
+    document = json.loads(lockyard("compare", before, str(other), "--json").stdout)
+    assert document["environment"] == []
+    refused = lockyard("compare", before, str(other), "--fail-if", "rate < -5%")
+    assert refused.returncode == 2
+    assert "b.jsonl: no environment record, so --fail-if might judge two" in refused.stderr
 
 
 def test_compares_what_is_whole_of_a_torn_file(

@@ -79,7 +79,10 @@ def test_what_is_no_gate_is_refused_with_its_cause_and_an_example(text: str, cau
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("wait.p9999 > +5%", "no cell of both files has a figure 'p9999'; wait has rate, p99.9, "),
+        (
+            "wait.p9999 > +5%",
+            "no cell of both files has a figure 'p9999'; did you mean p99.9\\? wait has",
+        ),
         ("wait.throughput > +5%", "wait.p50 \\(any percentile\\)"),
         ("speed < -5%", "wait has .*, overlap, wait_max_ns"),
         ("noise.p99 > +5%", "do not share the study noise, but wait"),
@@ -92,6 +95,19 @@ def test_a_gate_that_could_never_fail_is_refused_with_what_there_is(
 ) -> None:
     with pytest.raises(UsageError, match=cause):
         judged(tmp_path, waits(), waits(), text)
+
+
+def test_of_many_figures_the_nearest_are_named_and_the_others_where_they_are_listed(
+    tmp_path: Path,
+) -> None:
+    many = {f"some_figure_of_number_{number}_ns": 1.0 for number in range(100)}
+    records = [{**a_record("wait", values=many), "block": block} for block in range(3)]
+    with pytest.raises(UsageError) as refused:
+        judged(tmp_path, records, records, "wait.some_figure_of_number_77_n > +5%")
+    told = str(refused.value)
+    assert "did you mean some_figure_of_number_77_ns or some_figure_of_number_" in told
+    assert "and more, which docs/studies lists; nothing was compared" in told
+    assert len(told) < 800
 
 
 @pytest.mark.parametrize(

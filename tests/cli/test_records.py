@@ -83,6 +83,13 @@ def test_refuses_records_of_another_version(tmp_path: Path) -> None:
         read_records(path)
 
 
+def test_refuses_what_names_no_schema(tmp_path: Path) -> None:
+    path = tmp_path / "none.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(UsageError, match="line 1: names no schema, so it is no record"):
+        read_records(path)
+
+
 def test_tolerates_keys_that_it_does_not_know(tmp_path: Path) -> None:
     path = tmp_path / "more.jsonl"
     records = [json.loads(line) for line in GOLDEN.read_text().splitlines()]

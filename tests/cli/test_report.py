@@ -9,7 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from conftest import COMMAND
+from made_up_files import a_file, an_environment, rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +46,43 @@ def test_says_so_when_there_is_no_such_file(lockyard: Callable[..., Outcome]) ->
     shown = lockyard("report", "--from", "/nowhere.jsonl")
     assert shown.returncode == 2
     assert "cannot read records" in shown.stderr
+
+
+def _mixture(path: Path) -> Path:
+    a_file(path, rates(1.0))
+    other = a_file(path.with_name("other.jsonl"), rates(1.0), an_environment(environment="other"))
+    path.write_text(path.read_text() + other.read_text())
+    return path
+
+
+def _of(text: str) -> Callable[[Path], Path]:
+    def make(path: Path) -> Path:
+        path.write_text(text)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (_mixture, "holds runs under 2 environments"),
+        (_of(""), "is empty, so there is nothing to show; measure with --out"),
+        (_of("\n"), "holds no run, so there is nothing to show"),
+        (lambda path: a_file(path, []), "holds a plan and no run, so there is nothing to show"),
+    ],
+)
+def test_refuses_a_file_that_is_not_one_measuring(
+    lockyard: Callable[..., Outcome],
+    tmp_path: Path,
+    make: Callable[[Path], Path],
+    said: str,
+) -> None:
+    shown = lockyard("report", "--from", str(make(tmp_path / "a.jsonl")))
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert said in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
 
 
 def test_measures_the_whole_plan_of_a_report(

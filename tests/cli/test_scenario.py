@@ -145,7 +145,7 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
         ),
         ('[[sweeps]]\nstudies = "wait"\n', "line 1: sweeps: is no key .* did you mean sweep"),
         ('studies = "wait"\n[sett]\na = 1\n', "line 2: sett: is no key .* did you mean set"),
-        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; there are"),
+        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; its keys are"),
         ('studies = "wait"\nyes = true\n', "line 2: yes: is said on the command line"),
         ('studies = "wait"\nscenario = "a"\n', "scenario: is said on the command line"),
         ('[[sweep]]\nstudies = "wait"\nseed = 2\n', "line 3: seed: holds for the whole"),
@@ -215,6 +215,25 @@ def test_the_examples_can_be_measured(lockyard: Callable[..., Outcome], path: Pa
 
 def test_there_are_examples() -> None:
     assert list(EXAMPLES.glob("*.toml"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('locks = "no_lock"', "no_lock"),
+        ("set = { share_percent = 5 }", "--set share_percent: idle takes no parameters"),
+        ("sleepers = 2", "--sleepers: sleep beside uncontended only"),
+    ],
+)
+def test_says_in_which_sweep_is_what_the_plan_refuses(
+    lockyard: Callable[..., Outcome], tmp_path: Path, line: str, message: str
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'[[sweep]]\nstudies = "wait"\n[[sweep]]\nstudies = "idle"\n{line}\n')
+    refused = lockyard("measure", "--scenario", str(path), "--dry-run")
+    assert refused.returncode == 2
+    assert f"{path}, sweep 2: " in refused.stderr
+    assert message in refused.stderr
 
 
 def test_nothing_else_is_said_beside_a_scenario(

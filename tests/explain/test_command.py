@@ -211,6 +211,10 @@ def test_says_that_records_hold_no_trace_or_that_it_is_gone(
     gone = lockyard("explain", str(path))
     assert gone.returncode == 2
     assert "the traces that records.jsonl names are gone" in gone.stderr
+    path.write_text("")
+    empty = lockyard("explain", str(path))
+    assert empty.returncode == 2
+    assert "is empty, so there is nothing to explain" in empty.stderr
 
 
 def truth(path: Path, cause: str, begin_us: float = 10, end_us: float = 3000) -> None:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lockyard import usual
 from lockyard.harness import harness_path
 
 if TYPE_CHECKING:
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 TIMES = 200
-LEAST_LEFT = 50  # of them; what the machine disturbed is no longer what was planted
-NOT_PERMITTED = 3
+LEAST_LEFT = 100  # of them; what the machine disturbed is no longer what was planted
 RIGHT_SHARE = 0.95
 CLASSES = (
     "holder_preempted",
@@ -35,8 +36,11 @@ CLASSES = (
 )
 
 
+NEEDS_TRACEPOINTS = "migration"  # without them nothing says when a thread was moved
+
+
 def plant(folder: Path, name: str) -> bool:
-    """Whether it is permitted here: most need real-time rights, migrations tracepoints."""
+    """Whether it could be: the kernel may not let migrations be recorded."""
     path = folder / f"{name}.trace"
     planted = subprocess.run(
         [harness_path(), "--plant", name, "--times", str(TIMES), "--trace", path],
@@ -45,22 +49,26 @@ def plant(folder: Path, name: str) -> bool:
         timeout=100,
         check=False,
     )
-    if planted.returncode == NOT_PERMITTED:
+    if name == NEEDS_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
         return False
     assert planted.returncode == 0, planted.stderr
     return True
 
 
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="who holds and who waits have a processor each"
+)
+@pytest.mark.skipif(
+    not usual.is_permitted("fifo"), reason="who holds, waits and preempts has a real-time priority"
+)
 @pytest.mark.timeout(600)
 def test_finds_the_planted_cause_of_real_stalls(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    planted = {name for name in CLASSES if plant(tmp_path, name)}
-    if not planted:
-        pytest.skip("no stall may be planted here: it takes root, or real-time rights")
+    made = [name for name in CLASSES if plant(tmp_path, name)]
     print(lockyard("explain", "--truth", str(tmp_path)).stdout)  # noqa: T201
     matrix = json.loads(lockyard("explain", "--truth", str(tmp_path), "--json").stdout)
-    assert matrix["planted"].keys() == planted
+    assert matrix["planted"].keys() == set(made)
     for name, row in matrix["planted"].items():
         assert row["times"] >= LEAST_LEFT, name
         assert row["right_share"] >= RIGHT_SHARE, (name, row, matrix["wrong"][:5])

@@ -66,6 +66,17 @@ def test_says_what_was_lost(path: Path) -> None:
     assert "2 threads had no ring" in warnings
 
 
+@pytest.mark.parametrize(("at_us", "outside"), [(-5000, 1), (-1, 0), (100_001, 0), (105_000, 1)])
+def test_says_that_events_lie_outside_the_time_of_the_trace(
+    path: Path, at_us: float, outside: int
+) -> None:
+    made = planted.holder_preempted()
+    made.stamps(7, (at_us, Kind.CALLED))
+    warnings = read_trace(made.write(path)).warnings
+    assert len(warnings) == outside
+    assert all("1 events lie before its start or after its end" in each for each in warnings)
+
+
 @pytest.mark.parametrize(
     ("pid", "said"),
     [(2**22 + 1, "crashed"), (os.getpid(), "may still run")],
@@ -125,6 +136,10 @@ def test_does_not_read_the_event_that_is_being_written(
         (lambda content: content[:20] + struct.pack("<I", 0) + content[24:], "contradicts itself"),
         (lambda content: content[:32] + struct.pack("<d", 0) + content[40:], "contradicts itself"),
         (lambda c: c[:32] + struct.pack("<d", float("nan")) + c[40:], "contradicts itself"),
+        (
+            lambda content: content[: HEADER_BYTES + 100],
+            "cut off, 0 of 16 rings are whole; nothing",
+        ),
     ],
 )
 def test_says_what_is_wrong_with_a_file(path: Path, damage: object, said: str) -> None:

@@ -40,13 +40,8 @@ def run(a: Path, b: Path, chosen: Chosen, fail_if: Sequence[str], as_json: bool)
         say(warning)
     environment = differences(left.environment, right.environment)
     notes = _notes(left, right, environment)
-    if asked and any(each.weight is Weight.MACHINE for each in environment):
-        raise UsageError(
-            f"{a} and {b} come from different machines "
-            f"({', '.join(each.key for each in environment if each.weight is Weight.MACHINE)} "
-            "differ), so --fail-if would judge the machines; measure both on one machine, or "
-            "compare without --fail-if"
-        )
+    if asked:
+        _check_one_machine(left, right, environment)
     found = compare(left, right, chosen, asked)
     if as_json:
         from lockyard.compare.document import document
@@ -66,6 +61,25 @@ def status(found: Comparison) -> ExitStatus:
     if found.unjudged or Outcome.UNDECIDED in outcomes:
         return ExitStatus.INCONCLUSIVE
     return ExitStatus.DONE
+
+
+def _check_one_machine(
+    a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]
+) -> None:
+    """Raises UsageError where a gate would judge something else than the locks."""
+    unknown = [str(each.path) for each in (a, b) if not each.environment]
+    if unknown:
+        raise UsageError(
+            f"{' and '.join(unknown)}: no environment record, so --fail-if might judge two "
+            "machines; measure anew, or compare without --fail-if"
+        )
+    machine = [each.key for each in environment if each.weight is Weight.MACHINE]
+    if machine:
+        raise UsageError(
+            f"{a.path} and {b.path} come from different machines ({', '.join(machine)} differ), so "
+            "--fail-if would judge the machines; measure both on one machine, or compare without "
+            "--fail-if"
+        )
 
 
 def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]) -> list[str]:

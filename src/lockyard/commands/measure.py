@@ -33,7 +33,7 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
         wanted = replace(wanted, sweeps=sweeps)
     catalog = harness.catalog()
     references, reference = _references(wanted, catalog)
-    grids = (grid for sweep in wanted.sweeps for grid in _grids(sweep, references, catalog))
+    grids = (grid for sweep in wanted.sweeps for grid in _of_sweep(sweep, references, catalog))
     expansion = expand(grids, most=None if yes else MOST_CELLS)
     if not expansion.left_out:
         cells = with_noise(expansion.cells, catalog, inherited())
@@ -75,6 +75,16 @@ def _references(wanted: Measuring, catalog: Catalog) -> tuple[list[Lock], str | 
         ]
         return [each for each in references if each in chosen] or references, against
     return references, references[0].name if references else None  # a seed name was another's
+
+
+def _of_sweep(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[Grid]:
+    """What is wrong with a sweep of a file is said with its place."""
+    try:
+        return _grids(sweep, references, catalog)
+    except UsageError as error:
+        if not sweep.where:
+            raise
+        raise UsageError(f"{sweep.where}: {error}") from None
 
 
 def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[Grid]:

@@ -51,6 +51,7 @@ def show(path: Path) -> ExitStatus:
     from lockyard.report.text import print_measured
 
     content = records.read_records(path)
+    records.check_one_measuring(path, content, "show")
     for warning in content.warnings:
         session.say(warning)
     measured = session.Measured(content.environment, content.runs, path=path)

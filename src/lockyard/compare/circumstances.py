@@ -44,7 +44,10 @@ class EnvironmentDifference:
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[EnvironmentDifference]:
-    """Of two environment records, what weighs most first; a key that one lacks is null there."""
+    """Of two environment records, what weighs most first; a key that one lacks is null there. Where
+    a file has no such record, nothing is known of any key."""
+    if not a or not b:
+        return []
     left, right = dict(_flat(a)), dict(_flat(b))
     found = [
         EnvironmentDifference(key, left.get(key), right.get(key), _weight(key))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,13 +12,14 @@ from lockyard.compare.figures import headline
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from lockyard.catalog import Catalog
     from lockyard.compare.measuring import Measuring, Names
 
 GRAMMAR = re.compile(r"\s*(?P<name>[^<>=]*?)\s*(?P<sign>[<>=]+)\s*(?P<limit>.*?)\s*")
 LIMIT = re.compile(r"(?P<percent>[+-]\d+(?:\.\d+)?)\s*%")
+MOST_SHOWN = 300  # characters of what figures there are
 EXAMPLE = "'wait.p99 > +5%' or 'throughput.rate < -10%'"
 
 
@@ -85,12 +87,33 @@ def not_there(gate: Gate, a: Measuring, b: Measuring) -> UsageError:
         return _refused(
             gate.text, f"the files do not share the study {gate.study}, but {', '.join(shared)}"
         )
-    there = "; ".join(
-        f"{study} has {', '.join(_figures(study, a.names[study], b.names[study]))}"
+    there = {
+        study: _figures(study, a.names[study], b.names[study])
         for study in shared
         if gate.is_of(study)
+    }
+    return _refused(
+        gate.text,
+        f"no cell of both files has a figure '{gate.figure}'; {_near(gate.figure, there)}"
+        f"{_shortened('; '.join(_named(each, there) for each in there))}",
     )
-    return _refused(gate.text, f"no cell of both files has a figure '{gate.figure}'; {there}")
+
+
+def _near(name: str, there: Mapping[str, Sequence[str]]) -> str:
+    known = list(dict.fromkeys(figure for figures in there.values() for figure in figures))
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}? " if near else ""
+
+
+def _named(study: str, there: Mapping[str, Sequence[str]]) -> str:
+    return f"{study} has {', '.join(there[study])}"
+
+
+def _shortened(text: str) -> str:
+    """All that there is fills a screen where files hold many studies."""
+    if len(text) <= MOST_SHOWN:
+        return text
+    return f"{text[:MOST_SHOWN].rpartition(',')[0]} and more, which docs/studies lists"
 
 
 def _figures(study: str, a: Names, b: Names) -> list[str]:

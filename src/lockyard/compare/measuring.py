@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ import msgspec
 
 from lockyard.compare.figures import named, number, usual
 from lockyard.errors import UsageError
-from lockyard.records import read_records
+from lockyard.records import check_one_measuring, read_records
 from lockyard.report.summary import CellSummary, summarise
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ class Reduction:
 
     gates: Sequence[Gate]
     names: dict[str, Names] = field(default_factory=dict)
-    environments: Counter[str] = field(default_factory=Counter)
     _conditions: dict[bytes, Record] = field(default_factory=dict)  # the same for many runs
 
     def __call__(self, record: Record) -> Record:
@@ -65,11 +65,11 @@ class Reduction:
         of_study = self.names.setdefault(study, Names())
         of_study.values.update(numbers)
         of_study.histograms.update(record["histograms"])
-        self.environments[record["environment"]] += 1
         is_ok = record["status"] == "ok"
         return {
             "study": study,
             "lock": record["lock"],
+            "environment": sys.intern(record["environment"]),
             "conditions": self._conditions.setdefault(msgspec.json.encode(conditions), conditions),
             "block": int(record["block"]),
             "cell": int(record.get("cell", 0)),
@@ -87,16 +87,7 @@ def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
     reduction = Reduction(gates)
     with _without_collector():
         content = read_records(path, reduction)
-    if not content.runs:
-        raise UsageError(f"{path} {_emptiness(content.read_bytes, bool(content.plan))}")
-    of_file = content.environment.get("environment")
-    hashes = {*reduction.environments, *([of_file] if of_file is not None else [])}
-    if len(hashes) > 1:
-        raise UsageError(
-            f"{path} holds runs under {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
-            "several machines, or of one that was set up anew; figures over both mean nothing; "
-            "compare each measuring's own file"
-        )
+    check_one_measuring(path, content, "compare")
     cells = summarise(content.runs, catalog)
     for cell in cells:
         _check_blocks(path, cell)
@@ -121,17 +112,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _emptiness(size: int, has_plan: bool) -> str:
-    if size == 0:
-        return "is empty, so there is nothing to compare; measure with --out"
-    if has_plan:
-        return (
-            "holds a plan and no run, so there is nothing to compare; the measuring ended before "
-            "its first run: go on with it by 'lockyard measure --resume'"
-        )
-    return "holds no run, so there is nothing to compare; measure with --out"
 
 
 def _check_blocks(path: Path, cell: CellSummary) -> None:

@@ -63,7 +63,7 @@ def print_comparison(
         "",
         _file("A", a),
         _file("B", b),
-        *_environment(environment),
+        *(_environment(environment) if a.environment and b.environment else ()),
         *notes,
         *_apart(found),
     ):

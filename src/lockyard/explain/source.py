@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.explain.trace import is_trace
-from lockyard.records import read_records
+from lockyard.records import check_one_measuring, read_records
 
 if TYPE_CHECKING:
     from lockyard.harness import Record
@@ -62,6 +62,7 @@ def _beside_records(path: Path) -> Found:
             raise UsageError(f"{path}: holds no trace; nothing can be explained; name another one")
         return Found([Source(each) for each in traces])
     content = read_records(path)
+    check_one_measuring(path, content, "explain")
     result = Found(runs=content.runs, warnings=list(content.warnings))
     folder = path.with_name(path.name + TRACES_SUFFIX)
     named = [run for run in content.runs if (run.get("values") or {}).get("trace")]

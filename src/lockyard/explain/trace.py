@@ -29,6 +29,8 @@ RING_HEADER_BYTES = 64
 MOST_RINGS = 1 << 16
 MOST_EVENTS = 1 << 28
 NO_CPU = 0xFFFFFFFF
+# By less than this two processors' clocks differ, and a stamp is late that was begun in time.
+BESIDE_NS = 1e6
 
 HEADER = np.dtype(
     [
@@ -234,6 +236,11 @@ def _rings(path: Path, content: NDArray[np.uint8], header: Any, warnings: list[s
     for index in range(int(header["ring_count"])):
         at = HEADER_BYTES + index * stride
         if at + stride > len(content):
+            if index == 0:
+                raise UsageError(
+                    f"{path}: is cut off, 0 of {header['ring_count']} rings are whole; nothing can "
+                    "be explained; trace again"
+                )
             warnings.append(
                 f"{path}: is cut off, {index} of {header['ring_count']} rings are whole; threads "
                 "of the others are not seen, so what they did stays unexplained"
@@ -310,6 +317,20 @@ def _say_what_is_missing(trace: Trace, *, is_ended: bool) -> None:
             f"{trace.path}: {lost} events were lost, where they fell nothing is known; what would "
             "have rested on them stays unexplained"
         )
+    outside = sum(_outside(trace, ring) for ring in trace.rings)
+    if outside:
+        say(
+            f"{trace.path}: {outside} events lie before its start or after its end, so its clock "
+            "or the file is damaged; what rests on them may be wrong; trace again"
+        )
+
+
+def _outside(trace: Trace, ring: Ring) -> int:
+    """How many events; those of a trace that was not ended lie before its last one."""
+    if ring.kind == RingKind.NAMES:
+        return 0
+    ticks, beside = ring.events["ticks"], BESIDE_NS / trace.ns_per_tick
+    return int(np.count_nonzero((ticks < -beside) | (ticks > trace.end + beside)))
 
 
 def _text(raw: bytes) -> str:

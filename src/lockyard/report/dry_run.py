@@ -102,5 +102,6 @@ def _table(cells: Sequence[Cell]) -> Table:
 
 
 def _summary(cell: Cell) -> CellSummary:
-    conditions = {key: cell.asked.get(key) for key in CELL_CONDITIONS}
+    asked = cell.asked
+    conditions = {key: asked.get(key) for key in CELL_CONDITIONS}
     return CellSummary(cell.study, cell.lock or "", cell.threads, conditions)
