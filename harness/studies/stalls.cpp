@@ -108,6 +108,7 @@ outcome measure(job of, const subject& plain, stalls_loop plain_loop, const subj
   const half other = first ? *std::move(first) : measure_plain();
   outcome result = std::move(recorded.values);
   result.values["work_step_ns"] = to_json(work.step_ns());
+  result.values["plain_run_ns"] = other.run.run_ns();
   result.values["plain_operations_per_s"] = other.operations_per_s();
   result.values["traced_operations_per_s"] = recorded.operations_per_s();
   result.values["plain_switches_per_s"] = other.switches_per_s();

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Lengths of the parts of a run in which its threads did what the study is about. A study of the
 # machine, whose values in ns are its figures, has the same as measured_s.
-MEASURED_NS = ("run_ns", "capacity_run_ns", "counting_run_ns")
+MEASURED_NS = ("run_ns", "plain_run_ns", "capacity_run_ns", "counting_run_ns")
 
 
 @dataclass(frozen=True)

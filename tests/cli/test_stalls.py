@@ -267,7 +267,10 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
     assert len(runs) == 12
     for each in runs:
         jsonschema.validate(each, SCHEMA)
-        assert (each["values"]["trace"] is not None) == (each["block"] < TRACED_RUNS)
+        values = each["values"]
+        assert (values["trace"] is not None) == (each["block"] < TRACED_RUNS)
+        plain = values["plain_operations_per_s"] * values["plain_run_ns"] * 1e-9
+        assert plain == pytest.approx(values["operations"])  # of both halves alike: by --loops
     folder = tmp_path / "records.jsonl.traces"
     named = sorted(each["values"]["trace"] for each in runs if each["values"]["trace"])
     assert named == sorted(path.name for path in folder.iterdir())

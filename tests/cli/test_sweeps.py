@@ -144,11 +144,17 @@ def test_what_is_no_measuring_is_told_from_the_records() -> None:
 
 def test_each_part_of_a_run_counts_as_measuring_and_no_run_for_more_than_it_took() -> None:
     (parts, longer) = (
-        accounts_of([a_run(0.1, 0.2, 0.0, capacity_run_ns=0.05e9, counting_run_ns=None)]),
+        accounts_of(
+            [
+                a_run(
+                    0.1, 0.2, 0.0, capacity_run_ns=0.05e9, counting_run_ns=None, plain_run_ns=0.02e9
+                )
+            ]
+        ),
         accounts_of([a_run(0.3, 0.2, 0.0)]),
     )
     assert parts is not None and longer is not None
-    assert parts.measured_s == pytest.approx(0.15)
+    assert parts.measured_s == pytest.approx(0.17)
     assert (longer.measured_s, longer.overhead_share) == (0.2, 0.0)
 
 
