@@ -9,7 +9,6 @@
 #include <lockyard/detail/trace_format.hpp>
 #include <lockyard/world/trace_rings.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -54,9 +53,7 @@ inline constexpr const char* why_no_wakeups = why_no_switches;
 
 template <std::size_t Room>
 void copy(std::array<char, Room>& to, std::string_view from) noexcept {
-  const std::size_t count = std::min(from.size(), Room - 1);
-  std::memcpy(to.data(), from.data(), count);
-  to[count] = '\0';
+  to[from.copy(to.data(), Room - 1)] = '\0';
 }
 
 /// Puts the process's number where the name has %p.
@@ -202,7 +199,7 @@ inline void name(const void* lock, std::string_view text) noexcept {
     used += std::strlen(to->all_names.data() + used) + 1;
   }
   if (used + text.size() + 1 < to->all_names.size()) {
-    std::memcpy(to->all_names.data() + used, text.data(), text.size());
+    text.copy(to->all_names.data() + used, text.size());
     detail::write(*to->ring_at(0), to->ring_events - 1,
                   {.ticks = detail::ticks_now(to->uses_counter != 0, detail::reading::early),
                    .lock = reinterpret_cast<std::uintptr_t>(lock),
