@@ -4,11 +4,10 @@ background and priority."""
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from lockyard.report.publications import printed_rows
 from lockyard.report.units import MISSING, duration, percent, rate, ratio
 from lockyard.stats import paired_ratio
 
@@ -24,10 +23,9 @@ PUBLISHED_NAMES = {"tas_spinlock": "terrible_spinlock"}
 @cache
 def published_slowdowns() -> dict[str, tuple[int, float]]:
     """Of a bystander, with the number of threads, by the text's name of the lock."""
-    text = (files("lockyard") / "data" / "bystander_ryzen1700.csv").read_text(encoding="utf-8")
     return {
         row["lock"]: (int(row["threads"]), float(row["slowdown"]))
-        for row in csv.DictReader(text.splitlines())
+        for row in printed_rows("bystander_ryzen1700.csv")
     }
 
 
