@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.harness import harness_path
 from lockyard.own import cache, faults, sources
-from lockyard.own.jobs import Compilation, CompilerOverrunError, Done, run_all
+from lockyard.own.jobs import CompilerOverrunError, Done, run_all
 from lockyard.own.toolchain import Compiler, Recipe, check_headers, compiler
 from lockyard.session import say
 
@@ -89,7 +89,7 @@ class Build:
         (place / sources.LOCKS).write_text(sources.locks(locks))
         (place / "check.cpp").write_text(sources.check(locks))
         options = ["-fsyntax-only", "-MD", "-MF", str(place / "check.d"), str(place / "check.cpp")]
-        return run_all([Compilation(self._command(options))], limit_s)[0]
+        return run_all([self._command(options)], limit_s)[0]
 
     def _write_studies(
         self, studies: Sequence[str], place: Path, read: Sequence[Path]
@@ -131,9 +131,7 @@ class Build:
 
     def _compile(self, names: Sequence[str], place: Path, limit_s: float) -> None:
         wanted = [
-            Compilation(
-                self._command(["-c", str(place / f"{name}.cpp"), "-o", str(place / f"{name}.o")])
-            )
+            self._command(["-c", str(place / f"{name}.cpp"), "-o", str(place / f"{name}.o")])
             for name in names
         ]
         for name, done in zip(names, run_all(wanted, limit_s), strict=True):
@@ -158,14 +156,14 @@ class Build:
             "-o",
             str(linked),
         ]
-        done = run_all([Compilation(command)], limit_s)[0]
+        done = run_all([command], limit_s)[0]
         if not done.succeeded:
             raise faults.of_link(self.given, done.said)
         return linked
 
     def _shared_libraries(self, limit_s: float) -> list[str]:
         """Those that the harness itself was linked with: it runs here, so they are here."""
-        done = run_all([Compilation(["readelf", "-d", str(self.recipe.harness)])], limit_s)[0]
+        done = run_all([["readelf", "-d", str(self.recipe.harness)]], limit_s)[0]
         found = re.findall(r"\(NEEDED\).*\[([^]]+)\]", done.said)
         if not done.succeeded or not found:
             raise MissingCapabilityError(

@@ -87,9 +87,6 @@ class Compiler:
     path: str
     version: str  # the first line of what it says of itself
 
-    def run_for(self, arguments: list[str]) -> list[str]:
-        return [self.path, *arguments]
-
 
 def compiler(recipe: Recipe) -> Compiler:
     """That of CXX; else the harness's, if it is here; else g++."""
@@ -114,7 +111,7 @@ def check_headers(recipe: Recipe, using: Compiler) -> None:
     """The studies' objects and the harness's exchange JSON, so they need one version of it."""
     includes = [argument for each in recipe.includes for argument in ("-I", str(each))]
     dump = ["-x", "c++", "-std=gnu++20", "-E", "-dM", "-include", "nlohmann/json.hpp", os.devnull]
-    said = _ask(using.run_for([*includes, *dump]))
+    said = _ask([using.path, *includes, *dump])
     macros = said.stdout if said else ""
     parts = [
         re.search(rf"#define NLOHMANN_JSON_VERSION_{part} (\d+)", macros)
