@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lockyard.report.publications import printed_rows
-from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.report.units import MISSING, duration, percent, ratio
 from lockyard.stats import paired_ratio
 
 if TYPE_CHECKING:
@@ -71,7 +71,3 @@ def gaps(cell: CellSummary) -> str:
     """What the foreground leaves of the processors, alone."""
     used = cell.mean("cpu_share")
     return MISSING if used is None else percent(max(1 - used, 0.0))
-
-
-def median_rate(key: str) -> Callable[[CellSummary], str]:
-    return lambda cell: rate(cell.median(key))
