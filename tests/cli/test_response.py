@@ -153,9 +153,7 @@ def test_a_lock_that_does_not_exclude_is_caught(lockyard: Callable[..., Outcome]
     assert "BROKEN" in found.stdout
 
 
-def test_the_harness_refuses_a_schedule_without_arrivals(
-    lockyard: Callable[..., Outcome],
-) -> None:
+def test_a_schedule_without_arrivals_is_refused(lockyard: Callable[..., Outcome]) -> None:
     refused = lockyard(
         *("measure", "response", "--locks", "futex_mutex"),
         *("--set", "load_percent=0", "--set", "rate_per_s=0"),
