@@ -127,11 +127,24 @@ def check_headers(recipe: Recipe, using: Compiler) -> None:
         )
 
 
+def needed_libraries(harness: Path) -> list[str]:
+    """Shared ones that the harness was linked with: it runs here, so they are here."""
+    said = _ask(["readelf", "-d", str(harness)])
+    found = re.findall(r"\(NEEDED\).*\[([^]]+)\]", said.stdout) if said else []
+    if not found:
+        raise MissingCapabilityError(
+            f"readelf does not say which libraries {harness} needs, {CONSEQUENCE}; install "
+            "binutils, which has it (apt-get install -y binutils)"
+        )
+    return [name for name in found if not name.startswith("ld-linux")]
+
+
 def check_all() -> str:
     """For the doctor: which compiler would be used. Raises MissingCapabilityError."""
     recipe = Recipe.read(harness_path())
     found = compiler(recipe)
     check_headers(recipe, found)
+    needed_libraries(recipe.harness)
     return found.version
 
 
