@@ -63,9 +63,10 @@ def _parallelism(grid: Grid, console: Console, processors: int | None) -> Group:
         (name, [*texts, Text(_steepest_fall(grid, lock, ideals))])
         for lock, name, texts in _rows(grid, lambda cell: _digits(cell.median("parallelism")))
     ]
-    extra = [("ideal", [_digits(ideals[share].parallelism) for share in shares], MISSING)] * (
-        len(ideals) > 0
-    )
+    extra = []
+    if ideals:
+        texts = [_digits(ideals[share].parallelism) for share in shares]
+        extra.append(("ideal", texts, MISSING))
     found = [published().get((grid.threads, share)) for share in shares]
     if grid.workload != "allocator" and (any(found) or grid.threads in PUBLISHED_CLIFF):
         texts = [_digits(each[0] if each else None) for each in found]
