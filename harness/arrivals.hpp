@@ -25,9 +25,7 @@ class arrivals {
   [[nodiscard]] bool are_endless() const noexcept { return mean_ == 0; }
 
   ticks next() noexcept {
-    // Of the upper 53 bits, so that it is below 1, and its logarithm none of 0.
-    const double share = static_cast<double>(draws_.next() >> 11) * 0x1p-53;
-    last_ -= mean_ * std::log1p(-share);
+    last_ -= mean_ * std::log1p(-draws_.next_share());  // below 1, so it is no logarithm of 0
     return static_cast<ticks>(last_);
   }
 

@@ -29,6 +29,8 @@ class xorshift {
     state_ ^= state_ << 17;
     return state_;
   }
+  /// From 0 to below 1, of the upper 53 bits.
+  constexpr double next_share() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:
   std::uint64_t state_;  ///< never 0, which would stay so

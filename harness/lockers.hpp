@@ -12,9 +12,9 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace lockyard::harness {
 
@@ -78,6 +78,46 @@ template <class Lock>
   work = own;
   return done;
 }
+
+/// What the threads share of whose run the phases are of so many kinds, and the books of each.
+template <unsigned Kinds>
+struct lockers {
+  lockers(const job& of, const subject& lock, const work_request& lengths)
+      : place{lock, of.seed},
+        work{lengths, of.threads, of.seed},
+        looks{lengths},
+        stage{of.threads, Kinds, of.bound.duration_s * 1e9, of.seed},
+        books{std::make_unique<books_of_kinds<Kinds>[]>(of.threads)} {}
+
+  [[nodiscard]] lockers_scene scene(std::uint64_t loops) noexcept {
+    return {.lock = place.lock(),
+            .state = place.data(),
+            .stage = stage,
+            .looks = looks,
+            .loops = loops};
+  }
+  /// A thread's part: `take_part(in, work)` in each phase. The caller counts the operations.
+  template <class Part>
+  thread_span go_through(unsigned thread, Part take_part) {
+    thread_span span{.first = clock::now()};
+    worker own = work.of(thread);
+    for (unsigned number = 0; const auto in = stage.await(number); ++number) take_part(*in, own);
+    span.last = clock::now();
+    return span;
+  }
+  /// Of the threads from `first` to before `end`, when none of them is left.
+  [[nodiscard]] books_of_kinds<Kinds> books_of(unsigned first, unsigned end) const noexcept {
+    books_of_kinds<Kinds> sum;
+    for (unsigned thread = first; thread < end; ++thread) sum.merge(books[thread]);
+    return sum;
+  }
+
+  arena<ownership> place;
+  workload work;
+  closing_time looks;
+  phases stage;
+  std::unique_ptr<books_of_kinds<Kinds>[]> books;
+};
 
 /// Null where it cannot be told.
 inline nlohmann::ordered_json quotient(double of, double by) {

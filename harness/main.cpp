@@ -38,7 +38,7 @@ namespace {
 enum exit_status : int {
   done = 0,
   bad_input = 2,
-  cannot_write = 3,
+  missing_capability = 3,  // a place to write, a condition that cannot be had
   run_died = 70,
 };
 
@@ -81,7 +81,7 @@ bool write_all(std::string_view text) {
 }
 
 int print(const nlohmann::ordered_json& document) {
-  return write_all(document.dump() + "\n") ? done : cannot_write;
+  return write_all(document.dump() + "\n") ? done : missing_capability;
 }
 
 nlohmann::ordered_json measure(const job& of) {
@@ -177,16 +177,16 @@ int dispatch(std::string_view option, int argc, char** argv) {
   if (option == "--catalog") return print(describe_catalog());
   if (option == "--environment") return print(describe_environment());
   if (option == "--version")
-    return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : cannot_write;
+    return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : missing_capability;
   if (option == "--plant") {
     return write_all(plant(argument_of(argc, argv, "--plant"),
                            count_of(argument_of(argc, argv, "--times")),
                            argument_of(argc, argv, "--trace")) +
                      "\n")
                ? done
-               : cannot_write;
+               : missing_capability;
   }
-  if (option == "--help") return write_all(usage) ? done : cannot_write;
+  if (option == "--help") return write_all(usage) ? done : missing_capability;
   std::fprintf(stderr, "lockyard-harness: unknown option %s\n%s", std::string{option}.c_str(),
                std::string{usage}.c_str());
   return bad_input;
@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
     return lockyard::harness::dispatch(argc > 1 ? argv[1] : "", argc, argv);
   } catch (const lockyard::harness::condition_error& error) {
     std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
-    return lockyard::harness::cannot_write;
+    return lockyard::harness::missing_capability;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockyard-harness: %s\n", error.what());
     return lockyard::harness::bad_input;

@@ -38,6 +38,25 @@ double measured_step_ns(int rounds) noexcept {
   return least_ns(rounds, [] { keep_busy(calibration_steps); }) / calibration_steps;
 }
 
+/// The length at this place of all lengths in the order of their size, for a mean of 1.
+double length_at(unsigned place, lengths kind) noexcept {
+  switch (kind) {
+    case lengths::exponential: return -std::log1p(-(place + 0.5) / worker::turns);
+    case lengths::bimodal: {
+      constexpr double of_short =
+          worker::turns / (worker::turns + long_turns * (long_to_short - 1));
+      return place < worker::turns - long_turns ? of_short : of_short * long_to_short;
+    }
+    case lengths::constant:
+    case lengths::recorded: break;
+  }
+  return 1;
+}
+
+std::uint32_t rounded(double steps) noexcept {
+  return static_cast<std::uint32_t>(std::lround(steps));
+}
+
 }  // namespace
 
 [[gnu::noinline, gnu::aligned(64)]] void keep_busy(std::uint32_t steps) noexcept {
@@ -64,33 +83,24 @@ std::uint32_t steps_apart(double length_ns) noexcept {
   return static_cast<std::uint32_t>(std::lround(std::max(first - beyond_ns / step_ns, 0.0)));
 }
 
-namespace {
-
-/// The length at this place of all lengths in the order of their size, for a mean of 1.
-double length_at(unsigned place, lengths kind) noexcept {
-  switch (kind) {
-    case lengths::exponential: return -std::log1p(-(place + 0.5) / worker::turns);
-    case lengths::bimodal: {
-      constexpr double of_short =
-          worker::turns / (worker::turns + long_turns * (long_to_short - 1));
-      return place < worker::turns - long_turns ? of_short : of_short * long_to_short;
-    }
-    case lengths::constant:
-    case lengths::recorded: break;
-  }
-  return 1;
-}
-
-std::uint32_t rounded(double steps) noexcept {
-  return static_cast<std::uint32_t>(std::lround(steps));
-}
-
-}  // namespace
-
 std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind) {
   std::vector<std::uint32_t> found(worker::turns);
   for (unsigned i = 0; i < worker::turns; ++i) found[i] = rounded(mean_steps * length_at(i, kind));
   return found;
+}
+
+std::vector<worker::turn> shuffled_tables(std::vector<std::uint32_t> gaps,
+                                          std::vector<std::uint32_t> holds, unsigned threads,
+                                          std::uint64_t seed) {
+  std::vector<worker::turn> tables;
+  tables.reserve(std::size_t{threads} * worker::turns);
+  std::mt19937_64 chance{seed};
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    std::ranges::shuffle(gaps, chance);
+    std::ranges::shuffle(holds, chance);
+    for (unsigned i = 0; i < worker::turns; ++i) tables.push_back({gaps[i], holds[i]});
+  }
+  return tables;
 }
 
 workload::workload(const work_request& wanted, unsigned threads, std::uint64_t seed) {
@@ -103,15 +113,8 @@ workload::workload(const work_request& wanted, unsigned threads, std::uint64_t s
     }
     return;
   }
-  std::vector<std::uint32_t> gaps = steps_of(wanted.gap_ns / *step_ns_, wanted.kind);
-  std::vector<std::uint32_t> holds = steps_of(wanted.hold_ns / *step_ns_, wanted.kind);
-  std::mt19937_64 chance{seed};
-  tables_.reserve(std::size_t{threads} * worker::turns);
-  for (unsigned thread = 0; thread < threads; ++thread) {
-    std::ranges::shuffle(gaps, chance);
-    std::ranges::shuffle(holds, chance);
-    for (unsigned i = 0; i < worker::turns; ++i) tables_.push_back({gaps[i], holds[i]});
-  }
+  tables_ = shuffled_tables(steps_of(wanted.gap_ns / *step_ns_, wanted.kind),
+                            steps_of(wanted.hold_ns / *step_ns_, wanted.kind), threads, seed);
 }
 
 double workload::busy_ns(unsigned thread, std::uint64_t operations) const noexcept {

@@ -137,6 +137,12 @@ class workload {
   std::vector<worker::turn> tables_;
 };
 
+/// A table of `worker::turns` turns for each thread, one after the other: each of the given lengths
+/// comes once, in an order of chance.
+std::vector<worker::turn> shuffled_tables(std::vector<std::uint32_t> gaps,
+                                          std::vector<std::uint32_t> holds, unsigned threads,
+                                          std::uint64_t seed);
+
 /// The lengths of a thread in steps, in the order of their size: equally likely ones, whose mean is
 /// the one asked for. Not of recorded ones.
 std::vector<std::uint32_t> steps_of(double mean_steps, lengths kind);

@@ -2,21 +2,14 @@
 #include "crew.hpp"
 
 #include <algorithm>
-#include <random>
 
 namespace lockyard::harness {
 
 crew::crew(const interval& of, const unit_costs& costs, unsigned threads, std::uint64_t seed)
-    : costs_{costs} {
-  std::vector<std::uint32_t> free = units_of(of.free_ns() / costs.free_ns, worker::turns);
-  std::vector<std::uint32_t> held = units_of(of.held_ns() / costs.held_ns, worker::turns);
-  std::mt19937_64 chance{seed};
-  tables_.reserve(std::size_t{threads} * worker::turns);
-  for (unsigned thread = 0; thread < threads; ++thread) {
-    std::ranges::shuffle(free, chance);
-    std::ranges::shuffle(held, chance);
-    for (unsigned i = 0; i < worker::turns; ++i) tables_.push_back({free[i], held[i]});
-  }
+    : costs_{costs},
+      tables_{shuffled_tables(units_of(of.free_ns() / costs.free_ns, worker::turns),
+                              units_of(of.held_ns() / costs.held_ns, worker::turns), threads,
+                              seed)} {
   members_.reserve(threads);
   for (unsigned thread = 0; thread < threads; ++thread) {
     const worker turns{tables_.data() + std::size_t{thread} * worker::turns};

@@ -3,6 +3,7 @@
 // How much work of low priority gets done beside threads that want a lock, in the gaps that they
 // leave, and what it costs them. docs/studies/background.md gives definition and reading.
 
+#include "../companion.hpp"
 #include "../lockers.hpp"
 #include "../rate.hpp"
 #include "../whole_numbers.hpp"
@@ -10,17 +11,11 @@
 
 #include <peers/all.hpp>
 
-#include <pthread.h>
-#include <sched.h>
-
+#include <algorithm>
 #include <chrono>
-#include <latch>
-#include <memory>
-#include <optional>
-#include <string>
-#include <system_error>
+#include <cstdint>
+#include <deque>
 #include <thread>
-#include <vector>
 
 namespace lockyard::harness {
 
@@ -47,66 +42,38 @@ class background_crew {
  public:
   /// Comes back when all are in place. Throws condition_error.
   background_crew(const job& of, phases& stage, std::uint64_t loops)
-      : stage_{stage},
-        loops_{loops},
-        cpus_{usable_cpus()},
-        books_{std::make_unique<shift_books[]>(cpus_.size())},
-        failures_(cpus_.size()),
-        in_place_{static_cast<std::ptrdiff_t>(cpus_.size())} {
+      : stage_{stage}, loops_{loops} {
     const schedule under = schedule_of_background(of);
-    try {
-      for (std::size_t i = 0; i < cpus_.size(); ++i) {
-        threads_.emplace_back([this, i, under] { take_part(i, under); });
-      }
-    } catch (const std::system_error& error) {
-      dismiss();
-      throw condition_error{std::string{"cannot have a background thread for each processor: "} +
-                            error.what() + "; raise the limit of processes"};
+    for (const int cpu : usable_cpus()) {
+      shift_books& books = books_.emplace_back();
+      threads_.emplace_back(cpu, under, [this, &books] { take_part(books); });
     }
-    in_place_.wait();
-    for (const auto& each : failures_) {
-      if (!each) continue;
-      dismiss();
-      throw condition_error{*each};
-    }
+    for (companion& each : threads_) each.begin();
   }
   background_crew(const background_crew&) = delete;
   background_crew& operator=(const background_crew&) = delete;
   ~background_crew() { dismiss(); }
 
-  /// When the phases are over, or are not to be.
+  /// When the phases are over, or are not to be. It may take a thread of low priority seconds to
+  /// see that, where others want the processor.
   void dismiss() noexcept {
     stage_.call_off();
-    hurry();
-    threads_.clear();
+    for (companion& each : threads_) each.hurry();
+    for (companion& each : threads_) each.dismiss();
   }
   /// Of all of them, once they are dismissed.
   [[nodiscard]] shift_books books() const {
     shift_books sum;
-    for (std::size_t i = 0; i < cpus_.size(); ++i) sum.merge(books_[i]);
+    for (const shift_books& each : books_) sum.merge(each);
     return sum;
   }
 
  private:
-  /// Else it may take them seconds to see that all is over, where others want the processor. Where
-  /// that is not permitted, it does.
-  void hurry() noexcept {
-    const sched_param none{};
-    for (auto& each : threads_) pthread_setschedparam(each.native_handle(), SCHED_OTHER, &none);
-  }
-  void take_part(std::size_t place, const schedule& under) {
-    try {
-      pin_this_thread(cpus_[place]);
-      run_under(under);
-    } catch (const condition_error& error) {
-      failures_[place] = error.what();
-    }
-    in_place_.count_down();
-    if (failures_[place]) return;
+  void take_part(shift_books& books) {
     for (unsigned next = 0; const auto in = stage_.follow(next); next = in->number + 1) {
       if (in->kind == foreground) continue;
       const bool is_alone = in->kind == background;
-      books_[place].keep(in->kind, [&] { return work_through(*in, is_alone); });
+      books.keep(in->kind, [&] { return work_through(*in, is_alone); });
     }
   }
 
@@ -121,38 +88,23 @@ class background_crew {
 
   phases& stage_;
   std::uint64_t loops_;
-  std::vector<int> cpus_;
-  std::unique_ptr<shift_books[]> books_;
-  std::vector<std::optional<std::string>> failures_;
-  std::latch in_place_;
-  std::vector<std::jthread> threads_;
+  std::deque<shift_books> books_;
+  std::deque<companion> threads_;
 };
 
 /// What the threads of the foreground share.
-struct background_scene {
-  background_scene(const job& of, const subject& lock, const work_request& lengths)
-      : place{lock, of.seed},
-        work{lengths, of.threads, of.seed},
-        looks{lengths},
-        stage{of.threads, shifts, of.bound.duration_s * 1e9, of.seed},
-        books{std::make_unique<shift_books[]>(of.threads)} {}
+struct background_scene : lockers<shifts> {
+  using lockers::lockers;
 
   thread_span take_part(unsigned thread, loop_limit limit, locking_phase& lock_phase) {
-    thread_span span{.first = clock::now()};
-    worker own = work.of(thread);
-    const lockers_scene on{.lock = place.lock(),
-                           .state = place.data(),
-                           .stage = stage,
-                           .looks = looks,
-                           .loops = limit.operations};
-    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
-      if (in->kind == background) {
-        if (thread == 0) leave_alone(*in);
-        continue;
+    const lockers_scene on = scene(limit.operations);
+    thread_span span = go_through(thread, [&](const phases::phase& in, worker& own) {
+      if (in.kind == background) {
+        if (thread == 0) leave_alone(in);
+        return;
       }
-      books[thread].keep(in->kind, [&] { return lock_phase(on, own, thread, *in, in->end); });
-    }
-    span.last = clock::now();
+      books[thread].keep(in.kind, [&] { return lock_phase(on, own, thread, in, in.end); });
+    });
     span.operations = books[thread].of[foreground].operations + books[thread].of[both].operations;
     return span;
   }
@@ -162,12 +114,6 @@ struct background_scene {
     while (stage.lasts(in) && clock::now() < in.end) std::this_thread::sleep_for(look_every);
     stage.end(in);
   }
-
-  arena<ownership> place;
-  workload work;
-  closing_time looks;
-  phases stage;
-  std::unique_ptr<shift_books[]> books;
 };
 
 nlohmann::ordered_json values_of(const job& of, const team_run& run, const phases& stage,
@@ -199,7 +145,6 @@ nlohmann::ordered_json values_of(const job& of, const team_run& run, const phase
           {"cpu_share", cpu_share(front, foreground)},
           {"beside_cpu_share", cpu_share(front, both)},
           {"background_cpu_share", cpu_share(back, both)},
-          {"work_step_ns", nullptr},
           {"voluntary_switches", run.used.voluntary_switches},
           {"involuntary_switches", run.used.involuntary_switches}};
 }
@@ -216,9 +161,8 @@ outcome measure_background(const job& of, const subject& lock, locking_phase& lo
     return scene.take_part(thread, limit, lock_phase);
   });
   crew.dismiss();
-  shift_books front;
-  for (unsigned thread = 0; thread < of.threads; ++thread) front.merge(scene.books[thread]);
-  outcome result{.values = values_of(of, run, scene.stage, front, crew.books(), processors)};
+  outcome result{.values = values_of(of, run, scene.stage, scene.books_of(0, of.threads),
+                                     crew.books(), processors)};
   result.values["work_step_ns"] = to_json(scene.work.step_ns());
   result.checks = checks_of(lock, refusal, scene.place.data().counter == run.operations());
   return result;

@@ -80,53 +80,33 @@ std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks en
 }
 
 /// What the threads of a run share.
-struct bystander_scene {
+struct bystander_scene : lockers<meanwhiles> {
   bystander_scene(const job& of, const subject& lock)
-      : place{lock, of.seed},
-        work{of.work, of.threads, of.seed},
-        looks{of.work},
-        stage{of.threads, meanwhiles, of.bound.duration_s * 1e9, of.seed},
-        multiplied{whole_parameter(of, "matrix_rows"), of.seed},
-        bangers{std::make_unique<books_of_kinds<meanwhiles>[]>(of.threads)} {}
+      : lockers{of, lock, of.work}, multiplied{whole_parameter(of, "matrix_rows"), of.seed} {}
 
   /// By the first thread.
   thread_span stand_by(loop_limit limit) {
-    thread_span span{.first = clock::now()};
-    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
-      multiply_through(multiplied, stage, *in, limit.operations, logs[in->kind]);
-    }
-    span.last = clock::now();
-    return span;
+    return go_through(0, [&](const phases::phase& in, worker&) {
+      multiply_through(multiplied, stage, in, limit.operations, logs[in.kind]);
+    });
   }
 
   /// By all others.
   thread_span bang(unsigned thread, locking_phase& bang_through) {
-    thread_span span{.first = clock::now()};
-    worker own = work.of(thread);
-    const lockers_scene on{.lock = place.lock(),
-                           .state = place.data(),
-                           .stage = stage,
-                           .looks = looks,
-                           .loops = UINT64_MAX};
-    for (unsigned number = 0; const auto in = stage.await(number); ++number) {
-      if (in->kind == alone) continue;
-      const ticks end = in->end + std::max(stage.length(), clock::from_ns(patience_ns));
-      bangers[thread].keep(in->kind, [&] {
-        return in->kind == busy ? keep_busy_through(stage, *in, end)
-                                : bang_through(on, own, thread, *in, end);
+    const lockers_scene on = scene(UINT64_MAX);
+    thread_span span = go_through(thread, [&](const phases::phase& in, worker& own) {
+      if (in.kind == alone) return;
+      const ticks end = in.end + std::max(stage.length(), clock::from_ns(patience_ns));
+      books[thread].keep(in.kind, [&] {
+        return in.kind == busy ? keep_busy_through(stage, in, end)
+                               : bang_through(on, own, thread, in, end);
       });
-    }
-    span.last = clock::now();
-    span.operations = bangers[thread].of[banging].operations;
+    });
+    span.operations = books[thread].of[banging].operations;
     return span;
   }
 
-  arena<ownership> place;
-  workload work;
-  closing_time looks;
-  phases stage;
   matrices multiplied;
-  std::unique_ptr<books_of_kinds<meanwhiles>[]> bangers;
   bystander_logs logs{};
 };
 
@@ -164,8 +144,7 @@ outcome measure_bystander(const job& of, const subject& lock, locking_phase& ban
   const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
     return thread == 0 ? scene->stand_by(limit) : scene->bang(thread, bang_through);
   });
-  books_of_kinds<meanwhiles> bangers;
-  for (unsigned thread = 1; thread < of.threads; ++thread) bangers.merge(scene->bangers[thread]);
+  const books_of_kinds<meanwhiles> bangers = scene->books_of(1, of.threads);
   const double banging_s = scene->stage.length_ns_of(banging) * 1e-9;
   outcome result;
   result.values = {

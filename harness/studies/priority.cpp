@@ -3,6 +3,7 @@
 // How long an urgent thread waits for a lock of less urgent ones, while a thread in between keeps
 // these off the processor. docs/studies/priority.md gives definition and reading.
 
+#include "../companion.hpp"
 #include "../draws.hpp"
 #include "../histogram.hpp"
 #include "../ownership.hpp"
@@ -74,7 +75,7 @@ thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit li
   thread_span span{.first = clock::now()};
   for (; span.operations < limit.operations && clock::now() < limit.end; ++span.operations) {
     // From half of the mean to one and a half, so that it keeps no step with the hog.
-    const double part = 0.5 + static_cast<double>(draws.next() >> 11U) * 0x1p-53;
+    const double part = 0.5 + draws.next_share();
     const double left_ns = clock::ns(elapsed(clock::now(), limit.end));
     sleep_for_ns(std::min(on.interval_ns * part, left_ns));
     const double hog_before_ns = used_by(on.hog);

@@ -5,6 +5,7 @@
 
 #include "../arrivals.hpp"
 #include "../histogram.hpp"
+#include "../rate.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace lockyard::harness {
@@ -181,7 +183,7 @@ struct measured_part {
   std::unique_ptr<responses> found;
 };
 
-/// `begin` and `probe` are for the check that the lock excludes.
+/// With `refusal`, whether the lock refuses while it is held is tried before.
 measured_part run_part(const job& of, const part& wanted, void* lock, std::uint64_t& counter,
                        response_loop loop, const workload& work, refusal_check* refusal) {
   job limited = of;
@@ -193,22 +195,15 @@ measured_part run_part(const job& of, const part& wanted, void* lock, std::uint6
                    .catching_up = clock::from_ns(wanted.catching_up_s * 1e9)};
   const double gap_ns = wanted.rate_per_s > 0 ? of.threads * 1e9 / wanted.rate_per_s : 0;
   const auto logs = std::make_unique<response_log[]>(of.threads);
-  measured_part result{.run = run_team(limited, {.before =
-                                                     [&](unsigned) {
-                                                       if (refusal != nullptr) refusal->probe();
-                                                     },
-                                                 .gathered =
-                                                     [&] {
-                                                       if (refusal != nullptr) refusal->finish();
-                                                     },
-                                                 .loop =
-                                                     [&](unsigned thread, loop_limit limit) {
-                                                       const arrivals due{gap_ns,
-                                                                          mixed(of.seed) + thread};
-                                                       return loop(on, work.of(thread), due, thread,
-                                                                   limit, logs[thread]);
-                                                     }}),
-                       .found = std::make_unique<responses>()};
+  const auto take_part = [&](unsigned thread, loop_limit limit) {
+    const arrivals due{gap_ns, mixed(of.seed) + thread};
+    return loop(on, work.of(thread), due, thread, limit, logs[thread]);
+  };
+  team_run run =
+      refusal != nullptr
+          ? run_team_on(limited, *refusal, take_part)
+          : run_team(limited, {.before = [](unsigned) {}, .gathered = [] {}, .loop = take_part});
+  measured_part result{.run = std::move(run), .found = std::make_unique<responses>()};
   for (unsigned thread = 0; thread < of.threads; ++thread) result.found->add(logs[thread]);
   return result;
 }

@@ -4,12 +4,10 @@
 // the other, of which the second leaves a trace. docs/studies/stalls.md gives definition and
 // reading; docs/tracing.md says what a trace has.
 
-#include "../closing_time.hpp"
 #include "../rate.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../tracing/recording.hpp"
-#include "../work.hpp"
 #include "studies.hpp"
 
 #include <lockyard/traced.hpp>
@@ -26,26 +24,6 @@ namespace {
 /// Of each thread: what 2 MiB hold.
 constexpr std::uint32_t stamps_each = std::uint32_t{1} << 16U;
 
-using stalls_loop = thread_span(void* place, ownership& state, closing_time& closing, worker work,
-                                unsigned thread, loop_limit limit);
-
-template <class Lock>
-[[gnu::noinline]] thread_span stalls_loop_of(void* place, ownership& state, closing_time& closing,
-                                             worker work, unsigned thread, loop_limit limit) {
-  Lock& lock = *static_cast<Lock*>(place);
-  thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    work.stay_away();
-    lock.lock();
-    state.enter(thread);
-    work.hold();
-    lock.unlock();
-  }
-  span.last = clock::now();
-  return span;
-}
-
 struct half {
   outcome values;
   team_run run;
@@ -60,7 +38,7 @@ struct half {
 };
 
 /// Recorded, if there is something to record into.
-half measure_half(const job& of, const subject& lock, stalls_loop loop, const workload& work,
+half measure_half(const job& of, const subject& lock, rate_loop loop, const workload& work,
                   recording* into) {
   const arena<ownership> place{lock, of.seed};
   ownership& state = place.data();
@@ -96,8 +74,8 @@ nlohmann::ordered_json saved(const job& of, const recording& from) {
   return of.trace->substr(of.trace->rfind('/') + 1);
 }
 
-outcome measure(job of, const subject& plain, stalls_loop plain_loop, const subject& traced_one,
-                stalls_loop traced_loop) {
+outcome measure(job of, const subject& plain, rate_loop plain_loop, const subject& traced_one,
+                rate_loop traced_loop) {
   of.bound.duration_s /= 2;
   const workload work{of.work, of.threads, of.seed};
   const auto measure_plain = [&] { return measure_half(of, plain, plain_loop, work, nullptr); };
@@ -127,8 +105,8 @@ struct stalls {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     using traced_lock = traced<Lock>;
-    return measure(of, {traits, operations_on<Lock>}, stalls_loop_of<Lock>,
-                   {traits, operations_on<traced_lock>}, stalls_loop_of<traced_lock>);
+    return measure(of, {traits, operations_on<Lock>}, rate_loop_of<Lock>,
+                   {traits, operations_on<traced_lock>}, rate_loop_of<traced_lock>);
   }
 };
 

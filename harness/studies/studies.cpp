@@ -33,9 +33,4 @@ const listed_workload* find_workload(const study& in, std::string_view name) {
   return found == in.workloads.end() ? nullptr : &*found;
 }
 
-const listed_parameter* find_parameter(const study& in, std::string_view name) {
-  const auto found = std::ranges::find(in.parameters, name, &listed_parameter::name);
-  return found == in.parameters.end() ? nullptr : &*found;
-}
-
 }  // namespace lockyard::harness

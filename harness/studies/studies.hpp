@@ -170,6 +170,5 @@ const std::vector<study>& all_studies();
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
 const listed_workload* find_workload(const study& in, std::string_view name);
-const listed_parameter* find_parameter(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

@@ -3,13 +3,11 @@
 // How much a lock lets through when several threads want it for given times. No clock is read
 // around the lock. docs/studies/throughput.md gives definition and reading.
 
-#include "../closing_time.hpp"
 #include "../energy.hpp"
 #include "../futex_calls.hpp"
 #include "../rate.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
-#include "../work.hpp"
 #include "studies.hpp"
 
 #include <peers/all.hpp>
@@ -29,26 +27,6 @@ namespace {
 constexpr std::uint64_t blocks_for_one_count = 16;
 constexpr double counting_part = 0.1;
 
-using throughput_loop = thread_span(void* place, ownership& state, closing_time& closing,
-                                    worker work, unsigned thread, loop_limit limit);
-
-template <class Lock>
-[[gnu::noinline]] thread_span loop_of(void* place, ownership& state, closing_time& closing,
-                                      worker work, unsigned thread, loop_limit limit) {
-  Lock& lock = *static_cast<Lock*>(place);
-  thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    work.stay_away();
-    lock.lock();
-    state.enter(thread);
-    work.hold();
-    lock.unlock();
-  }
-  span.last = clock::now();
-  return span;
-}
-
 /// The job of a part of the run.
 job part_of(const job& whole, double share) {
   job part = whole;
@@ -61,7 +39,7 @@ struct contest {
   void* lock;
   ownership& state;
   const workload& work;
-  throughput_loop* loop;
+  rate_loop* loop;
 };
 
 /// Of the time in which threads did not keep busy by themselves, the part in which they had a
@@ -116,7 +94,7 @@ std::uint64_t count_futex_calls(outcome& to, const job& of, const contest& on) {
   return run.operations();
 }
 
-outcome measure(const job& of, const subject& lock, throughput_loop loop) {
+outcome measure(const job& of, const subject& lock, rate_loop loop) {
   const arena<ownership> place{lock, of.seed};
   ownership& state = place.data();
   const workload work{of.work, of.threads, of.seed};
@@ -151,7 +129,7 @@ outcome measure(const job& of, const subject& lock, throughput_loop loop) {
 struct throughput {
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
-    return measure(of, {traits, operations_on<Lock>}, loop_of<Lock>);
+    return measure(of, {traits, operations_on<Lock>}, rate_loop_of<Lock>);
   }
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments and options of the command line, each declared once; those of `lockyard
-check` are in checks/arguments.py."""
+"""The arguments and options of the command line, each declared once; those of `lockyard check`,
+`compare` and `explain`, and of one's own locks, are in the folders of the same names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lockyard import completions
 
 CONDITIONS = "Conditions"
 WORK = "Work"
-OWN = "A lock of your own"
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
@@ -39,7 +38,7 @@ Scenario = Annotated[
     typer.Option(
         metavar="FILE.toml",
         help="Measure the sweeps of FILE, whose keys are these options; beside it --out, --seed, "
-        "--against, --dry-run, --yes, --json.",
+        "--against, --lock and what it takes, --dry-run, --yes, --json.",
         show_default=False,
     ),
 ]
@@ -64,38 +63,6 @@ Locks = Annotated[
         "measures those that can be shared, recovery the resilient ones.",
         show_default="seeds; in readers and recovery all; in priority some of either kind",
         autocompletion=completions.locks,
-    ),
-]
-Lock = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lock",
-        metavar="HEADER:TYPE",
-        help="Compile the studies for a type of yours and measure it too, as in "
-        "my/lock.hpp:my::lock; may be given several times.",
-        autocompletion=completions.headers,
-        show_default=False,
-        rich_help_panel=OWN,
-    ),
-]
-Include = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--include",
-        metavar="DIR",
-        help="Where its headers are looked for; may be given several times.",
-        autocompletion=completions.folders,
-        show_default=False,
-        rich_help_panel=OWN,
-    ),
-]
-Flags = Annotated[
-    str,
-    typer.Option(
-        metavar="FLAGS",
-        help="For its compiler and linker, after the harness's own: '-march=native -DFOO'.",
-        show_default=False,
-        rich_help_panel=OWN,
     ),
 ]
 Pools = Annotated[

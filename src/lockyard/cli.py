@@ -17,6 +17,7 @@ from lockyard.checks import arguments as checking  # noqa: TC001 - as above
 from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
+from lockyard.own import arguments as own  # noqa: TC001 - as above
 
 app = typer.Typer(
     name="lockyard",
@@ -82,9 +83,9 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     context: typer.Context,
     studies: arguments.Studies = None,
     locks: arguments.Locks = "",
-    lock: arguments.Lock = None,
-    include: arguments.Include = None,
-    flags: arguments.Flags = "",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     pools: arguments.Pools = "all",
     peers: arguments.Peers = False,
     threads: arguments.Threads = "",
@@ -134,8 +135,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     if scenario is not None:
         beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
         options.alone("--scenario", "scenario", context, allowed=beside)
-        own = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
-        wanted = scenarios.measuring(scenario, context.command, own)
+        whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
+        wanted = scenarios.measuring(scenario, context.command, whole)
     else:
         wanted = asked.measuring_of(given)
     raise typer.Exit(command.run(wanted, dry_run, yes, as_json))

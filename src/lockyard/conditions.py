@@ -29,7 +29,6 @@ NICES = (-20, 19)
 # What the kernel would clamp a thread's slice to.
 SLICES_NS = (100_000, 100_000_000)
 AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
-TIMER_SLACK = Path("/proc/self/timerslack_ns")
 # Where nobody says what a deadline thread may use: a period, and so much of all processors' time
 # for all threads together. The kernel admits less than all.
 DEADLINE_PERIOD_NS = 10_000_000

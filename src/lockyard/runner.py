@@ -71,7 +71,7 @@ class Runner:
         MissingCapabilityError if one cannot be had."""
         each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
         for cell in each.values():
-            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True, "trace": None}
+            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
             # What crashes or hangs without the conditions' doing is the run's to tell.
             with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
                 record = harness.run(job, self.grace_s)
@@ -117,7 +117,7 @@ class Runner:
         time.sleep(cell.conditions.rest_s)
         started = time.monotonic()
         limit_s = cell.limit_s(state.spent_s)
-        job = self._job(cell, block, limit_s)
+        job = {**self._job(cell, block, limit_s), "trace": self._trace(place, block)}
         try:
             record = harness.run(job, limit_s + self.grace_s)
         except ProgramOverrunError as error:
@@ -139,10 +139,15 @@ class Runner:
         job = cell.job(block, limit_s, self.seed + block, self.environment)
         if cell.conditions.quota_cpus is not None:
             job["cgroup"] = str(self.cgroups[cell.conditions.quota_cpus])
-        if self.traces is not None and cell.study in self.tracing_studies and block < TRACED_RUNS:
-            self.traces.mkdir(parents=True, exist_ok=True)
-            job["trace"] = str(self.traces / f"{self.cells.index(cell)}.{block}.trace")
         return job
+
+    def _trace(self, place: int, block: int) -> str | None:
+        """The file that a run is to write one into."""
+        traced = self.cells[place].study in self.tracing_studies and block < TRACED_RUNS
+        if self.traces is None or not traced:
+            return None
+        self.traces.mkdir(parents=True, exist_ok=True)
+        return str(self.traces / f"{place}.{block}.trace")
 
 
 def _failed(job: dict[str, Any], status: str, reason: str) -> Record:

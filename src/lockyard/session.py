@@ -19,7 +19,7 @@ from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter
 from lockyard.runner import Runner
 from lockyard.sweep import in_words
-from lockyard.timing import Expected, expected
+from lockyard.timing import total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,9 +130,15 @@ def measure(
     try:
         with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
             done = list(measured.runs)
-            runner = Runner(plan.cells, plan.seed, measured.environment, cgroups, done)
-            runner.traces = traces_beside(path) if path else None
-            runner.tracing_studies = harness.catalog().tracing_studies
+            runner = Runner(
+                plan.cells,
+                plan.seed,
+                measured.environment,
+                cgroups,
+                done,
+                traces=traces_beside(path) if path else None,
+                tracing_studies=catalog.tracing_studies,
+            )
             if refuse_unavailable:
                 runner.rehearse()
             writer.write(measured.environment)
@@ -178,11 +184,11 @@ def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def _announcement(plan: Plan, done: int) -> str:
-    total = sum(map(expected, plan.cells), Expected())
+    whole = total(plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
     text = (
-        f"measuring {cells} in {total.runs} runs, about {in_words(total.total_s)}, at most "
-        f"{in_words(total.at_most_s)} (seed {plan.seed})"
+        f"measuring {cells} in {whole.runs} runs, about {in_words(whole.total_s)}, at most "
+        f"{in_words(whole.at_most_s)} (seed {plan.seed})"
     )
     return f"{text}; {done} runs are there already" if done else text
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING
 
 from lockyard.errors import UsageError
-from lockyard.timing import Expected, expected
+from lockyard.timing import Expected, expected, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +26,10 @@ class Expansion:
     number: int
     expected: Expected
 
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Expansion:
+        return cls(cells, len(cells), total(cells))
+
     @property
     def left_out(self) -> int:
         return self.number - len(self.cells)
@@ -44,11 +46,10 @@ def expand(grids: Iterable[Grid], most: int | None = MOST_CELLS) -> Expansion:
             "one value, and name at least one lock"
         )
     if most is not None and number > most:
-        total = reduce(add, (expected(next(iter(grid))) * len(grid) for grid in grids))
         first = itertools.islice(itertools.chain.from_iterable(grids), most)
-        return Expansion(list(first), number, total)
-    cells = _each_once(itertools.chain.from_iterable(grids))
-    return Expansion(cells, len(cells), reduce(add, map(expected, cells)))
+        all_of_them = (expected(next(iter(grid))) * len(grid) for grid in grids)
+        return Expansion(list(first), number, sum(all_of_them, Expected()))
+    return Expansion.of(_each_once(itertools.chain.from_iterable(grids)))
 
 
 def check_size(of: Expansion) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lockyard.catalog import Study
     from lockyard.plan import Cell, Request
 
@@ -107,6 +109,10 @@ class Expected:
             self.rest_s * cells,
             self.at_most_s * cells,
         )
+
+
+def total(cells: Iterable[Cell]) -> Expected:
+    return sum(map(expected, cells), Expected())
 
 
 def expected(cell: Cell) -> Expected:

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lockyard.attempts import refusal
 from lockyard.conditions import FAIR, POLICY_NUMBERS, PRIORITIES, REAL_TIME
 
 if TYPE_CHECKING:
@@ -51,20 +52,16 @@ def conditions(
 
 
 def _under(policy: str, asked: Conditions) -> Conditions:
-    priority = PRIORITIES[0] if policy in REAL_TIME else 0
     nice = asked.nice if policy in FAIR else 0
-    return replace(asked, policy=policy, priority=priority, nice=nice)
+    return replace(asked, policy=policy, priority=_priority(policy), nice=nice)
 
 
 def is_permitted(policy: str) -> bool:
-    """By an attempt of a child, which ends with it."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            priority = PRIORITIES[0] if policy in REAL_TIME else 0
-            os.sched_setscheduler(0, POLICY_NUMBERS[policy], os.sched_param(priority))
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    """To this process, now."""
+    parameters = os.sched_param(_priority(policy))
+    return refusal(lambda: os.sched_setscheduler(0, POLICY_NUMBERS[policy], parameters)) is None
+
+
+def _priority(policy: str) -> int:
+    """The least that it has."""
+    return PRIORITIES[0] if policy in REAL_TIME else 0

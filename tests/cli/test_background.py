@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import a_record, shown, summed_up
+from measured_records import runs_of
 from rich.console import Console
 
-import lockyard as package
 from lockyard.report.tables import tables
 
 if TYPE_CHECKING:
@@ -20,19 +17,14 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 LOCKS = "mutex,fair_mutex,pi_mutex,tas_spinlock,ticket_spinlock,queued_spinlock"
 LENGTHS = ("--set", "hold_ns=2000", "--set", "gap_ns=2000")
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", "background", *arguments, *LENGTHS, "--runs", "1", "--json")
-    assert found.returncode in (0, 4), found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = [record for record in records if record.get("lock")]
-    for run in runs:
-        jsonschema.validate(run, SCHEMA)
-    return runs
+    return runs_of(
+        lockyard("measure", "background", *arguments, *LENGTHS, "--runs", "1", "--json"), (0, 4)
+    )
 
 
 def test_every_phase_has_its_loops_whatever_the_lock(lockyard: Callable[..., Outcome]) -> None:

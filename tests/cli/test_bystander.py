@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import a_record, shown, summed_up
+from measured_records import runs_of, total
 from rich.console import Console
 
-import lockyard as package
-from lockyard.histogram import Histogram
 from lockyard.report.tables import tables
 
 if TYPE_CHECKING:
@@ -21,24 +17,11 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 KINDS = ("alone", "busy", "banging")
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", "bystander", *arguments, "--runs", "1", "--json")
-    assert found.returncode in (0, 4), found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = [record for record in records if record.get("lock")]
-    for run in runs:
-        jsonschema.validate(run, SCHEMA)
-    return runs
-
-
-def total(document: dict[str, Any]) -> int:
-    counted = Histogram()
-    counted.add(document)
-    return counted.total
+    return runs_of(lockyard("measure", "bystander", *arguments, "--runs", "1", "--json"), (0, 4))
 
 
 def test_multiplies_as_often_beside_the_lock_as_alone(lockyard: Callable[..., Outcome]) -> None:

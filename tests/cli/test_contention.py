@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import CATALOG, a_record, a_study, shown
+from measured_records import runs_of
 from rich.console import Console
 
-import lockyard as package
 from lockyard import harness
 from lockyard.catalog import Workload
 from lockyard.errors import UsageError
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 SHARE = Parameter("share_percent", "%", "", 0, 100, (0, 50))
 RATE = Parameter("rate_per_s", "/s", "", 100, 1e9, (15_000,))
 INTERVAL = Parameter("interval_ns", "ns", "", 10, 1e7, (100,))
@@ -244,12 +240,8 @@ def test_the_pair_stands_beside_the_published_ones() -> None:
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", *arguments, "--json")
-    assert found.returncode in (0, 4), found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = [record for record in records if record.get("lock")]
+    runs = runs_of(lockyard("measure", *arguments, "--json"), (0, 4))
     for run in runs:
-        jsonschema.validate(run, SCHEMA)
         assert run["status"] == "ok", run["reason"]
     return runs
 

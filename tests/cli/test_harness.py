@@ -81,6 +81,16 @@ def test_a_wakeup_without_a_worker_is_refused() -> None:
     assert "job at /conditions/threads: must be at least 2" in refused.stderr
 
 
+def test_a_schedule_without_arrivals_is_refused() -> None:
+    job = copy.deepcopy(JOB) | {"study": "response"}
+    job["conditions"]["parameters"] = {"load_percent": 0, "rate_per_s": 0}
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert "job at /conditions/parameters: load_percent and rate_per_s must" in refused.stderr
+    job["conditions"]["parameters"]["rate_per_s"] = 1000
+    assert answer(json.dumps(job)).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("place", "changes"),
     [

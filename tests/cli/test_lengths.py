@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from made_up_records import CATALOG
+from measured_records import runs_of
 
 from lockyard.errors import UsageError
 from lockyard.plan import Cell, Request, plan_cells
@@ -115,10 +116,7 @@ def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", *arguments, "--locks", "futex_mutex", "--json")
-    assert found.returncode == 0, found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    return [record for record in records if record.get("lock")]
+    return runs_of(lockyard("measure", *arguments, "--locks", "futex_mutex", "--json"))
 
 
 @pytest.mark.parametrize("study", ["throughput", "wait", "idle"])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -159,6 +160,17 @@ def test_says_that_there_is_no_compiler(
     found = measure(home, {**environment, "CXX": compiler}, "wait", *TICKET_LOCK)
     assert found.returncode == 3
     assert "so --lock cannot compile anything; correct or unset CXX" in found.stderr
+
+
+def test_says_that_there_is_no_binutils(home: Path, environment: dict[str, str]) -> None:
+    compiler = shutil.which(os.environ.get("CXX") or "g++")
+    assert compiler is not None
+    found = measure(
+        home, {**environment, "CXX": compiler, "PATH": "/nowhere"}, "wait", *TICKET_LOCK
+    )
+    assert found.returncode == 3
+    assert "readelf does not say which libraries" in found.stderr
+    assert "install binutils" in found.stderr
 
 
 @pytest.fixture

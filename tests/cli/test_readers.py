@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import CATALOG, a_lock, a_study
+from measured_records import runs_of, total
 
-import lockyard as package
 from lockyard import harness
 from lockyard.errors import UsageError
-from lockyard.histogram import Histogram
 from lockyard.plan import Request, plan_cells
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 READERS = a_study("readers", of_readers=True)
 WAIT = CATALOG.select_studies(["wait"])
 SHARED = (replace(a_lock("shared_mutex"), shared=True),)
@@ -76,19 +72,7 @@ def test_lists_what_can_be_shared_among_the_peers(lockyard: Callable[..., Outcom
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", "readers", *arguments, "--runs", "1", "--json")
-    assert found.returncode == 0, found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = [record for record in records if record.get("lock")]
-    for run in runs:
-        jsonschema.validate(run, SCHEMA)
-    return runs
-
-
-def total(document: dict[str, Any]) -> int:
-    counted = Histogram()
-    counted.add(document)
-    return counted.total
+    return runs_of(lockyard("measure", "readers", *arguments, "--runs", "1", "--json"))
 
 
 def test_every_lock_keeps_its_writer_and_its_readers_apart(

@@ -3,15 +3,12 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import COMMAND
 from made_up_files import a_file, an_environment, rates
+from terminals import on_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +99,7 @@ def test_measures_the_whole_plan_of_a_report(
 
 
 def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, str]) -> None:
-    shown = _on_a_terminal(
+    shown = on_a_terminal(
         ["measure", "wait", "--locks", "futex_mutex", "--threads", "2", "--for", "300ms"],
         environment,
     )
@@ -114,33 +111,12 @@ def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, 
 def test_leaves_out_what_does_not_fit_a_terminal_and_says_so(
     environment: dict[str, str],
 ) -> None:
-    shown = _on_a_terminal(["report", "--from", str(GOLDEN)], {**environment, "NO_COLOR": "1"})
+    shown = on_a_terminal(["report", "--from", str(GOLDEN)], {**environment, "NO_COLOR": "1"})
     assert "…" not in shown
     assert "too narrow for:" in shown
     assert "ticket_spinlock" in shown
 
 
 def test_shows_no_colours_on_a_terminal_that_wants_none(environment: dict[str, str]) -> None:
-    shown = _on_a_terminal(["list"], {**environment, "NO_COLOR": "1"})
+    shown = on_a_terminal(["list"], {**environment, "NO_COLOR": "1"})
     assert "\x1b[3" not in shown
-
-
-def _on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
-    """What a person at a terminal of 80 columns sees, with its control sequences."""
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [COMMAND, *arguments],
-        stdout=terminal,
-        stderr=terminal,
-        env={**environment, "TERM": "xterm"},
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        while select.select([controller], [], [], 60)[0]:
-            try:
-                shown += os.read(controller, 4096)
-            except OSError:
-                break  # the other side is closed
-        assert process.wait(timeout=60) == 0
-    os.close(controller)
-    return shown.decode()

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from made_up_records import CATALOG, a_study
+from measured_records import runs_of, total
 
 from lockyard.errors import UsageError
 from lockyard.histogram import Histogram
@@ -29,14 +29,7 @@ HISTOGRAMS = ("wait", "response", "completion", "lateness")
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", "response", *arguments, "--json")
-    assert found.returncode == 0, found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    return [record for record in records if record.get("study") == "response"]
-
-
-def counted(run: dict[str, Any], name: str) -> int:
-    return sum(count for _, count in run["histograms"][name]["counts"])
+    return runs_of(lockyard("measure", "response", *arguments, "--json"))
 
 
 def mean_ns(run: dict[str, Any], name: str) -> float:
@@ -74,8 +67,8 @@ def test_every_arrival_has_both_times_or_is_unserved(lockyard: Callable[..., Out
         values = run["values"]
         assert values["arrivals"] == values["operations"] + values["unserved"]
         for name in ("wait", "response", "completion"):
-            assert counted(run, name) == values["operations"]
-        assert counted(run, "lateness") <= values["operations"]
+            assert total(run["histograms"][name]) == values["operations"]
+        assert total(run["histograms"]["lateness"]) <= values["operations"]
         load = run["conditions"]["parameters"]["load_percent"] / 100
         assert values["scheduled_per_s"] == pytest.approx(load * values["capacity_per_s"])
         assert mean_ns(run, "wait") <= mean_ns(run, "response") <= mean_ns(run, "completion")
@@ -160,9 +153,7 @@ def test_a_lock_that_does_not_exclude_is_caught(lockyard: Callable[..., Outcome]
     assert "BROKEN" in found.stdout
 
 
-def test_the_harness_refuses_a_schedule_without_arrivals(
-    lockyard: Callable[..., Outcome],
-) -> None:
+def test_a_schedule_without_arrivals_is_refused(lockyard: Callable[..., Outcome]) -> None:
     refused = lockyard(
         *("measure", "response", "--locks", "futex_mutex"),
         *("--set", "load_percent=0", "--set", "rate_per_s=0"),

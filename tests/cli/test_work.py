@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from made_up_records import CATALOG, a_study
+from measured_records import runs_of
 
 from lockyard.errors import UsageError
 from lockyard.plan import Request, plan_cells
@@ -93,10 +93,7 @@ def test_only_uncontended_has_sleepers() -> None:
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", *arguments, "--locks", "futex_mutex,null_lock", "--json")
-    assert found.returncode == 0, found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    return [record for record in records if record.get("lock")]
+    return runs_of(lockyard("measure", *arguments, "--locks", "futex_mutex,null_lock", "--json"))
 
 
 def test_throughput_counts_every_operation_and_every_change_of_owner(

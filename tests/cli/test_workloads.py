@@ -4,18 +4,15 @@ third one, has its own tests."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import CATALOG, a_lock, a_record, a_study, shown
+from measured_records import runs_of
 from rich.console import Console
 
-import lockyard as package
 from lockyard import harness
 from lockyard.catalog import Catalog, Workload
 from lockyard.errors import UsageError
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
     from lockyard.catalog import Study
-
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 
 
 def with_workloads(study: str, *names: str) -> Study:
@@ -85,13 +80,7 @@ def test_refuses_what_measures_nothing(
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    found = lockyard("measure", *arguments, "--json")
-    assert found.returncode in (0, 4), found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = [record for record in records if record.get("lock")]
-    for run in runs:
-        jsonschema.validate(run, SCHEMA)
-    return runs
+    return runs_of(lockyard("measure", *arguments, "--json"), (0, 4))
 
 
 def test_a_wrong_name_is_refused_with_those_that_are_near(

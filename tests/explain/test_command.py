@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import made_up_stalls as planted
 import pytest
-from conftest import COMMAND
 from made_up_records import a_record
 from made_up_trace import LOCK, START, US
+from terminals import on_a_terminal
 
 from lockyard.explain.trace import Kind
 
@@ -74,8 +72,8 @@ def test_draws_free_but_wanted_in_a_row_of_its_own(
 
 def test_uses_colours_on_a_terminal(tmp_path: Path, environment: dict[str, str]) -> None:
     path = planted.holder_preempted().write(tmp_path / "a.trace")
-    assert "\x1b[31m▒" in _on_a_terminal(["explain", str(path)], environment)
-    without = _on_a_terminal(["explain", str(path)], {**environment, "NO_COLOR": "1"})
+    assert "\x1b[31m▒" in on_a_terminal(["explain", str(path)], environment)
+    without = on_a_terminal(["explain", str(path)], {**environment, "NO_COLOR": "1"})
     assert "▒▒▒" in without
     assert "\x1b[31m" not in without
 
@@ -271,23 +269,3 @@ def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: 
     damaged = lockyard("explain", "--truth", str(path))
     assert damaged.returncode == 2
     assert "line 1: is no planted cause" in damaged.stderr
-
-
-def _on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [COMMAND, *arguments],
-        stdout=terminal,
-        stderr=terminal,
-        env={**environment, "TERM": "xterm"},
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        while select.select([controller], [], [], 60)[0]:
-            try:
-                shown += os.read(controller, 4096)
-            except OSError:
-                break  # the other side is closed
-        assert process.wait(timeout=60) == 0
-    os.close(controller)
-    return shown.decode()

@@ -19,9 +19,6 @@ from lockyard.noise import NOISE_STUDY
 from lockyard.report.units import percent
 from lockyard.session import say
 
-# More of the processors' time than an idle machine takes for itself.
-BUSY_SHARE = 0.05
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -29,6 +26,9 @@ if TYPE_CHECKING:
     from lockyard.compare.circumstances import EnvironmentDifference
     from lockyard.compare.measuring import Measuring
     from lockyard.compare.pairing import Chosen
+
+# More of the processors' time than an idle machine takes for itself.
+BUSY_SHARE = 0.05
 
 
 def run(a: Path, b: Path, chosen: Chosen, fail_if: Sequence[str], as_json: bool) -> ExitStatus:

@@ -14,7 +14,6 @@ from lockyard.noise import with_noise
 from lockyard.own.adopt import adopt
 from lockyard.plan import plan_grids
 from lockyard.sweep import MOST_CELLS, Expansion, check_size, expand
-from lockyard.timing import Expected, expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +35,7 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
     grids = (grid for sweep in wanted.sweeps for grid in _of_sweep(sweep, references, catalog))
     expansion = expand(grids, most=None if yes else MOST_CELLS)
     if not expansion.left_out:
-        cells = with_noise(expansion.cells, catalog, inherited())
-        expansion = Expansion(cells, len(cells), sum(map(expected, cells), Expected()))
+        expansion = Expansion.of(with_noise(expansion.cells, catalog, inherited()))
     if dry:
         from lockyard.report.dry_run import print_dry_run
 

@@ -10,16 +10,14 @@ import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lockyard import environment, harness
+from lockyard.attempts import refusal
 from lockyard.doctor.sample import Sample, take
 from lockyard.errors import LockyardError
 from lockyard.own import toolchain
 from lockyard.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SAMPLE_S = 0.15
 # Number of the system call, and its commands: register for barriers, execute one.
@@ -85,11 +83,11 @@ def collect(tree: Tree | None = None) -> Facts:
         described=environment.describe(tree),
         harness=asked,
         harness_problem=problem,
-        fifo_refusal=_refusal(
+        fifo_refusal=refusal(
             lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
         ),
-        nice_refusal=_refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
-        membarrier_refusal=_refusal(_order_all_cores),
+        nice_refusal=refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
+        membarrier_refusal=refusal(_order_all_cores),
         tools={name: found for name in TOOLS if (found := _version(name)) is not None},
         own_locks_compiler=own_compiler,
         own_locks_problem=own_problem,
@@ -111,22 +109,6 @@ def _ask_toolchain() -> tuple[str, str]:
         return toolchain.check_all(), ""
     except LockyardError as error:
         return "", str(error)
-
-
-def _refusal(attempt: Callable[[], None]) -> int | None:
-    """The error of an attempt, made by a child that ends with it."""
-    child = os.fork()
-    if child == 0:
-        error = 255
-        try:
-            attempt()
-            error = 0
-        except OSError as met:
-            error = met.errno or 255
-        finally:
-            os._exit(error)
-    error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return error or None
 
 
 def _order_all_cores() -> None:

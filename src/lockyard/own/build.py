@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.errors import UsageError
 from lockyard.harness import harness_path
 from lockyard.own import cache, faults, sources
-from lockyard.own.jobs import Compilation, CompilerOverrunError, Done, run_all
-from lockyard.own.toolchain import Compiler, Recipe, check_headers, compiler
+from lockyard.own.jobs import CompilerOverrunError, Done, run_all
+from lockyard.own.toolchain import Compiler, Recipe, check_headers, compiler, needed_libraries
 from lockyard.session import say
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ class Build:
         if missing:
             say(f"{self.given}: building {', '.join(missing)} ({self.using.version})")
         check_headers(self.recipe, self.using)
+        libraries = needed_libraries(self.recipe.harness)
         left_s = limit_s - (time.monotonic() - started)
         self._compile(missing, place, left_s)
-        linked = self._link(place, objects, limit_s - (time.monotonic() - started))
+        linked = self._link(place, objects, libraries, limit_s - (time.monotonic() - started))
         for name in missing:
             cache.keep(place / f"{name}.o", f"{name}.{keys[name]}.o")
         built = cache.keep(linked, program)
@@ -89,7 +90,7 @@ class Build:
         (place / sources.LOCKS).write_text(sources.locks(locks))
         (place / "check.cpp").write_text(sources.check(locks))
         options = ["-fsyntax-only", "-MD", "-MF", str(place / "check.d"), str(place / "check.cpp")]
-        return run_all([Compilation(self._command(options))], limit_s)[0]
+        return run_all([self._command(options)], limit_s)[0]
 
     def _write_studies(
         self, studies: Sequence[str], place: Path, read: Sequence[Path]
@@ -131,16 +132,20 @@ class Build:
 
     def _compile(self, names: Sequence[str], place: Path, limit_s: float) -> None:
         wanted = [
-            Compilation(
-                self._command(["-c", str(place / f"{name}.cpp"), "-o", str(place / f"{name}.o")])
-            )
+            self._command(["-c", str(place / f"{name}.cpp"), "-o", str(place / f"{name}.o")])
             for name in names
         ]
         for name, done in zip(names, run_all(wanted, limit_s), strict=True):
             if not done.succeeded:
                 raise faults.of_study(self.given, name, done.said)
 
-    def _link(self, place: Path, objects: dict[str, Path | None], limit_s: float) -> Path:
+    def _link(
+        self,
+        place: Path,
+        objects: dict[str, Path | None],
+        libraries: Sequence[str],
+        limit_s: float,
+    ) -> Path:
         """The harness's objects first: what both have is then the harness's, whatever the flags."""
         linked = place / "harness"
         own, *others = map(str, self.recipe.archives)
@@ -153,26 +158,15 @@ class Build:
             *(str(path or place / f"{name}.o") for name, path in objects.items()),
             *self.given.flags,
             *others,
-            *(f"-l:{library}" for library in self._shared_libraries(limit_s)),
+            *(f"-l:{library}" for library in libraries),
             "-pthread",
             "-o",
             str(linked),
         ]
-        done = run_all([Compilation(command)], limit_s)[0]
+        done = run_all([command], limit_s)[0]
         if not done.succeeded:
             raise faults.of_link(self.given, done.said)
         return linked
-
-    def _shared_libraries(self, limit_s: float) -> list[str]:
-        """Those that the harness itself was linked with: it runs here, so they are here."""
-        done = run_all([Compilation(["readelf", "-d", str(self.recipe.harness)])], limit_s)[0]
-        found = re.findall(r"\(NEEDED\).*\[([^]]+)\]", done.said)
-        if not done.succeeded or not found:
-            raise MissingCapabilityError(
-                f"readelf does not say which libraries {self.recipe.harness} needs, so --lock "
-                "cannot link anything; install binutils, which has it"
-            )
-        return [name for name in found if not name.startswith("ld-linux")]
 
     def _options(self) -> list[str]:
         """Ours first, so that nothing of the user's takes the place of a header of ours."""

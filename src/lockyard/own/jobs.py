@@ -16,15 +16,8 @@ from lockyard.errors import MissingCapabilityError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 BETWEEN_LOOKS_S = 0.01
-
-
-@dataclass(frozen=True)
-class Compilation:
-    command: Sequence[str]
-    result: Path | None = None  # what it writes
 
 
 @dataclass(frozen=True)
@@ -37,17 +30,17 @@ class CompilerOverrunError(Exception):
     """A compiler did not end in time, and was ended."""
 
 
-def run_all(wanted: Sequence[Compilation], limit_s: float) -> list[Done]:
-    """In the order of `wanted`. As many at a time as this process has processors."""
+def run_all(commands: Sequence[Sequence[str]], limit_s: float) -> list[Done]:
+    """What came of each, in their order. As many at a time as this process has processors."""
     at_once = len(os.sched_getaffinity(0))
     deadline = time.monotonic() + limit_s
     running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
     done: dict[int, Done] = {}
     try:
-        while len(done) < len(wanted):
+        while len(done) < len(commands):
             begun = len(done) + len(running)
-            if begun < len(wanted) and len(running) < at_once:
-                running[begun] = _start(wanted[begun].command)
+            if begun < len(commands) and len(running) < at_once:
+                running[begun] = _start(commands[begun])
                 continue
             for number, (process, output) in list(running.items()):
                 if process.poll() is not None:
@@ -62,7 +55,7 @@ def run_all(wanted: Sequence[Compilation], limit_s: float) -> list[Done]:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             output.close()
-    return [done[number] for number in range(len(wanted))]
+    return [done[number] for number in range(len(commands))]
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:

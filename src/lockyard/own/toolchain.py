@@ -87,9 +87,6 @@ class Compiler:
     path: str
     version: str  # the first line of what it says of itself
 
-    def run_for(self, arguments: list[str]) -> list[str]:
-        return [self.path, *arguments]
-
 
 def compiler(recipe: Recipe) -> Compiler:
     """That of CXX; else the harness's, if it is here; else g++."""
@@ -114,7 +111,7 @@ def check_headers(recipe: Recipe, using: Compiler) -> None:
     """The studies' objects and the harness's exchange JSON, so they need one version of it."""
     includes = [argument for each in recipe.includes for argument in ("-I", str(each))]
     dump = ["-x", "c++", "-std=gnu++20", "-E", "-dM", "-include", "nlohmann/json.hpp", os.devnull]
-    said = _ask(using.run_for([*includes, *dump]))
+    said = _ask([using.path, *includes, *dump])
     macros = said.stdout if said else ""
     parts = [
         re.search(rf"#define NLOHMANN_JSON_VERSION_{part} (\d+)", macros)
@@ -130,11 +127,24 @@ def check_headers(recipe: Recipe, using: Compiler) -> None:
         )
 
 
+def needed_libraries(harness: Path) -> list[str]:
+    """Shared ones that the harness was linked with: it runs here, so they are here."""
+    said = _ask(["readelf", "-d", str(harness)])
+    found = re.findall(r"\(NEEDED\).*\[([^]]+)\]", said.stdout) if said else []
+    if not found:
+        raise MissingCapabilityError(
+            f"readelf does not say which libraries {harness} needs, {CONSEQUENCE}; install "
+            "binutils, which has it (apt-get install -y binutils)"
+        )
+    return [name for name in found if not name.startswith("ld-linux")]
+
+
 def check_all() -> str:
     """For the doctor: which compiler would be used. Raises MissingCapabilityError."""
     recipe = Recipe.read(harness_path())
     found = compiler(recipe)
     check_headers(recipe, found)
+    needed_libraries(recipe.harness)
     return found.version
 
 

@@ -80,6 +80,10 @@ def median(title: str, key: str, importance: int = 9) -> Column:
     return Column(title, lambda cell: duration(cell.median(key)), importance)
 
 
+def median_rate(title: str, key: str, importance: int = 9) -> Column:
+    return Column(title, lambda cell: rate(cell.median(key)), importance)
+
+
 def mean_of_runs(title: str, key: str, importance: int = 9) -> Column:
     return Column(title, lambda cell: duration(cell.mean(key)), importance)
 
@@ -93,7 +97,7 @@ def most_to_fewest(cell: CellSummary) -> str:
 
 
 RUNS = Column("runs", lambda cell: str(len(cell.runs)))
-MEAN_RUN = Column("mean run", lambda cell: duration(cell.mean("run_ns")), 3)
+MEAN_RUN = mean_of_runs("mean run", "run_ns", 3)
 TEAM = (
     Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.2f}", 2),
     share("overlap", "overlap", 1),

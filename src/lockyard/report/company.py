@@ -4,12 +4,11 @@ background and priority."""
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from lockyard.report.units import MISSING, duration, percent, rate, ratio
+from lockyard.report.publications import printed_rows
+from lockyard.report.units import MISSING, duration, percent, ratio
 from lockyard.stats import paired_ratio
 
 if TYPE_CHECKING:
@@ -24,10 +23,9 @@ PUBLISHED_NAMES = {"tas_spinlock": "terrible_spinlock"}
 @cache
 def published_slowdowns() -> dict[str, tuple[int, float]]:
     """Of a bystander, with the number of threads, by the text's name of the lock."""
-    text = (files("lockyard") / "data" / "bystander_ryzen1700.csv").read_text(encoding="utf-8")
     return {
         row["lock"]: (int(row["threads"]), float(row["slowdown"]))
-        for row in csv.DictReader(text.splitlines())
+        for row in printed_rows("bystander_ryzen1700.csv")
     }
 
 
@@ -73,7 +71,3 @@ def gaps(cell: CellSummary) -> str:
     """What the foreground leaves of the processors, alone."""
     used = cell.mean("cpu_share")
     return MISSING if used is None else percent(max(1 - used, 0.0))
-
-
-def median_rate(key: str) -> Callable[[CellSummary], str]:
-    return lambda cell: rate(cell.median(key))

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -15,6 +13,7 @@ from lockyard.report.columns import by_value
 from lockyard.report.grids import Grid, grid_table, grids
 from lockyard.report.ideal import Ideal, ideal
 from lockyard.report.naming import Naming
+from lockyard.report.publications import printed_rows
 from lockyard.report.tables import ratio_text, row_name
 from lockyard.report.units import MISSING, percent
 
@@ -37,13 +36,12 @@ FALL = "steepest fall\nagainst ideal"
 @cache
 def published() -> dict[tuple[int, float], tuple[float, float]]:
     """Parallelism and waiting share by threads and share."""
-    text = (files("lockyard") / "data" / "contention_preshing.csv").read_text(encoding="utf-8")
     return {
         (int(row["threads"]), float(row["share_percent"])): (
             float(row["parallelism"]),
             float(row["waiting_percent"]) / 100,
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in printed_rows("contention_preshing.csv")
     }
 
 
@@ -65,9 +63,10 @@ def _parallelism(grid: Grid, console: Console, processors: int | None) -> Group:
         (name, [*texts, Text(_steepest_fall(grid, lock, ideals))])
         for lock, name, texts in _rows(grid, lambda cell: _digits(cell.median("parallelism")))
     ]
-    extra = [("ideal", [_digits(ideals[share].parallelism) for share in shares], MISSING)] * (
-        len(ideals) > 0
-    )
+    extra = []
+    if ideals:
+        texts = [_digits(ideals[share].parallelism) for share in shares]
+        extra.append(("ideal", texts, MISSING))
     found = [published().get((grid.threads, share)) for share in shares]
     if grid.workload != "allocator" and (any(found) or grid.threads in PUBLISHED_CLIFF):
         texts = [_digits(each[0] if each else None) for each in found]

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -14,6 +12,7 @@ from rich.text import Text
 from lockyard.report.columns import by_value
 from lockyard.report.grids import Grid, grid_table, grids
 from lockyard.report.naming import Naming
+from lockyard.report.publications import printed_rows
 from lockyard.report.reference import mean_over_cells
 from lockyard.report.tables import row_name
 from lockyard.report.units import MISSING, duration, rate, ratio
@@ -38,8 +37,7 @@ NOTHING, ONE_THREAD, ALL_THREADS = (178, 24, 43), (250, 219, 120), (26, 152, 80)
 @cache
 def published() -> dict[str, str]:
     """What the text has, by the name of the figure."""
-    text = (files("lockyard") / "data" / "frequency_preshing.csv").read_text(encoding="utf-8")
-    return {row["figure"]: row["value"] for row in csv.DictReader(text.splitlines())}
+    return {row["figure"]: row["value"] for row in printed_rows("frequency_preshing.csv")}
 
 
 def frequency_tables(

@@ -22,6 +22,7 @@ from lockyard.report.columns import (
     maximum,
     mean_of_runs,
     median,
+    median_rate,
     most_to_fewest,
     percentile,
     percentiles,
@@ -33,13 +34,12 @@ from lockyard.report.columns import (
 )
 from lockyard.report.company import (
     gaps,
-    median_rate,
     of_waits,
     published_slowdown,
     rescued,
     within_runs,
 )
-from lockyard.report.units import duration, rate
+from lockyard.report.units import duration
 from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 
 
@@ -52,15 +52,15 @@ def _wakeup(title: str, values: str) -> Layout:
             median("median", f"{values}_median_ns"),
             Column("cycles", lambda cell: cycles(cell, f"{values}_median_ns")),
             Column("published:\ncycles", published_cycles, 7),
-            Column("mean", lambda cell: duration(cell.mean(f"{values}_mean_ns")), 5),
+            mean_of_runs("mean", f"{values}_mean_ns", 5),
             Column(
                 "min", lambda cell: duration(min(cell.values(f"{values}_min_ns"), default=None))
             ),
             maximum(f"{values}_max_ns"),
-            Column("deviation", lambda cell: duration(cell.mean(f"{values}_deviation_ns")), 5),
+            mean_of_runs("deviation", f"{values}_deviation_ns", 5),
             share("processor\nwhile waiting", "waiting_cpu_share", 8),
             Column("power", power, 6),
-            Column("left alone", lambda cell: duration(cell.mean("idle_ns")), 3),
+            mean_of_runs("left alone", "idle_ns", 3),
             Column("negative,\nstamp before", lambda cell: negatives(cell, "wakeup"), 2),
             Column("negative,\nstamp after", lambda cell: negatives(cell, "published"), 4),
         ],
@@ -76,7 +76,7 @@ def _rate(title: str, *others: Column) -> Layout:
         title=title,
         columns=[
             RUNS,
-            Column("rate", lambda cell: rate(cell.median("operations_per_s"))),
+            median_rate("rate", "operations_per_s"),
             Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.3f}", 7),
             Column("most to\nfewest", most_to_fewest, 8),
             share("owner\nswitches", "owner_switch_share", 5),
@@ -126,8 +126,8 @@ LAYOUTS = {
         "(response)",
         columns=[
             RUNS,
-            Column("arrivals", lambda cell: rate(cell.median("scheduled_per_s")), 8),
-            Column("capacity", lambda cell: rate(cell.median("capacity_per_s")), 6),
+            median_rate("arrivals", "scheduled_per_s", 8),
+            median_rate("capacity", "capacity_per_s", 6),
             *(
                 percentile(f"{histogram}\n{name}", histogram, share, 9)
                 for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
@@ -155,11 +155,11 @@ LAYOUTS = {
         title="stalls: what writing a trace costs (why waits are long: lockyard explain)",
         columns=[
             RUNS,
-            Column("plain", lambda cell: rate(cell.median("plain_operations_per_s"))),
-            Column("traced", lambda cell: rate(cell.median("traced_operations_per_s"))),
+            median_rate("plain", "plain_operations_per_s"),
+            median_rate("traced", "traced_operations_per_s"),
             Column("traced / plain\n[95 % interval]", traced_to_plain),
-            Column("switches:\ntraced", lambda cell: rate(cell.median("switches_per_s")), 8),
-            Column("plain", lambda cell: rate(cell.median("plain_switches_per_s")), 7),
+            median_rate("switches:\ntraced", "switches_per_s", 8),
+            median_rate("plain", "plain_switches_per_s", 7),
             Column("stamps kept", kept, 5),
             Column(
                 "switches\nlost", lambda cell: f"{sum(cell.values('trace_lost_switches')):g}", 4
@@ -175,9 +175,9 @@ LAYOUTS = {
         title="readers: reads per second, the writers' wait, and the pair of one reader alone",
         columns=[
             RUNS,
-            Column("reads", lambda cell: rate(cell.median("reads_per_s"))),
+            median_rate("reads", "reads_per_s"),
             Column("writes", writes, 7),
-            Column("writer\nmean", lambda cell: duration(cell.mean("write_wait_mean_ns")), 8),
+            mean_of_runs("writer\nmean", "write_wait_mean_ns", 8),
             percentile("writer\np50", "write_wait", 0.5, 6),
             percentile("writer\np99", "write_wait", 0.99, 8),
             percentile("writer\np99.9", "write_wait", 0.999, 4),
@@ -222,7 +222,7 @@ LAYOUTS = {
             maximum("start_max_ns"),
             percentile("submit\np50", "submit", 0.5, 6),
             percentile("submit\np99", "submit", 0.99, 2),
-            Column("rate in\nbursts", lambda cell: rate(cell.median("tasks_per_s_in_bursts")), 7),
+            median_rate("rate in\nbursts", "tasks_per_s_in_bursts", 7),
             share("processor time\nin pauses", "gap_cpu_share", 9),
             median("processor time\nper task", "workers_cpu_per_task_ns", 5),
         ],
@@ -246,7 +246,7 @@ LAYOUTS = {
             median("alone", "alone_ns", 5),
             percentile("p99\nalone", "alone", 0.99, 2),
             percentile("p99 beside\nthe lock", "banging", 0.99, 3),
-            Column("the lock's\nrate", median_rate("operations_per_s"), 4),
+            median_rate("the lock's\nrate", "operations_per_s", 4),
             share("processor time\nof the others", "cpu_share", 3),
         ],
         maxima=None,
@@ -258,8 +258,8 @@ LAYOUTS = {
             RUNS,
             Column("gaps", gaps, 8),
             Column("work done\n[95 % interval]", within_runs("beside_units_per_s", "units_per_s")),
-            Column("foreground\nalone", median_rate("operations_per_s"), 6),
-            Column("foreground\nbeside work", median_rate("beside_operations_per_s"), 5),
+            median_rate("foreground\nalone", "operations_per_s", 6),
+            median_rate("foreground\nbeside work", "beside_operations_per_s", 5),
             Column(
                 "beside / alone\n[95 % interval]",
                 within_runs("beside_operations_per_s", "operations_per_s"),
@@ -284,7 +284,7 @@ LAYOUTS = {
             percentile("inversion\np50", "inversion", 0.5, 6),
             maximum("inversion_max_ns", "inversion\nmax", 8),
             Column("rescued", rescued, 8),
-            Column("rate of\nthe others", median_rate("low_operations_per_s"), 5),
+            median_rate("rate of\nthe others", "low_operations_per_s", 5),
             share("processor time\nof the hog", "hog_cpu_share", 2),
         ],
         maxima="wait_max_ns",

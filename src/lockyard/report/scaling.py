@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from lockyard.report.publications import printed_rows
 from lockyard.report.units import MISSING
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def published_rows() -> dict[tuple[str, str, int], float]:
     """The printed speed-up by the text's workload, architecture and number of threads."""
     return {
         (row["workload"], row["arch"], int(row["threads"])): float(row["speedup"])
-        for row in _rows("rqspinlock_scaling.csv")
+        for row in printed_rows("rqspinlock_scaling.csv")
     }
 
 
@@ -42,13 +41,8 @@ def published_means() -> dict[tuple[str, str], float]:
     """The geometric mean of a whole table."""
     return {
         (row["workload"], row["arch"]): float(row["geometric_mean"])
-        for row in _rows("rqspinlock_means.csv")
+        for row in printed_rows("rqspinlock_means.csv")
     }
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    text = (files("lockyard") / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
 
 
 def has_published(cell: CellSummary) -> bool:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from lockyard.report.publications import printed_rows
 from lockyard.report.units import MISSING, percent
 
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ PUBLISHED_NAMES = {
 @cache
 def published_table() -> dict[str, int]:
     """Median cycles by the text's names."""
-    text = (files("lockyard") / "data" / "wakeup_i7-8750h_windows.csv").read_text(encoding="utf-8")
     return {
-        row["mechanism"]: int(row["median_cycles"]) for row in csv.DictReader(text.splitlines())
+        row["mechanism"]: int(row["median_cycles"])
+        for row in printed_rows("wakeup_i7-8750h_windows.csv")
     }
 
 

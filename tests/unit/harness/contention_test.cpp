@@ -109,10 +109,5 @@ TEST(Allocating, the_seed_determines_what_is_asked_for) {
   EXPECT_NE(memory.live(), other.live());
 }
 
-TEST(Units, take_time) {
-  EXPECT_GT(draw_ns(), 0);
-  EXPECT_GT(allocation_ns(), 0);
-}
-
 }  // namespace
 }  // namespace lockyard::harness

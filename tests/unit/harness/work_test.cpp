@@ -44,6 +44,38 @@ TEST(Work, bimodal_lengths_have_the_mean_and_one_in_ten_is_ten_times_as_long) {
   EXPECT_EQ(std::ranges::count(steps, shorter), worker::turns - worker::turns / 10);
 }
 
+std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> steps) {
+  std::ranges::sort(steps);
+  return steps;
+}
+
+TEST(Work, each_thread_has_every_length_once_in_an_order_of_its_own) {
+  std::vector<std::uint32_t> gaps(worker::turns);
+  std::iota(gaps.begin(), gaps.end(), 0U);
+  std::vector<std::uint32_t> holds(worker::turns);
+  std::iota(holds.begin(), holds.end(), 5000U);
+  const auto orders_of = [&](std::uint64_t seed) {
+    std::vector<std::vector<std::uint32_t>> found(4);  // gaps and holds of either thread
+    const auto tables = shuffled_tables(gaps, holds, 2, seed);
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      found[i / worker::turns * 2].push_back(tables[i].gap_steps);
+      found[i / worker::turns * 2 + 1].push_back(tables[i].hold_steps);
+    }
+    return found;
+  };
+  const auto orders = orders_of(7);
+  for (const unsigned thread : {0U, 1U}) {
+    EXPECT_EQ(sorted(orders[2 * thread]), gaps);
+    EXPECT_EQ(sorted(orders[2 * thread + 1]), holds);
+    EXPECT_NE(orders[2 * thread], gaps);
+    EXPECT_NE(orders[2 * thread + 1], holds);
+  }
+  EXPECT_NE(orders[0], orders[2]);
+  EXPECT_NE(orders[1], orders[3]);
+  EXPECT_EQ(orders, orders_of(7));
+  EXPECT_NE(orders, orders_of(8));
+}
+
 /// Three turns, of lengths that are far enough apart to tell them by their steps.
 const work_request recorded{.hold_ns = 2000,
                             .gap_ns = 20'000,

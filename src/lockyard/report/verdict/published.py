@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from lockyard.report.naming import counted
+from lockyard.report.publications import printed_rows
 from lockyard.report.units import duration
 from lockyard.report.verdict.setting import (
     ENOUGH_RUNS,
@@ -53,13 +52,12 @@ class Row:
 @cache
 def published_table() -> dict[tuple[str, str, str], Row]:
     """By scheduler, study and seed name."""
-    text = (files("lockyard") / "data" / "stalls_ryzen1700.csv").read_text(encoding="utf-8")
     return {
         (row["scheduler"], row["study"], row["lock"]): Row(
             float(row["mean_run_ms"]) * 1e6,
             tuple(float(row[f"longest{place}_ms"]) * 1e6 for place in range(1, 5)),
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in printed_rows("stalls_ryzen1700.csv")
     }
 
 

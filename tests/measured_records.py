@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests look for in the records that `lockyard measure --json` prints."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+from lockyard.histogram import Histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from conftest import Outcome
+
+SCHEMA = json.loads(files("lockyard").joinpath("schema/record.schema.json").read_text())
+
+
+def runs_of(found: Outcome, statuses: Collection[int] = (0,)) -> list[dict[str, Any]]:
+    """Of those of a lock each; they are as the schema says."""
+    assert found.returncode in statuses, found.stderr
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    runs = [record for record in records if record.get("lock")]
+    for run in runs:
+        jsonschema.validate(run, SCHEMA)
+    return runs
+
+
+def total(histogram: dict[str, Any]) -> int:
+    """How many samples it has."""
+    counted = Histogram()
+    counted.add(histogram)
+    return counted.total
