@@ -12,7 +12,7 @@ from lockyard import options
 from lockyard.conditions import Asked, inherited, variants
 from lockyard.own.given import given as own_locks
 from lockyard.parameters import parsed
-from lockyard.plan import Request
+from lockyard.request import Request
 from lockyard.work import NO_TIME, works
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockyard.errors import UsageError
-from lockyard.parameters import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +40,20 @@ class Library:
     name: str  # the origin of its locks
     version: str | None
     missing: str | None  # why, and what to do
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str  # with its unit, as in share_percent
+    unit: str  # as a person writes it
+    summary: str
+    least: float
+    most: float
+    usual: tuple[float, ...]  # where nobody gives one
+
+    @property
+    def range(self) -> str:
+        return f"{self.least:.10g} to {self.most:.10g} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lockyard.cell import SCHEMA
 from lockyard.cgroup import CONTROLLER, groups, quotas_cpus
 from lockyard.harness import ask
-from lockyard.plan import SCHEMA
 from lockyard.tree import Tree, bracketed
 
 SCHEDULER_TUNABLES = (

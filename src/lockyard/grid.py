@@ -13,9 +13,8 @@ from lockyard.conditions import completed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from lockyard.cell import Cell, Parameters
     from lockyard.conditions import Conditions
-    from lockyard.parameters import Parameters
-    from lockyard.plan import Cell
     from lockyard.work import Work
 
 

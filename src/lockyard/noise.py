@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockyard.plan import Cell
+from lockyard.cell import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

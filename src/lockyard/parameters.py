@@ -7,7 +7,6 @@ import difflib
 import itertools
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
@@ -15,29 +14,12 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lockyard.catalog import Study
-    from lockyard.plan import Cell
+    from lockyard.catalog import Parameter, Study
+    from lockyard.cell import Cell, Parameters
 
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 MOST_COMBINATIONS = 1_000_000
-
-# Names with their values, in the study's order.
-Parameters = tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    name: str  # with its unit, as in share_percent
-    unit: str  # as a person writes it
-    summary: str
-    least: float
-    most: float
-    usual: tuple[float, ...]  # where nobody gives one
-
-    @property
-    def range(self) -> str:
-        return f"{self.least:.10g} to {self.most:.10g} {self.unit}".rstrip()
 
 
 def parsed(texts: Sequence[str]) -> dict[str, tuple[float, ...]]:

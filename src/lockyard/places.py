@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lockyard.conditions import Pinning
-    from lockyard.plan import Request
+    from lockyard.request import Request
 
 
 def places_of_threads(request: Request) -> list[tuple[int, Pinning]]:

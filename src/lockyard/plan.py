@@ -1,147 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be measured: cells, how often each, for how long, and in which order."""
+"""The cells of a request, and in which order they are measured."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from lockyard.conditions import Conditions, Pinning, check
+from lockyard.cell import CLOSED, SCHEDULED, Cell
+from lockyard.conditions import Conditions, check
 from lockyard.errors import UsageError
 from lockyard.grid import Grid
 from lockyard.parameters import check_parameters, combinations
 from lockyard.places import each_processor, places_of_threads
-from lockyard.timing import LONGEST_RUN_S, lengths_of_runs
+from lockyard.timing import lengths_of_runs
 from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from lockyard.catalog import Lock, Study, Workload
-    from lockyard.parameters import Parameters
-    from lockyard.program import Job
+    from lockyard.request import Request
 
-SCHEMA = 1
 Item = TypeVar("Item")
 # How long workers are left alone before each wake-up, if nobody says; the text says nothing.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
-# When threads call: when they are done with the last operation, or by a schedule.
-CLOSED, SCHEDULED = "closed", "poisson"
 DEFAULT_WRITERS = (0, 1)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One lock, or one pool of workers, in one study under one set of conditions, or the machine in
-    a study of it."""
-
-    study: str
-    lock: str | None
-    threads: int
-    pinning: Pinning
-    conditions: Conditions
-    loops: int | None  # per thread and run; a run without them is bounded by time
-    run_s: float  # length of a run bounded by time
-    runs: int  # at most
-    budget_s: float  # for all runs together
-    as_published: bool
-    work: Work = NONE
-    sleepers: int | None = None  # on other locks; nothing where the study has none
-    writers: int | None = None  # of the threads; nothing where the others do not read
-    burst: int | None = None  # tasks that are submitted together; nothing where there are none
-    parameters: Parameters = ()  # of the study; nothing where it has none
-    arrival: str = CLOSED
-
-    @property
-    def label(self) -> str:
-        if not self.lock:
-            return self.study
-        study = " ".join(part for part in (self.study, self.work.workload) if part)
-        return f"{study} {self.lock} × {self.threads}"
-
-    def limit_s(self, spent_s: float) -> float:
-        """How long the next run may take; 0 if no run is worth starting in what is left."""
-        left_s = self.budget_s - spent_s
-        if self.loops is not None:
-            return min(max(left_s, 0.0), LONGEST_RUN_S)
-        return self.run_s if left_s >= self.run_s / 2 else 0.0
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Cell:
-        """Of what dataclasses.asdict made of it."""
-        pinning = document["pinning"]
-        return cls(
-            **{
-                **document,
-                "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
-                "conditions": Conditions.from_json(document["conditions"]),
-                "work": Work.from_json(document.get("work", {})),
-                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
-            }
-        )
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The conditions that are the same in all its runs."""
-        return {
-            "threads": self.threads,
-            "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
-            **self.conditions.to_json(),
-            "arrival": self.arrival,
-            **self.work.to_json(),
-            "sleepers": self.sleepers,
-            "writers": self.writers,
-            "burst": self.burst,
-            "parameters": dict(self.parameters),
-            "bound": "time" if self.loops is None else "loops",
-            "loops": self.loops,
-            "as_published": self.as_published,
-        }
-
-    def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
-        return {
-            "schema": SCHEMA,
-            "study": self.study,
-            "lock": self.lock,
-            "conditions": {**self.asked, "duration_s": limit_s, "seed": seed},
-            "rehearse": False,
-            "block": block,
-            "run": block,
-            "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
-            "cgroup": None,
-            "recorded": self.work.recording.turns if self.work.recording else None,
-            "environment": environment["environment"],
-        }
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for; nothing where it left the choice to the study."""
-
-    threads: Sequence[int]
-    pinning: Pinning = "none"
-    conditions: Sequence[Conditions] = (Conditions(),)
-    work: Sequence[Work] = (NONE,)
-    usual_gap: bool = True  # nobody gave one: the study's own, where it has one
-    sleepers: int | None = None
-    ways: Sequence[str] = ()  # to wait; all, if none is named
-    pools: Sequence[Lock] = ()  # what is measured in place of locks where the study has pools
-    shared: Sequence[Lock] = ()  # the same where it has readers
-    writers: Sequence[int] = ()  # of the threads, where it has readers
-    bursts: Sequence[int] = ()
-    recovering: Sequence[Lock] = ()  # the same where it can measure only some
-    workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
-    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
-    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of studies, by name
-    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # the same
-    budget_s: float | None = None
-    runs: int | None = None
-    loops: int | None = None
-    as_published: bool = False
 
 
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:

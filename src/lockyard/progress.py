@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lockyard.plan import Cell
+    from lockyard.cell import Cell
     from lockyard.runner import Runner
 
 # A run's own time, where the plan names none because loops bound it.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lockyard.cell import SCHEMA
 from lockyard.errors import MissingCapabilityError, OutputClosedError, UsageError
-from lockyard.plan import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lockyard.cell import SCHEMA, Cell
 from lockyard.errors import MissingCapabilityError
 from lockyard.harness import BAD_JOB_STATUS, Harness, Record
-from lockyard.plan import SCHEMA, Cell, order_of_block
+from lockyard.plan import order_of_block
 from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard import environment, harness
+from lockyard.cell import SCHEMA, Cell
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
 from lockyard.own.given import Given
 from lockyard.parameters import check_clock
-from lockyard.plan import SCHEMA, Cell
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter
 from lockyard.runner import Runner

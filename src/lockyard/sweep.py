@@ -13,8 +13,8 @@ from lockyard.timing import Expected, expected, total
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from lockyard.cell import Cell
     from lockyard.grid import Grid
-    from lockyard.plan import Cell
 
 # Whoever wants more says so.
 MOST_CELLS = 2000

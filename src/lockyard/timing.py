@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lockyard.cell import LONGEST_RUN_S
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lockyard.catalog import Study
-    from lockyard.plan import Cell, Request
+    from lockyard.cell import Cell
+    from lockyard.request import Request
 
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
@@ -22,8 +24,6 @@ THREAD_OVERHEAD_S = 0.0005
 # Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
 WANTED_RUNS = 6
 SHORTEST_RUN_S = 0.01
-# The harness's counts may overflow in a longer one.
-LONGEST_RUN_S = 60.0
 # What the runs of a cell may take when only their number was given: a multiple of their length,
 # and some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0

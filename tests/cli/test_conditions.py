@@ -32,7 +32,7 @@ NO_CLOCK = {"clock": {"source": "monotonic_raw", "ns_per_tick": 1.0}, "environme
 
 
 def a_job(rehearse: bool = False, **conditions: Any) -> dict[str, Any]:
-    from lockyard.plan import Cell
+    from lockyard.cell import Cell
 
     known = {key: conditions.pop(key) for key in ("threads", "pinning") if key in conditions}
     cell = Cell(

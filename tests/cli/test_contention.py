@@ -12,16 +12,17 @@ from measured_records import runs_of
 from rich.console import Console
 
 from lockyard import harness
-from lockyard.catalog import Workload
+from lockyard.catalog import Parameter, Workload
 from lockyard.errors import UsageError
-from lockyard.parameters import Parameter, check_clock
-from lockyard.plan import Request, plan_cells
+from lockyard.parameters import check_clock
+from lockyard.plan import plan_cells
 from lockyard.report.contention import contention_tables
 from lockyard.report.frequency import frequency_tables
 from lockyard.report.ideal import ideal
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
+from lockyard.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

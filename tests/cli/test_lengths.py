@@ -12,9 +12,11 @@ import pytest
 from made_up_records import CATALOG
 from measured_records import runs_of
 
+from lockyard.cell import Cell
 from lockyard.errors import UsageError
-from lockyard.plan import Cell, Request, plan_cells
+from lockyard.plan import plan_cells
 from lockyard.recording import MOST_TURNS, Recording
+from lockyard.request import Request
 from lockyard.work import Work, works
 
 if TYPE_CHECKING:

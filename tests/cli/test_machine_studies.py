@@ -18,9 +18,9 @@ from made_up_records import shown, summed_up
 
 import lockyard
 from lockyard import harness
+from lockyard.cell import Cell
 from lockyard.conditions import Conditions
 from lockyard.histogram import Histogram
-from lockyard.plan import Cell
 from lockyard.report.machine import COST_NAMES, NEED_TWO_PROCESSORS, machine_tables
 
 CPUS = sorted(os.sched_getaffinity(0))

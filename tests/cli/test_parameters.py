@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from made_up_records import CATALOG, a_record, a_study, summed_up
 
-from lockyard.catalog import Catalog
+from lockyard.catalog import Catalog, Parameter
 from lockyard.errors import UsageError
-from lockyard.parameters import Parameter, combinations, parsed
-from lockyard.plan import Request, plan_cells
+from lockyard.parameters import combinations, parsed
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.work import NONE, Work
 
 if TYPE_CHECKING:

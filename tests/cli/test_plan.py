@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from made_up_records import CATALOG
 
+from lockyard.cell import Cell
 from lockyard.conditions import Conditions, Deadline
 from lockyard.errors import UsageError
 from lockyard.noise import with_noise
-from lockyard.plan import Cell, Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.session import check_same_machine
 from lockyard.work import Work
 

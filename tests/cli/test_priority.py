@@ -19,8 +19,9 @@ import lockyard as package
 from lockyard import harness, usual
 from lockyard.conditions import Conditions
 from lockyard.histogram import Histogram
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
 from lockyard.report.tables import tables
+from lockyard.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

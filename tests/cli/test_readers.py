@@ -13,7 +13,8 @@ from measured_records import runs_of, total
 
 from lockyard import harness
 from lockyard.errors import UsageError
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,11 @@ import pytest
 from made_up_records import CATALOG, a_study
 from measured_records import runs_of, total
 
+from lockyard.catalog import Parameter
 from lockyard.errors import UsageError
 from lockyard.histogram import Histogram
-from lockyard.parameters import Parameter
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.work import Work
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lockyard import environment
+from lockyard.cell import Cell
 from lockyard.conditions import Conditions
-from lockyard.plan import Cell, Request, order_of_block, plan_cells
+from lockyard.plan import order_of_block, plan_cells
+from lockyard.request import Request
 from lockyard.runner import Runner
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import lockyard as package
 from lockyard import harness
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.harness import harness_path
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.runner import TRACED_RUNS
 from lockyard.work import Work
 

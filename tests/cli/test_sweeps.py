@@ -13,7 +13,8 @@ from made_up_records import CATALOG, a_record
 from lockyard.accounts import accounts_of
 from lockyard.conditions import Conditions
 from lockyard.errors import UsageError
-from lockyard.plan import Request, plan_cells, plan_grids
+from lockyard.plan import plan_cells, plan_grids
+from lockyard.request import Request
 from lockyard.sweep import MOST_CELLS, check_size, expand, in_words
 from lockyard.timing import expected
 from lockyard.work import Work

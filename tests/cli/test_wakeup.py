@@ -17,11 +17,12 @@ import lockyard as package
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
-from lockyard.plan import DEFAULT_GAPS_NS, PUBLISHED_GAP_NS, Request, plan_cells
+from lockyard.plan import DEFAULT_GAPS_NS, PUBLISHED_GAP_NS, plan_cells
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
 from lockyard.report.wakeup import PUBLISHED_NAMES, published_table
+from lockyard.request import Request
 from lockyard.work import Work
 
 if TYPE_CHECKING:

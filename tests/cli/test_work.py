@@ -11,7 +11,8 @@ from made_up_records import CATALOG, a_study
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.work import NONE, Work, works
 
 if TYPE_CHECKING:

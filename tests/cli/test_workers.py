@@ -14,7 +14,8 @@ from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
 from lockyard.histogram import Histogram
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 from lockyard.work import Work
 
 if TYPE_CHECKING:

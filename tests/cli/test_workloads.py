@@ -16,11 +16,12 @@ from rich.console import Console
 from lockyard import harness
 from lockyard.catalog import Catalog, Workload
 from lockyard.errors import UsageError
-from lockyard.plan import Request, plan_cells
+from lockyard.plan import plan_cells
 from lockyard.report.reference import Against
 from lockyard.report.scaling import PUBLISHED_NAMES, published_means, published_rows
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
+from lockyard.request import Request
 from lockyard.work import Work
 
 if TYPE_CHECKING:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from lockyard import harness, records, session
 from lockyard.conditions import inherited
 from lockyard.noise import with_noise
-from lockyard.plan import Cell, Request, plan_cells
+from lockyard.plan import plan_cells
+from lockyard.request import Request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lockyard.catalog import Catalog
+    from lockyard.cell import Cell
     from lockyard.conditions import Conditions
     from lockyard.errors import ExitStatus
 

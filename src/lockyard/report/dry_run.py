@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lockyard.plan import Cell
+    from lockyard.cell import Cell
     from lockyard.sweep import Expansion
 
 # A sweep that would start and end runs for more of its time than this had better have longer ones.

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured by itself: how often, for how long, under which conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockyard.conditions import Conditions, Pinning
+from lockyard.work import NONE, Work
+
+if TYPE_CHECKING:
+    from lockyard.program import Job
+
+SCHEMA = 1
+# When threads call: when they are done with the last operation, or by a schedule.
+CLOSED, SCHEDULED = "closed", "poisson"
+# The harness's counts may overflow in a longer one.
+LONGEST_RUN_S = 60.0
+
+# Names with their values, in the study's order.
+Parameters = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One lock, or one pool of workers, in one study under one set of conditions, or the machine in
+    a study of it."""
+
+    study: str
+    lock: str | None
+    threads: int
+    pinning: Pinning
+    conditions: Conditions
+    loops: int | None  # per thread and run; a run without them is bounded by time
+    run_s: float  # length of a run bounded by time
+    runs: int  # at most
+    budget_s: float  # for all runs together
+    as_published: bool
+    work: Work = NONE
+    sleepers: int | None = None  # on other locks; nothing where the study has none
+    writers: int | None = None  # of the threads; nothing where the others do not read
+    burst: int | None = None  # tasks that are submitted together; nothing where there are none
+    parameters: Parameters = ()  # of the study; nothing where it has none
+    arrival: str = CLOSED
+
+    @property
+    def label(self) -> str:
+        if not self.lock:
+            return self.study
+        study = " ".join(part for part in (self.study, self.work.workload) if part)
+        return f"{study} {self.lock} × {self.threads}"
+
+    def limit_s(self, spent_s: float) -> float:
+        """How long the next run may take; 0 if no run is worth starting in what is left."""
+        left_s = self.budget_s - spent_s
+        if self.loops is not None:
+            return min(max(left_s, 0.0), LONGEST_RUN_S)
+        return self.run_s if left_s >= self.run_s / 2 else 0.0
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Cell:
+        """Of what dataclasses.asdict made of it."""
+        pinning = document["pinning"]
+        return cls(
+            **{
+                **document,
+                "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
+                "conditions": Conditions.from_json(document["conditions"]),
+                "work": Work.from_json(document.get("work", {})),
+                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
+            }
+        )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The conditions that are the same in all its runs."""
+        return {
+            "threads": self.threads,
+            "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),
+            **self.conditions.to_json(),
+            "arrival": self.arrival,
+            **self.work.to_json(),
+            "sleepers": self.sleepers,
+            "writers": self.writers,
+            "burst": self.burst,
+            "parameters": dict(self.parameters),
+            "bound": "time" if self.loops is None else "loops",
+            "loops": self.loops,
+            "as_published": self.as_published,
+        }
+
+    def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
+        return {
+            "schema": SCHEMA,
+            "study": self.study,
+            "lock": self.lock,
+            "conditions": {**self.asked, "duration_s": limit_s, "seed": seed},
+            "rehearse": False,
+            "block": block,
+            "run": block,
+            "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
+            "cgroup": None,
+            "recorded": self.work.recording.turns if self.work.recording else None,
+            "environment": environment["environment"],
+        }
