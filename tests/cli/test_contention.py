@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+RECORDS = jsonschema.Draft202012Validator(
+    json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+)
 SHARE = Parameter("share_percent", "%", "", 0, 100, (0, 50))
 RATE = Parameter("rate_per_s", "/s", "", 100, 1e9, (15_000,))
 INTERVAL = Parameter("interval_ns", "ns", "", 10, 1e7, (100,))
@@ -249,7 +251,7 @@ def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str
     records = [json.loads(line) for line in found.stdout.splitlines()]
     runs = [record for record in records if record.get("lock")]
     for run in runs:
-        jsonschema.validate(run, SCHEMA)
+        RECORDS.validate(run)
         assert run["status"] == "ok", run["reason"]
     return runs
 

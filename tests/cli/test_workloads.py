@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
     from lockyard.catalog import Study
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+RECORDS = jsonschema.Draft202012Validator(
+    json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
+)
 
 
 def with_workloads(study: str, *names: str) -> Study:
@@ -90,7 +92,7 @@ def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str
     records = [json.loads(line) for line in found.stdout.splitlines()]
     runs = [record for record in records if record.get("lock")]
     for run in runs:
-        jsonschema.validate(run, SCHEMA)
+        RECORDS.validate(run)
     return runs
 
 
