@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads(files("lockyard").joinpath("schema/record.schema.json").read_text())
+# One that is made once: making it takes longer than holding a record against it.
+RECORDS = jsonschema.Draft202012Validator(
+    json.loads(files("lockyard").joinpath("schema/record.schema.json").read_text())
+)
 
 
 def runs_of(found: Outcome, statuses: Collection[int] = (0,)) -> list[dict[str, Any]]:
@@ -25,7 +28,7 @@ def runs_of(found: Outcome, statuses: Collection[int] = (0,)) -> list[dict[str, 
     records = [json.loads(line) for line in found.stdout.splitlines()]
     runs = [record for record in records if record.get("lock")]
     for run in runs:
-        jsonschema.validate(run, SCHEMA)
+        RECORDS.validate(run)
     return runs
 
 

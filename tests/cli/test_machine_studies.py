@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from made_up_records import shown, summed_up
+from measured_records import RECORDS
 
-import lockyard
 from lockyard import harness
 from lockyard.cell import Cell
 from lockyard.conditions import Conditions
@@ -24,7 +23,6 @@ from lockyard.histogram import Histogram
 from lockyard.report.machine import COST_NAMES, NEED_TWO_PROCESSORS, machine_tables
 
 CPUS = sorted(os.sched_getaffinity(0))
-SCHEMA = json.loads((Path(lockyard.__file__).parent / "schema" / "record.schema.json").read_text())
 ACROSS = set(NEED_TWO_PROCESSORS)
 # The middle of a bucket is that near to what was timed; the clocks differ by less.
 ROUNDING = 0.01
@@ -89,7 +87,7 @@ def costs_in(record: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["costs", "costs_of_one_cpu", "noise"])
 def test_records_fit_the_schema(name: str, request: pytest.FixtureRequest) -> None:
-    jsonschema.validate(request.getfixturevalue(name), SCHEMA)
+    RECORDS.validate(request.getfixturevalue(name))
 
 
 def test_the_report_and_the_harness_know_the_same_costs(costs: dict[str, Any]) -> None:

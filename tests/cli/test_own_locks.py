@@ -8,17 +8,16 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from conftest import COMMAND
+from measured_records import RECORDS
 from own_lock_headers import TICKET_LOCK, measure, write_headers
 
-import lockyard
+if TYPE_CHECKING:
+    from pathlib import Path
 
-SCHEMA = Path(lockyard.__file__).parent / "schema" / "record.schema.json"
 WAIT = ("wait", *TICKET_LOCK, "--threads", "2", "--for", "60ms", "--seed", "3")
 
 pytestmark = pytest.mark.timeout(300)
@@ -49,7 +48,7 @@ def test_measures_it_beside_the_catalogue(home: Path, environment: dict[str, str
     assert measured.returncode == 0, measured.stderr
     lines = lines_of(measured)
     for line in lines:
-        jsonschema.validate(line, json.loads(SCHEMA.read_text()))
+        RECORDS.validate(line)
     runs = [line for line in lines if line.get("lock")]
     assert {run["lock"] for run in runs} == {"my::ticket_lock", "ticket_spinlock"}
     header = home / "my" / "ticket_lock.hpp"
@@ -145,7 +144,7 @@ def test_builds_again_whenever_what_it_read_has_changed(
 
 def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]) -> None:
     path = home / "records.jsonl"
-    asked = ("wait", *TICKET_LOCK, "--locks", "ticket_spinlock", "--threads", "2", "--runs", "2")
+    asked = (*WAIT, "--locks", "ticket_spinlock", "--runs", "2")
     whole = measure(home, environment, *asked, "--out", str(path))
     assert whole.returncode == 0, whole.stderr
     lines = path.read_text().splitlines(keepends=True)

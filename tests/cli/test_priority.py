@@ -6,16 +6,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from conftest import COMMAND, as_nobody
 from made_up_records import a_record, a_study, shown, summed_up
+from measured_records import RECORDS
 from rich.console import Console
 
-import lockyard as package
 from lockyard import harness, usual
 from lockyard.conditions import Conditions
 from lockyard.histogram import Histogram
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 # The low thread nearly always holds the lock, and the hog nearly always the processor.
 CROWDED = ("--set", "hog_percent=90", "--set", "hold_ns=1e6", "--set", "gap_ns=0")
 SHORT = ("--set", "interval_ns=1e6", "--runs", "1", "--json")
@@ -40,7 +37,7 @@ def measured(lockyard: Callable[..., Outcome], *arguments: str) -> dict[str, dic
     records = [json.loads(line) for line in found.stdout.splitlines()]
     runs = {record["lock"]: record for record in records if record.get("lock")}
     for run in runs.values():
-        jsonschema.validate(run, SCHEMA)
+        RECORDS.validate(run)
     return runs
 
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import CATALOG, a_lock, a_study
+from measured_records import RECORDS
 
-import lockyard as package
 from lockyard import harness
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.harness import harness_path
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 
 HEADER = struct.Struct("<8sIIIIIIdQQII")
 RING = struct.Struct("<IIQIIQ16s")
@@ -267,7 +265,7 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
     runs = [record for record in records if record.get("study") == "stalls"]
     assert len(runs) == 12
     for each in runs:
-        jsonschema.validate(each, SCHEMA)
+        RECORDS.validate(each)
         values = each["values"]
         assert (values["trace"] is not None) == (each["block"] < TRACED_RUNS)
         plain = values["plain_operations_per_s"] * values["plain_run_ns"] * 1e-9

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from made_up_records import a_record, a_study, shown
+from measured_records import RECORDS
 from rich.console import Console
 
-import lockyard as package
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIRS = [(CPUS[0], CPUS[0]), *([(CPUS[0], CPUS[1])] if len(CPUS) > 1 else [])]
-SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "record.schema.json").read_text())
 STUDY = a_study("wakeup", ways=("spin", "futex", "sleep_1ms"), published_loops=1000)
 CATALOG = Catalog("0", (), (), (STUDY,))
 
@@ -101,7 +98,7 @@ def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outc
     assert measured.returncode == 0, measured.stderr
     records = [json.loads(line) for line in measured.stdout.splitlines()]
     for record in records:
-        jsonschema.validate(record, SCHEMA)
+        RECORDS.validate(record)
     runs = [record for record in records if record.get("study") == "wakeup"]
     assert {run["lock"] for run in runs} == set(harness.catalog().ways)
     for run in runs:
