@@ -64,15 +64,16 @@ def workplace() -> Iterator[Path]:
     where = folder()
     try:
         where.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=BUILD, dir=where))
-        mark = (place / MARK).open("w")
+        with _alone(where):
+            place = Path(tempfile.mkdtemp(prefix=BUILD, dir=where))
+            mark = (place / MARK).open("w")
+            fcntl.flock(mark, fcntl.LOCK_EX)
     except OSError as error:
         raise MissingCapabilityError(
             f"cannot write to {where}: {error.strerror}, so --lock cannot compile anything; name "
             "another folder by XDG_CACHE_HOME"
         ) from None
     with mark:
-        fcntl.flock(mark, fcntl.LOCK_EX)
         try:
             yield place
         finally:
@@ -82,17 +83,30 @@ def workplace() -> Iterator[Path]:
 def tidy(used: Iterable[Path]) -> None:
     """Removes what dead builds left and what was not used for longest."""
     held = set(used)
-    entries = list(folder().iterdir())
-    for entry in entries:
-        if entry.name.startswith(BUILD) and _is_dead(entry):
-            shutil.rmtree(entry, ignore_errors=True)
+    with _alone(folder()):
+        entries = list(folder().iterdir())
+        for entry in entries:
+            if entry.name.startswith(BUILD) and is_dead(entry):
+                shutil.rmtree(entry, ignore_errors=True)
     files = [entry for entry in entries if entry not in held and entry.is_file()]
     with contextlib.suppress(OSError):  # another lockyard tidies too
         for file in sorted(files, key=lambda each: each.stat().st_mtime, reverse=True)[KEPT:]:
             file.unlink(missing_ok=True)
 
 
-def _is_dead(build: Path) -> bool:
+@contextlib.contextmanager
+def _alone(where: Path) -> Iterator[None]:
+    """No other lockyard makes or removes a folder there: a new one has its mark before anybody
+    looks for it."""
+    place = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+def is_dead(build: Path) -> bool:
     """The kernel gives a mark free when whoever holds it ends, however that happens."""
     try:
         with (build / MARK).open() as mark:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of locks of one's own, beside another lockyard that tidies it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lockyard.own import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache.folder().mkdir(parents=True)
+    return cache.folder()
+
+
+def is_free(where: Path) -> bool:
+    """Whether another lockyard could make or remove folders there now."""
+    place = os.open(where, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(place)
+    return True
+
+
+def test_folders_are_made_and_looked_at_while_nobody_else_does_either(
+    where: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a folder that has no held mark yet would be taken for a dead one's."""
+    alone: list[bool] = []
+
+    def make(**arguments: Any) -> str:
+        alone.append(not is_free(where))
+        return made(**arguments)
+
+    def look(build: Path) -> bool:
+        alone.append(not is_free(where))
+        return is_dead(build)
+
+    made: Callable[..., str] = tempfile.mkdtemp
+    is_dead = cache.is_dead
+    monkeypatch.setattr(tempfile, "mkdtemp", make)
+    monkeypatch.setattr(cache, "is_dead", look)
+    with cache.workplace() as place:
+        assert is_free(where)  # while it compiles, others may go on
+        cache.tidy(())
+        assert place.exists()
+    assert alone == [True, True]
+    assert not place.exists()
+
+
+def test_a_folder_whose_lockyard_is_gone_goes_too(where: Path) -> None:
+    dead = where / f"{cache.BUILD}dead"
+    dead.mkdir()
+    (dead / cache.MARK).touch()
+    cache.tidy(())
+    assert not dead.exists()
