@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from lockyard.histogram import percentile_of
 from lockyard.report.columns import Compared, by_value
+from lockyard.report.contention import PARALLELISM
+from lockyard.report.frequency import PAIR
 from lockyard.report.layouts import LAYOUTS
 from lockyard.report.recovery import P50
 from lockyard.report.summary import CellSummary
@@ -41,14 +43,8 @@ class Figure:
 # Of studies whose tables are their own.
 OTHERS: dict[str, tuple[Compared, ...]] = {
     "recovery": (P50,),
-    "contention": (
-        by_value("parallelism", "parallelism", more_is_better=True),
-        by_value("waiting", "waiting_share"),
-    ),
-    "frequency": (
-        by_value("parallelism", "parallelism", more_is_better=True),
-        by_value("pair", "pair_ns"),
-    ),
+    "contention": (PARALLELISM, by_value("waiting", "waiting_share")),
+    "frequency": (PARALLELISM, PAIR),
 }
 # How long a run took, or what it was told, is no result of it.
 NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
