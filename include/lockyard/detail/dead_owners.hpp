@@ -4,6 +4,7 @@
 // Locks that threads held when they ended.
 
 #include <lockyard/detail/held_table.hpp>
+#include <lockyard/detail/sanitizer.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <algorithm>
@@ -35,6 +36,22 @@ class dead_owners {
         return;
       }
     }
+  }
+
+  /// The same by the owner as it ends. To ThreadSanitizer that is a release, for no other thread
+  /// could release what it knows as this one's.
+  void leave(const void* lock) noexcept {
+    sanitizer::before_release(lock, sanitizer::attempt::blocking);
+    add(lock);
+    sanitizer::after_release(lock, sanitizer::attempt::blocking);
+  }
+  /// By the same thread, if it releases the lock after all; and ThreadSanitizer hears that it has
+  /// it. False if it has been mended meanwhile.
+  bool take_back(const void* lock) noexcept {
+    if (!remove(lock)) return false;
+    sanitizer::before_acquire(lock, sanitizer::attempt::trying);
+    sanitizer::after_acquire(lock, sanitizer::attempt::trying, true);
+    return true;
   }
 
   /// One thread alone gets true for a lock whose owner has ended: it may release it.

@@ -92,9 +92,9 @@ class [[gnu::visibility("default")]] held_locks {
     --mine.beyond;
     return true;
   }
-  /// The same before a release, which a thread past its end may owe.
-  static bool release_unlisted(const void* lock) noexcept {
-    return (own().has_ended && exhume(lock)) || forget_unlisted();
+  /// A lock that the thread's end has left, and that the thread releases after all.
+  static bool take_back(const void* lock) noexcept {
+    return own().has_ended && all().dead_.take_back(lock);
   }
 
   /// Whether the thread holds, releases or tries to acquire the lock already, below `place`, which
@@ -227,7 +227,7 @@ class [[gnu::visibility("default")]] held_locks {
       if (of == nullptr || of->of == nullptr) return;
       of->has_ended = true;  // first: a handler opens no table any more
       keep_order();
-      bury_all(of->of->entries, false, [](const void* lock) { all().dead_.add(lock); });
+      bury_all(of->of->entries, false, [](const void* lock) { all().dead_.leave(lock); });
       of->top = nullptr;
       keep_order();
       of->of = nullptr;

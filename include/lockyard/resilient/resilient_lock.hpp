@@ -107,14 +107,15 @@ class LOCKYARD_CAPABILITY resilient_lock {
   /// Progress: wait-free if `Form` spins; otherwise as a compare-exchange loop against those who
   /// come to wait. Locks may be released in any order; in the opposite order is fastest.
   void unlock() noexcept LOCKYARD_RELEASE() {
-    const typename W::releasing scope{self()};
     if constexpr (R.recovers) {
       entry* const place = tables::begin_release(label().address);
       if (place == nullptr) [[unlikely]]
         return unlock_other();
+      const typename W::releasing scope{self()};
       line_.release();
       tables::end_release(place);
     } else {
+      const typename W::releasing scope{self()};
       line_.release();
     }
   }
@@ -204,11 +205,14 @@ class LOCKYARD_CAPABILITY resilient_lock {
 
   /// Another lock was acquired later, or this one has no entry.
   [[gnu::noinline, gnu::cold]] void unlock_other() noexcept {
+    const bool was_left = tables::take_back(label().address);
+    const typename W::releasing scope{self()};
+    if (was_left) return line_.release();
     if (entry* const place = tables::begin_release_below(label().address)) {
       line_.release();
       return tables::remove(place);
     }
-    if (tables::release_unlisted(label().address)) return line_.release();
+    if (tables::forget_unlisted()) return line_.release();
     const lock_wait wait{shared::thread_id(), label(), {}};
     detail::deliver({lock_event::not_held, wait, {}, {}}, tables::inside_handler());
     assert(false && "unlock() by a thread that does not hold the lock");
