@@ -276,6 +276,7 @@ def machine_can_be_changed() -> bool:
     return os.access(AUTOGROUP, os.W_OK) and os.geteuid() == 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("end", [None, signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_machine_is_as_found_afterwards_however_it_ends(
     environment: dict[str, str], tmp_path: Path, end: signal.Signals | None
