@@ -62,7 +62,7 @@ void write_ring(std::ofstream& to, const ring_image& from, std::uint64_t room) {
 recording::recording(unsigned threads, std::uint32_t events, std::string_view title)
     : switches_{threads} {
   // A ring more for names, and one for who starts the threads and holds the lock before.
-  const trace::size wanted{.rings = threads + 2, .events = std::bit_ceil(events)};
+  const trace::size wanted{.rings = threads + 2, .events = std::bit_ceil(events), .switches = false};
   bytes_ = trace::detail::bytes_of(wanted);
   void* const memory = detail::os::map_memory(bytes_);
   if (memory == nullptr) {
