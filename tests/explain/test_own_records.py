@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import made_up_stalls as planted
 import pytest
 from made_up_stalls import HOLDER, IDLE, SCENES, WAIT, WAITER
-from made_up_trace import MadeUpTrace
 from test_causes import explanation_of, longest
 
 from lockyard.explain.causes import Cause
@@ -18,6 +17,8 @@ from lockyard.explain.trace import Kind, RingKind, read_trace
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from made_up_trace import MadeUpTrace
 
     from lockyard.explain.stalls import StallKind
 
