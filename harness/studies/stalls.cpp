@@ -79,6 +79,7 @@ half measure_half(const job& of, const subject& lock, stalls_loop loop, const wo
                         },
                     .loop =
                         [&](unsigned thread, loop_limit limit) {
+                          if (into != nullptr) recording::record_switches();
                           return loop(place.lock(), state, closing, work.of(thread), thread, limit);
                         }});
   if (into != nullptr) {
@@ -113,8 +114,8 @@ outcome measure(job of, const subject& plain, stalls_loop plain_loop, const subj
   result.values["plain_switches_per_s"] = other.switches_per_s();
   result.values["switches_per_s"] = recorded.switches_per_s();
   result.values["trace"] = saved(of, into);
-  result.values["trace_stamps"] = into.stamps_made();
-  result.values["trace_lost_stamps"] = into.lost_stamps();
+  result.values["trace_stamps"] = into.events_made();
+  result.values["trace_lost_stamps"] = into.lost_events();
   result.values["trace_lost_switches"] = into.lost_switches();
   for (const auto& [name, passed] : other.values.checks.items()) {
     result.checks["plain_" + name] = passed;

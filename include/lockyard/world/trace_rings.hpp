@@ -90,6 +90,23 @@ inline void join() noexcept {
   if (header* const now = current(); now != mine.of) find_ring(mine, now);
 }
 
+/// Of a trace that has had switches for a while only: the calling thread's from now on, though it
+/// may have its ring already.
+inline void join_switches() noexcept {
+  join();
+  auto& mine = native::thread_state<own_ring>();
+  if (mine.to == nullptr || mine.switch_head != &no_switches) return;
+  mine.is_writing = true;
+  // order[writing_first]: seq_cst; pairs [done_first]; for the compiler alone, no test: as
+  // [writing].
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  start_switches(mine, *mine.to);
+  // order[done_first]: seq_cst; pairs [writing_first]; for the compiler alone, no test: as
+  // [writing].
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  mine.is_writing = false;
+}
+
 inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
                   reading how = reading::early) noexcept {
   auto& mine = native::thread_state<own_ring>();
