@@ -31,9 +31,11 @@ class Doing(IntEnum):
     BLOCKED = 5  # off its processor by its own doing, elsewhere than in the lock's sleep
     WOKEN = 6  # asleep or blocked until a wake-up, which is recorded; does not run yet
     MOVING = 7  # taken off one processor, sent to another, does not run there yet
+    LEAVES_YIELD = 8  # runs again, and has not come out of the yield in which it did not
+    LEAVES_SLEEP = 9  # the same of the lock's sleep
 
 
-AWAY = frozenset(Doing) - {Doing.UNKNOWN, Doing.RUNNING}
+ON_PROCESSOR = (Doing.RUNNING, Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP)
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class Stretches:
 
     @property
     def ends_woken(self) -> NDArray[np.bool_]:
-        """Where a recorded wake-up is next."""
-        return np.append(self.doing[1:] == Doing.WOKEN, False)
+        """Where a recorded wake-up is next; or was last, of who leaves its sleep."""
+        is_woken = self.doing == Doing.WOKEN
+        left = (self.doing == Doing.LEAVES_SLEEP) & np.append(False, is_woken[:-1])
+        found: NDArray[np.bool_] = np.append(is_woken[1:], False) | left
+        return found
 
     def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
         """The index of the stretch that each moment lies in."""
@@ -199,8 +204,9 @@ def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
     is_lost = switches["kind"] == Kind.RECORDS_LOST
     ticks, cpus = switches["ticks"], _cpus(switches)
     forced = switches["argument"] == 1
-    yielding = inside(ticks, brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END))
-    sleeping = inside(ticks, brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END))
+    yields = brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END)
+    sleeps = brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END)
+    yielding, sleeping = inside(ticks, yields), inside(ticks, sleeps)
     # What was before a loss may have ended at any time until then.
     lost = is_lost | (is_out & np.append(is_out[1:], False)) | np.append(is_lost[1:], False)
     doing = np.select(
@@ -211,12 +217,41 @@ def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
     places = np.where(is_out | lost, -1, cpus)
     turns, then = _turns(records, ticks, doing, at_once)
     has_turn = turns != NEVER
+    leaves = [
+        _leaves(ticks, doing, calls, before)
+        for calls, before in ((yields, Doing.YIELDED), (sleeps, Doing.ASLEEP))
+    ]
+    for ends, what in zip(leaves, (Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP), strict=True):
+        doing = np.where(ends != NEVER, what, doing)
+    out = np.minimum(*leaves)
+    is_out_first = out < np.append(ticks[1:], NEVER)
     return _stretches(
-        np.concatenate([[-NEVER], ticks, turns[has_turn]]),
-        np.concatenate([[_at_first(switches)], doing, then[has_turn]]),
-        np.concatenate([[_first_cpu(stamps, switches)], places, places[has_turn]]),
-        np.concatenate([[-NEVER], ticks, ticks[has_turn]]),
+        np.concatenate([[-NEVER], ticks, turns[has_turn], out[is_out_first]]),
+        np.concatenate(
+            [[_at_first(switches)], doing, then[has_turn], doing[is_out_first] * 0 + Doing.RUNNING]
+        ),
+        np.concatenate(
+            [[_first_cpu(stamps, switches)], places, places[has_turn], places[is_out_first]]
+        ),
+        np.concatenate([[-NEVER], ticks, ticks[has_turn], out[is_out_first]]),
     )
+
+
+def _leaves(
+    ticks: NDArray[np.int64], doing: NDArray[np.int64], calls: NDArray[np.int64], before: Doing
+) -> NDArray[np.int64]:
+    """Of each return to a processor within a call in which the thread had left one for that: when
+    the call ended, by its stamp; NEVER of others."""
+    found = np.full(len(ticks), NEVER)
+    went = ticks[doing == before]
+    if not len(calls) or not len(went):
+        return found
+    within = (doing == Doing.RUNNING) & inside(ticks, calls)
+    call = calls[np.maximum(np.searchsorted(calls[:, 0], ticks, side="right") - 1, 0)]
+    last = np.searchsorted(went, ticks, side="left") - 1
+    within &= (last >= 0) & (went[np.maximum(last, 0)] >= call[:, 0])
+    found[within] = call[within, 1]
+    return found
 
 
 def _turns(
