@@ -58,7 +58,7 @@ inline constexpr const char* why_no_wakeups =
 template <std::size_t Room>
 void copy(std::array<char, Room>& to, std::string_view from) noexcept {
   const std::size_t count = std::min(from.size(), Room - 1);
-  std::memcpy(to.data(), from.data(), count);
+  if (count > 0) std::memcpy(to.data(), from.data(), count);
   to[count] = '\0';
 }
 

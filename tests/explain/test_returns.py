@@ -38,6 +38,16 @@ def without_wakeups(trace: MadeUpTrace) -> MadeUpTrace:
     return trace.without(Kind.WOKEN)
 
 
+def preempted_in_a_second_sleep() -> MadeUpTrace:
+    """Before it slept there. It was woken from the first one, which is over."""
+    trace = without_wakeups(leaves_sleep()).without(Kind.WAKE_BEGIN, HOLDER)
+    trace.changed(Kind.SWITCH_OUT, lambda row: (*row[:4], 1), WAITER)
+    trace.stamps(WAITER, (10.5, Kind.SLEEP_BEGIN), (13, Kind.SLEEP_END))
+    trace.out(WAITER, 11, preempted=False).back(WAITER, 12.5)
+    wake = (11.5, Kind.CALLED), (11.6, Kind.WAKE_BEGIN), (11.7, Kind.WAKE_END), (11.8, Kind.FAILED)
+    return trace.stamps(OTHER, *wake)
+
+
 def ends_at(trace: MadeUpTrace, kind: Kind, at_us: float) -> MadeUpTrace:
     return trace.changed(kind, lambda row: (round(at_us * 2000), *row[1:]), WAITER)
 
@@ -82,6 +92,7 @@ NEAR: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
         Cause.UNEXPLAINED,
     ),
     ("the sleep ends at once", lambda: ends_at(leaves_sleep(), Kind.SLEEP_END, 26), IDLE, Cause(0)),
+    ("it slept and was woken before that", preempted_in_a_second_sleep, IDLE, Cause.UNEXPLAINED),
     (
         "it has not slept yet, but lost its processor on its way to the sleep",
         lambda: without_wakeups(leaves_sleep()).changed(

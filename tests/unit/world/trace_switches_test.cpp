@@ -10,6 +10,7 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/tracing_fixture.hpp"
@@ -61,17 +63,53 @@ void await_sleep_of(std::uint32_t tid) {
   }
 }
 
+template <std::size_t Length>
+void filter_system_calls(std::array<sock_filter, Length> code) {
+  const sock_fprog filter{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
 /// From now on the calling thread, and what it starts, may not have perf events.
 void forbid_perf_events() {
-  std::array code{
+  filter_system_calls(std::array{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
-  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+  });
+}
+
+/// As the kernel does where a user has as much of it as is allowed: no shared memory to read only.
+void forbid_pages() {
+  filter_system_calls(std::array{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 5),
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROT_READ, 0, 3),
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[3])),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  });
+}
+
+/// How the trace of a process begins that does this first: 0 if its switches are refused for that
+/// reason.
+int refused_in_a_child(const std::string& file, void (*forbid)(), std::string_view reason) {
+  const pid_t child = fork();
+  if (child == 0) {
+    forbid();
+    const bool begins = !trace::start(file);
+    traced<mutex> lock;
+    { const std::scoped_lock held{lock}; }
+    const auto* const made = trace::detail::current();
+    const bool is_told = std::string_view{made->why_no_switches.data()}.starts_with(reason);
+    const bool has_none = made->has_switches == 0 && made->threads_without_switches == 0;
+    _exit(begins && is_told && has_none ? 0 : 1);
+  }
+  int status = -1;
+  return waitpid(child, &status, 0) == child ? status : -1;
 }
 
 class TraceSwitches : public Tracing {
@@ -122,6 +160,30 @@ TEST_F(TraceSwitches, stand_between_the_stamps_that_they_came_between) {
   EXPECT_GT(slept->ticks, acquired->ticks);
   EXPECT_LT(back->ticks, releasing->ticks);
   EXPECT_GT(static_cast<double>(back->ticks - slept->ticks) * head().ns_per_tick, 0.9e6);
+  // And nowhere else.
+  for (const event& each : added_at_the_end()) EXPECT_GT(each.ticks, back->ticks);
+}
+
+TEST_F(TraceSwitches, that_were_blanked_are_none) {
+  const auto [pages, error, _] = detail::os::open_switch_pages(1);
+  if (pages.begin == nullptr) {
+    EXPECT_NE(error, 0);
+    return;
+  }
+  std::this_thread::sleep_for(1ms);
+  detail::os::switch_reader reader;
+  long told = 0;
+  const auto read = [&, pages = pages] {
+    reader.read(pages, [&](const auto&) { ++told; }, [&](auto, auto) { ++told; });
+  };
+  read();
+  EXPECT_GE(std::exchange(told, 0), 2);
+  detail::os::blank_switch_pages(pages);
+  EXPECT_EQ(*detail::os::switch_head(pages), 0U);
+  std::this_thread::sleep_for(1ms);
+  read();
+  EXPECT_EQ(told, 0);
+  detail::os::close_switch_pages(pages);
 }
 
 TEST_F(TraceSwitches, after_a_threads_last_stamp_are_added_when_the_trace_ends) {
@@ -245,39 +307,37 @@ TEST_F(TraceSwitches, are_the_parents_alone_after_a_fork) {
 }
 
 TEST_F(TraceSwitches, that_are_forbidden_are_named_with_their_reason) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    forbid_perf_events();
-    errno = 0;
-    const bool begins = !trace::start(file_.string(), usual);
-    lock_and_unlock();
-    const auto* const made = trace::detail::current();
-    const std::string_view why{made->why_no_switches.data()};
-    _exit(begins && errno == 0 && made->has_switches == 0 && made->threads_without_switches == 0 &&
-                  why.starts_with("perf_event_open is not permitted")
-              ? 0
-              : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(
+      refused_in_a_child(file_.string(), &forbid_perf_events, "perf_event_open is not permitted"),
+      0);
 }
 
-TEST_F(TraceSwitches, that_a_thread_cannot_have_are_counted) {
+TEST_F(TraceSwitches, without_memory_for_them_say_what_to_raise) {
   if (!starts()) return;
-  std::thread{[&] {
-    forbid_perf_events();
-    lock_and_unlock();
-  }}.join();
+  trace::stop();
+  EXPECT_EQ(
+      refused_in_a_child(file_.string(), &forbid_pages, "the kernel has no memory for records"), 0);
+}
+
+TEST_F(TraceSwitches, that_threads_cannot_have_are_counted_and_leave_errno_alone) {
+  if (!starts()) return;
+  for (void (*const forbid)() : {&forbid_perf_events, &forbid_pages}) {
+    std::thread{[&] {
+      forbid();
+      errno = 0;
+      lock_and_unlock();
+      EXPECT_EQ(errno, 0);
+    }}.join();
+  }
   lock_and_unlock();
   reread();
   EXPECT_EQ(head().has_switches, 1U);
-  EXPECT_EQ(head().threads_without_switches, 1U);
+  EXPECT_EQ(head().threads_without_switches, 2U);
   EXPECT_NE(std::string_view{head().why_no_switches.data()}, "");
-  ASSERT_EQ(rings().size(), 2U);
+  ASSERT_EQ(rings().size(), 3U);
   EXPECT_EQ(rings()[0]->switches, 0U);
-  EXPECT_GE(rings()[1]->switches, 1U);
+  EXPECT_EQ(rings()[1]->switches, 0U);
+  EXPECT_GE(rings()[2]->switches, 1U);
 }
 
 TEST_F(TraceSwitches, begin_before_the_first_lock_of_a_thread_that_joins) {

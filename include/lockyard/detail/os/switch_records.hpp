@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace lockyard::inline v0::detail::os {
 
@@ -63,6 +64,7 @@ inline switch_pages_or_error open_switch_pages(std::size_t most_pages) noexcept 
   if (opened < 0) return {{}, static_cast<int>(-opened), false};
   const int event = static_cast<int>(opened);
   const std::size_t page = page_bytes();
+  const int saved = errno;
   int error = 0;
   for (std::size_t bytes = most_pages * page; bytes >= page; bytes /= 2) {
     // Not writable: the kernel then overwrites what nobody has read. It is not copied by a fork.
@@ -71,7 +73,7 @@ inline switch_pages_or_error open_switch_pages(std::size_t most_pages) noexcept 
       close(event);
       return {{static_cast<std::byte*>(found), bytes}, 0, false};
     }
-    error = errno;
+    error = std::exchange(errno, saved);
     if (error != EPERM && error != ENOMEM) break;
   }
   close(event);
