@@ -179,7 +179,6 @@ TEST_F(TraceSwitches, that_were_blanked_are_none) {
   read();
   EXPECT_GE(std::exchange(told, 0), 2);
   detail::os::blank_switch_pages(pages);
-  EXPECT_EQ(*detail::os::switch_head(pages), 0U);
   std::this_thread::sleep_for(1ms);
   read();
   EXPECT_EQ(told, 0);
@@ -224,7 +223,8 @@ TEST_F(TraceSwitches, that_the_kernel_has_overwritten_are_counted_and_marked) {
   lock_.lock();
   const auto room = static_cast<int>(trace::detail::most_switch_pages * detail::os::page_bytes() /
                                      detail::os::switch_bytes);
-  for (int i = 0; i < room; ++i) std::this_thread::sleep_for(1ns);
+  // Not each has to be a switch: the time may be over before.
+  for (int i = 0; i < 2 * room; ++i) std::this_thread::sleep_for(1us);
   lock_.unlock();
   reread();
   const trace::ring& mine = *rings().front();
