@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import made_up_stalls as planted
 import pytest
+from made_up_explanations import explanation_of, longest
 from made_up_stalls import ACQUIRED, HOLDER, IDLE, OTHER, RELEASED, RELEASING, WAIT, WAITER
-from test_causes import explanation_of, longest
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence

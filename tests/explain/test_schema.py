@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import made_up_stalls as planted
 import pytest
-from test_command import planted_folder, records
+from made_up_explanations import planted_folder, records
 
 import lockyard as package
 from lockyard.explain.causes import Cause

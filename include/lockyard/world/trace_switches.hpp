@@ -106,8 +106,8 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
   // order[pages]: seq_cst; pairs [take, taken]; publishes them; see [ended] for the cycle.
   std::atomic_ref{of.pages}.store(reinterpret_cast<std::uintptr_t>(pages.begin),
                                   std::memory_order_seq_cst);
-  // order[ended]: seq_cst; pairs [trace_rings.hpp:end]; forbids the cycle in which who ends the trace
-  // finds no pages yet, and this thread finds the trace still going on.
+  // order[ended]: seq_cst; pairs [trace_rings.hpp:end]; forbids the cycle in which who ends the
+  // trace finds no pages yet, and this thread finds the trace still going on.
   if (native::process_state<current_trace>().is.load(std::memory_order_seq_cst) != &whole) {
     if (const auto mine_yet = take_switch_pages(of); mine_yet.begin != nullptr) {
       os::close_switch_pages(mine_yet);
