@@ -80,12 +80,6 @@ inline bool expand(std::string_view name, std::array<char, 4096>& to) noexcept {
   return used > 0;
 }
 
-inline double ns_per_tick(const moment& first, const moment& last) noexcept {
-  if (last.ticks <= first.ticks) return 1.0;
-  return static_cast<double>(last.raw_ns - first.raw_ns) /
-         static_cast<double>(last.ticks - first.ticks);
-}
-
 /// The counter where the kernel trusts it, too; takes five milliseconds.
 inline rate measured_rate() noexcept {
   if (!arch::cycle_counter_is_invariant() || !os::kernel_trusts_counter()) return {false, 1.0};

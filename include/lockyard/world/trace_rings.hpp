@@ -127,7 +127,7 @@ inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
   // relaxed(hint): the kernel writes there while the thread does not run.
   if (std::atomic_ref{*mine.switch_head}.load(std::memory_order_relaxed) != mine.reader.seen)
       [[unlikely]] {
-    add_switches(mine);
+    add_switches(mine, ticks);
   }
   write(*mine.to, mine.last,
         {.ticks = ticks,

@@ -32,24 +32,6 @@ inline header* current() noexcept {
   return native::process_state<current_trace>().is.load(std::memory_order_acquire);
 }
 
-/// What a thread knows of its ring. Trivially destructible, so that locks can be taken until the
-/// thread is gone.
-struct [[gnu::visibility("default")]] own_ring {
-  header* of = nullptr;  ///< the trace for which the rest was found
-  ring* to = nullptr;    ///< null: nothing is written
-  std::uint32_t* cpu = nullptr;
-  std::uint32_t last = 0;  ///< place of a ring
-  bool uses_counter = false;
-  bool is_writing = false;               ///< what a signal handler stamps meanwhile is lost
-  std::uint64_t* switch_head = nullptr;  ///< how far the kernel is with this thread's records
-  os::switch_pages switches{};
-  os::switch_reader reader{};
-  double ns_per_tick = 1.0;
-};
-
-inline std::uint32_t no_cpu = unknown_cpu;
-inline std::uint64_t no_switches = 0;
-
 /// When a stamp is of: `early` costs less, and may be some nanoseconds before what comes earlier in
 /// the program has been done.
 enum class reading : std::uint8_t { early, settled };
@@ -59,15 +41,6 @@ inline std::uint64_t ticks_now(bool of_counter, reading how) noexcept {
     return os::monotonic_raw_ns();
   if (how == reading::settled) arch::settle();
   return arch::cycle_counter_early();
-}
-
-/// Writes an event into a ring that nobody else writes.
-inline void write(ring& to, std::uint32_t last, const event& what) noexcept {
-  const std::uint64_t number = to.written;
-  to.events()[number & last] = what;
-  // order[written]: release; pairs [trace_rings.hpp:inherit]; a reader, in this process or another
-  // one, finds all events that are counted.
-  std::atomic_ref{to.written}.store(number + 1, std::memory_order_release);
 }
 
 /// Both clocks as close together as some tries allow: more than one, for between two readings the
@@ -90,5 +63,40 @@ struct moment {
     return best;
   }
 };
+
+inline double ns_per_tick(const moment& first, const moment& last) noexcept {
+  if (last.ticks <= first.ticks) return 1.0;
+  return static_cast<double>(last.raw_ns - first.raw_ns) /
+         static_cast<double>(last.ticks - first.ticks);
+}
+
+/// What a thread knows of its ring. Trivially destructible, so that locks can be taken until the
+/// thread is gone.
+struct [[gnu::visibility("default")]] own_ring {
+  header* of = nullptr;  ///< the trace for which the rest was found
+  ring* to = nullptr;    ///< null: nothing is written
+  std::uint32_t* cpu = nullptr;
+  std::uint32_t last = 0;  ///< place of a ring
+  bool uses_counter = false;
+  bool is_writing = false;               ///< what a signal handler stamps meanwhile is lost
+  std::uint64_t* switch_head = nullptr;  ///< how far the kernel is with this thread's records
+  os::switch_pages switches{};
+  os::switch_reader reader{};
+  moment first{};   ///< when the switches began
+  moment nearby{};  ///< at one of the latest
+  double ns_per_tick = 1.0;
+};
+
+inline std::uint32_t no_cpu = unknown_cpu;
+inline std::uint64_t no_switches = 0;
+
+/// Writes an event into a ring that nobody else writes.
+inline void write(ring& to, std::uint32_t last, const event& what) noexcept {
+  const std::uint64_t number = to.written;
+  to.events()[number & last] = what;
+  // order[written]: release; pairs [trace_rings.hpp:inherit]; a reader, in this process or another
+  // one, finds all events that are counted.
+  std::atomic_ref{to.written}.store(number + 1, std::memory_order_release);
+}
 
 }  // namespace lockyard::inline v0::trace::detail

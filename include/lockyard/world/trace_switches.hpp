@@ -51,8 +51,7 @@ inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused
   }
 }
 
-/// From records to a trace's events: times are told from a moment nearby, for the rate of the
-/// clocks is known to some parts in a million.
+/// From records to a trace's events: times are told from a moment nearby.
 struct switch_events {
   moment now;
   double ns_per_tick;
@@ -118,6 +117,7 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
   mine.switch_head = os::switch_head(pages);
   // relaxed(atomicity): who ends the trace makes it more exact.
   mine.ns_per_tick = std::atomic_ref{whole.ns_per_tick}.load(std::memory_order_relaxed);
+  mine.first = mine.nearby = moment::now(mine.uses_counter);
   // It runs: what comes before is not known.
   // relaxed(hint): the kernel keeps it while the thread does not run.
   const std::uint32_t cpu = std::atomic_ref{*mine.cpu}.load(std::memory_order_relaxed);
@@ -131,10 +131,24 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
   std::atomic_ref{of.switches}.store(1, std::memory_order_release);
 }
 
-/// Copies what the kernel has written since the last look. By the ring's thread, while it writes.
-[[gnu::noinline, gnu::cold]] inline void add_switches(own_ring& mine) noexcept {
+/// Both clocks are read once in a millisecond at most: within it their rate, as the trace began
+/// with it, is wrong by ten nanoseconds. Of a longer time it is as exact as its two ends.
+inline void look_at_clocks(own_ring& mine, std::uint64_t ticks) noexcept {
+  constexpr double near_ns = 1e6;
+  constexpr std::uint64_t long_ns = 5'000'000;
+  if (static_cast<double>(ticks - mine.nearby.ticks) * mine.ns_per_tick < near_ns) return;
+  mine.nearby = moment::now(mine.uses_counter, 2);
+  if (mine.nearby.raw_ns - mine.first.raw_ns < long_ns) return;
+  mine.ns_per_tick = ns_per_tick(mine.first, mine.nearby);
+}
+
+/// Copies what the kernel has written since the last look. By the ring's thread, while it writes,
+/// at that moment.
+[[gnu::noinline, gnu::cold]] inline void add_switches(own_ring& mine,
+                                                      std::uint64_t ticks) noexcept {
   ring& to = *mine.to;
-  const switch_events made{moment::now(mine.uses_counter, 2), mine.ns_per_tick};
+  look_at_clocks(mine, ticks);
+  const switch_events made{mine.nearby, mine.ns_per_tick};
   mine.reader.read(
       mine.switches, [&](const os::switch_record& each) { write(to, mine.last, made.of(each, 0)); },
       [&](std::uint64_t count, std::uint64_t before_ns) {

@@ -185,6 +185,21 @@ TEST_F(TraceSwitches, that_were_blanked_are_none) {
   detail::os::close_switch_pages(pages);
 }
 
+/// Its rate is measured in milliseconds, and exact in the end alone.
+TEST_F(TraceSwitches, lie_where_they_were_although_the_trace_has_a_wrong_rate_yet) {
+  if (!starts()) return;
+  trace::detail::current()->ns_per_tick *= 0.999;
+  lock_.lock();
+  std::this_thread::sleep_for(50ms);
+  lock_.unlock();
+  reread();
+  const auto all = events_of(*rings().front());
+  const auto acquired = std::ranges::find(all, event_kind::acquired, &event::kind);
+  const auto out = std::ranges::find(acquired, all.end(), event_kind::switch_out, &event::kind);
+  ASSERT_NE(out, all.end());
+  EXPECT_GT(out->ticks, acquired->ticks);
+}
+
 TEST_F(TraceSwitches, after_a_threads_last_stamp_are_added_when_the_trace_ends) {
   if (!starts()) return;
   std::latch may_end{1};

@@ -159,10 +159,11 @@ struct switch_reader {
       missed = (at - oldest) / switch_bytes;
       at = oldest;
     }
+    const std::byte* const first = of.begin + page_bytes();
     for (; at != newest; at -= switch_bytes) {
       switch_bytes_of_record found;
       const std::uint64_t place = (at - switch_bytes) & (of.bytes - 1);
-      std::memcpy(&found, of.begin + page_bytes() + place, sizeof found);
+      std::memcpy(&found, first + place, sizeof found);
       // order[copied]: acquire; pairs [kernel]; the copy is made before the head is looked at
       // again.
       std::atomic_thread_fence(std::memory_order_acquire);
