@@ -47,6 +47,8 @@ class MadeUpTrace:
     names: dict[int, str] = field(default_factory=lambda: {LOCK: "test_lock"})
     lost: dict[tuple[RingKind, int], int] = field(default_factory=dict)
     rows: dict[tuple[RingKind, int], list[Row]] = field(default_factory=dict)
+    is_own: bool = False  # a program's own: switches stand between stamps
+    threads_without_switches: int = 0
 
     def stamps(self, tid: int, *stamps: tuple[float, Kind], lock: int = LOCK) -> MadeUpTrace:
         """Moments in microseconds. What is done in the kernel names no lock."""
@@ -87,6 +89,19 @@ class MadeUpTrace:
                 rows[:] = [change(row) if row[2] == kind else row for row in rows]
         return self
 
+    def own(self, last_stamp: float) -> MadeUpTrace:
+        """As a program writes it: records between the stamps of their thread; those from that
+        moment on, in microseconds, were added at the end, for all threads."""
+        self.is_own = True
+        for tid in [tid for kind, tid in self.rows if kind is RingKind.SWITCHES and tid]:
+            for row in self.rows.pop((RingKind.SWITCHES, tid)):
+                if row[0] < last_stamp * US:
+                    self._add(RingKind.STAMPS, tid, row)
+                else:
+                    self._add(RingKind.SWITCHES, 0, (row[0], tid, *row[2:]))
+            self.rows[RingKind.STAMPS, tid].sort(key=lambda row: row[0])
+        return self
+
     def write(self, path: Path) -> Path:
         header = bytearray(HEADER_BYTES)
         sizes = (self.version, HEADER_BYTES, EVENT.itemsize, self.ring_events, self.ring_count)
@@ -95,6 +110,7 @@ class MadeUpTrace:
         struct.pack_into("<256s256s256s", header, 64, b"no rights: be root", b"no perf", b"made up")
         ends = START + self.ends if self.ends else 0
         struct.pack_into("<QQ", header, 832, ends, self.threads_without_ring)
+        struct.pack_into("<I", header, 860, self.threads_without_switches)
         listed = b"\0".join(name.encode() for name in self.names.values())
         header[NAMES_AT : NAMES_AT + len(listed)] = listed
         rings = [self._ring(kind, of, rows) for (kind, of), rows in self.rows.items()]
@@ -120,7 +136,9 @@ class MadeUpTrace:
             room[number % self.ring_events] = struct.pack("<qQIIq", START + ticks, *others)
         lost = self.lost.get((kind, of), 0)
         tid, cpu = (0, of) if kind is RingKind.GAPS else (of, NO_CPU)
-        head = struct.pack("<IIQIIQ16s", kind, tid, len(rows), cpu, 0, lost, b"worker")
+        records = 1 if self.is_own and kind is RingKind.STAMPS else 0
+        counts = (kind, tid, len(rows), cpu, 0, lost, b"worker", 0, records)
+        head = struct.pack("<IIQIIQ16sQQ", *counts)
         return head.ljust(64, b"\0") + b"".join(room)
 
     def _name_ring(self) -> bytes:

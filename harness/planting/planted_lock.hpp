@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A spinlock in which something can be made to happen at two places: before a waiter looks, and
-// between the beginning of a release and the release. For nothing but planting stalls.
+// Locks in which something can be made to happen: before a waiter looks, between the beginning of a
+// release and the release, and between the beginning of a wake-up and the wake-up. For nothing but
+// planting stalls.
 
+#include <lockyard/world/native.hpp>
+#include <lockyard/world/trace_rings.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 
 namespace lockyard::harness {
@@ -35,6 +39,31 @@ class planted_lock {
 
  private:
   typename W::template atomic<bool> locked_{false};
+};
+
+/// Its waiters sleep, and every release wakes one.
+template <world W>
+class planted_sleeping_lock {
+ public:
+  std::function<void()> in_wake = [] {};
+
+  void lock() {
+    const typename W::acquiring scope{this};
+    // order[take_sleeping]: acquire; pairs [unlock_sleeping]; as [take].
+    while (locked_.exchange(1, std::memory_order_acquire) != 0) W::wait(locked_, 1);
+  }
+  void unlock() {
+    const typename W::releasing scope{this};
+    // order[unlock_sleeping]: release; pairs [take_sleeping]; publishes the critical section.
+    locked_.store(0, std::memory_order_release);
+    trace::detail::stamp(trace::event_kind::wake_begin, nullptr, 1);
+    in_wake();
+    native::wake(locked_, 1);
+    trace::detail::stamp(trace::event_kind::wake_end, nullptr, 0);
+  }
+
+ private:
+  typename W::template atomic<std::uint32_t> locked_{0};
 };
 
 }  // namespace lockyard::harness

@@ -82,6 +82,23 @@ void wait_sleeping(stage& on) {
   on.wait_for(on.sleeping);
 }
 
+/// The releaser has begun the wake-up, and it is under way for long.
+void release_and_wake_later(stage& on) {
+  on.slow_to_wake.in_wake = [&on] {
+    if (pthread_equal(pthread_self(), on.holder) != 0) stage::burn(stage::length_ns);
+  };
+  on.slow_to_wake.lock();
+  on.is_held.set();
+  on.see(on.has_called);
+  stage::burn(falls_asleep_ns);
+  on.now.begin = clock::now();
+  on.slow_to_wake.unlock();
+}
+void wait_sleeping_long(stage& on) {
+  on.see(on.is_held);
+  on.wait_for(on.slow_to_wake);
+}
+
 /// The waiter looks only when it has been overtaken often enough.
 void overtake(stage& on) {
   on.spinning.lock();
@@ -233,6 +250,8 @@ const std::vector<scene>& all_scenes() {
       {"holder_preempted_in_release", away, there, false, hold_preempted_in_release, wait_spinning},
       {"holder_asleep", away, there, false, hold_asleep, wait_spinning},
       {"woken_late", any, away, true, release_to_sleeper, wait_sleeping},
+      {"wakeup_in_flight", there, away, false, release_and_wake_later, wait_sleeping_long, true},
+      {"woken_not_running", any, away, true, release_to_sleeper, wait_sleeping, true},
       {"waiter_not_running", any, away, true, release_to_preempted, wait_spinning},
       {"barging", there, there, false, overtake, wait_overtaken},
       {"migration", away, any, true, hold_moved, wait_anywhere, true},

@@ -79,6 +79,7 @@ struct stage {
   int waiters_cpu = 0;
   traced<futex_mutex> sleeping;
   planted_lock<tracing> spinning;
+  planted_sleeping_lock<tracing> slow_to_wake;
   planted now;
   pthread_t holder{};
   pid_t holder_id = 0;

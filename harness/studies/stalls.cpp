@@ -57,6 +57,7 @@ half measure_half(const job& of, const subject& lock, rate_loop loop, const work
                         },
                     .loop =
                         [&](unsigned thread, loop_limit limit) {
+                          if (into != nullptr) recording::record_switches();
                           return loop(place.lock(), state, closing, work.of(thread), thread, limit);
                         }});
   if (into != nullptr) {
@@ -92,8 +93,8 @@ outcome measure(job of, const subject& plain, rate_loop plain_loop, const subjec
   result.values["plain_switches_per_s"] = other.switches_per_s();
   result.values["switches_per_s"] = recorded.switches_per_s();
   result.values["trace"] = saved(of, into);
-  result.values["trace_stamps"] = into.stamps_made();
-  result.values["trace_lost_stamps"] = into.lost_stamps();
+  result.values["trace_stamps"] = into.events_made();
+  result.values["trace_lost_stamps"] = into.lost_events();
   result.values["trace_lost_switches"] = into.lost_switches();
   for (const auto& [name, passed] : other.values.checks.items()) {
     result.checks["plain_" + name] = passed;

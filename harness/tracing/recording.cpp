@@ -7,8 +7,11 @@
 #include <bit>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace lockyard::harness {
 
@@ -30,13 +33,21 @@ ring_image image_of(const trace::ring& from, std::uint64_t room) {
   return made;
 }
 
-ring_image image_of(trace::ring_kind kind, std::uint32_t tid, const thread_history& history) {
+ring_image image_of(trace::ring_kind kind, std::uint32_t tid, std::vector<trace::event> events) {
   trace::ring head{};
   head.kind = kind;
   head.tid = tid;
-  head.written = history.events.size();
-  head.lost = history.lost;
-  return {.head = head, .events = history.events};
+  head.written = events.size();
+  return {.head = head, .events = std::move(events)};
+}
+
+/// What the thread's own ring has not.
+std::vector<trace::event> added_to(const thread_history& of) {
+  std::vector<trace::event> found;
+  std::ranges::copy_if(of.events, std::back_inserter(found), [](const trace::event& each) {
+    return each.kind == trace::event_kind::woken || each.kind == trace::event_kind::migrated;
+  });
+  return found;
 }
 
 void write_bytes(std::ofstream& to, const void* from, std::size_t bytes) {
@@ -59,10 +70,10 @@ void write_ring(std::ofstream& to, const ring_image& from, std::uint64_t room) {
 
 }  // namespace
 
-recording::recording(unsigned threads, std::uint32_t events, std::string_view title)
-    : switches_{threads} {
-  // A ring more for names, and one for who starts the threads and holds the lock before.
-  const trace::size wanted{.rings = threads + 2, .events = std::bit_ceil(events)};
+recording::recording(unsigned threads, std::uint32_t events, std::string_view title) {
+  // A ring more for who starts the threads and holds the lock before.
+  trace::size wanted{.rings = threads + 1, .events = std::bit_ceil(events)};
+  wanted.rings += trace::detail::rings_beside(wanted);
   bytes_ = trace::detail::bytes_of(wanted);
   void* const memory = detail::os::map_memory(bytes_);
   if (memory == nullptr) {
@@ -73,6 +84,7 @@ recording::recording(unsigned threads, std::uint32_t events, std::string_view ti
   const trace::rate rate{.of_counter = clock::source() == clock_source::tsc,
                          .ns_per_tick = clock::ns_per_tick()};
   trace::header* const made = trace::detail::make_header(memory, wanted, rate, title);
+  has_switches_ = std::exchange(made->has_switches, 0) != 0;
   if (!trace::detail::begin(made)) {
     detail::os::unmap(memory, bytes_);
     throw std::logic_error{"a trace is being written already"};
@@ -85,33 +97,33 @@ recording::~recording() {
   trace::stop();
 }
 
-void recording::take_part() noexcept {
-  switches_.record_calling_thread();
+void recording::take_part() {
   const std::scoped_lock held{guard_};
   threads_.push_back(native::thread_id());
 }
 
 void recording::start() {
+  head_->has_switches = has_switches_ ? 1 : 0;
   wakeups_.start(threads_);
+}
+
+void recording::record_switches() noexcept {
+  trace::detail::join_switches();
 }
 
 void recording::stop() {
   wakeups_.stop();
   trace::stop();
-  histories_ = switches_.histories();
+  histories_ = switches_of(*head_);
   if (has_wakeups()) {
-    wakeups_.add_to(histories_);
+    wakeups_.add_to(histories_, [this](std::uint64_t raw_ns) {
+      const double since_ns =
+          static_cast<double>(raw_ns) - static_cast<double>(head_->start_raw_ns);
+      return head_->start_ticks +
+             static_cast<std::uint64_t>(std::llround(since_ns / head_->ns_per_tick));
+    });
   } else {
     for (auto& [tid, history] : histories_) add_migrations(history.events);
-  }
-  const double raw_to_ticks = 1 / head_->ns_per_tick;
-  for (auto& [tid, history] : histories_) {
-    for (trace::event& each : history.events) {
-      const double since_ns =
-          static_cast<double>(each.ticks) - static_cast<double>(head_->start_raw_ns);
-      each.ticks =
-          head_->start_ticks + static_cast<std::uint64_t>(std::llround(since_ns * raw_to_ticks));
-    }
   }
 }
 
@@ -131,10 +143,10 @@ void recording::save(const std::string& path) const {
     images.push_back(image_of(*head_->ring_at(i), head_->ring_events));
   }
   for (const auto& [tid, history] : histories_) {
-    images.push_back(image_of(trace::ring_kind::switches, tid, history));
+    images.push_back(image_of(trace::ring_kind::switches, tid, added_to(history)));
   }
-  std::map<int, thread_history> gaps;
-  for (const gap_seen& each : gaps_) gaps[each.cpu].events.push_back(each.what);
+  std::map<int, std::vector<trace::event>> gaps;
+  for (const gap_seen& each : gaps_) gaps[each.cpu].push_back(each.what);
   for (const auto& [cpu, seen] : gaps) {
     images.push_back(image_of(trace::ring_kind::gaps, 0, seen));
     images.back().head.cpu = static_cast<std::uint32_t>(cpu);
@@ -146,12 +158,12 @@ void recording::save(const std::string& path) const {
   const auto head = std::make_unique<trace::header>(*head_);
   head->ring_events = static_cast<std::uint32_t>(room);
   head->ring_count = static_cast<std::uint32_t>(images.size());
-  const std::string no_switches = switches_.why_not();
-  const std::string& no_wakeups = no_switches.empty() ? wakeups_.why_not() : no_switches;
-  head->has_switches = no_switches.empty() ? 1 : 0;
-  head->has_wakeups = no_wakeups.empty() ? 1 : 0;
-  trace::detail::copy(head->why_no_switches, no_switches);
-  trace::detail::copy(head->why_no_wakeups, no_wakeups);
+  head->has_wakeups = head->has_switches != 0 && has_wakeups() ? 1 : 0;
+  if (head->has_switches == 0) {
+    head->why_no_wakeups = head->why_no_switches;
+  } else {
+    trace::detail::copy(head->why_no_wakeups, wakeups_.why_not());
+  }
   std::ofstream to{path, std::ios::binary | std::ios::trunc};
   write_bytes(to, head.get(), sizeof *head);
   for (std::uint32_t i = 0; i < images.size(); ++i) {
@@ -167,23 +179,29 @@ void recording::save(const std::string& path) const {
   }
 }
 
-std::uint64_t recording::stamps_made() const noexcept {
+std::uint64_t recording::events_made() const {
   std::uint64_t made = 0;
-  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
-    made += head_->ring_at(i)->written + head_->ring_at(i)->lost;
+  for (const trace::ring* const each : thread_rings()) {
+    made += each->written + each->lost;
   }
   return made;
 }
 
-std::uint64_t recording::lost_stamps() const noexcept {
+std::uint64_t recording::lost_events() const {
   std::uint64_t lost = 0;
-  for (std::uint32_t i = 0; i < head_->rings_taken; ++i) {
-    const trace::ring& each = *head_->ring_at(i);
-    const std::uint64_t over =
-        each.written - std::min<std::uint64_t>(each.written, head_->ring_events);
-    lost += each.lost + over;
+  for (const trace::ring* const each : thread_rings()) {
+    const std::uint64_t kept = std::min<std::uint64_t>(each->written, head_->ring_events);
+    lost += each->lost + each->written - kept;
   }
   return lost;
+}
+
+std::vector<const trace::ring*> recording::thread_rings() const {
+  std::vector<const trace::ring*> found;
+  for (std::uint32_t i = trace::header::last_switches + 1; i < head_->rings_taken; ++i) {
+    found.push_back(head_->ring_at(i));
+  }
+  return found;
 }
 
 std::uint64_t recording::lost_switches() const noexcept {

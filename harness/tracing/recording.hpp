@@ -30,9 +30,12 @@ class recording {
   ~recording();
 
   /// By each thread, before the run.
-  void take_part() noexcept;
+  void take_part();
   /// When all threads have.
   void start();
+  /// By each thread that is to have its switches recorded, as it begins: how often it has looked
+  /// whether the others were there is no part of the run.
+  static void record_switches() noexcept;
   /// When all threads have ended.
   void stop();
   /// A time that the machine took away from whoever runs on that processor.
@@ -46,10 +49,13 @@ class recording {
   [[nodiscard]] const std::map<std::uint32_t, thread_history>& histories() const noexcept {
     return histories_;
   }
+  [[nodiscard]] bool has_switches() const noexcept { return has_switches_; }
   [[nodiscard]] const std::string& why_no_wakeups() const { return wakeups_.why_not(); }
   [[nodiscard]] bool has_wakeups() const { return wakeups_.why_not().empty(); }
-  [[nodiscard]] std::uint64_t stamps_made() const noexcept;
-  [[nodiscard]] std::uint64_t lost_stamps() const noexcept;
+  /// Stamps, and switches between them.
+  [[nodiscard]] std::uint64_t events_made() const;
+  /// Of these, what later ones have overwritten.
+  [[nodiscard]] std::uint64_t lost_events() const;
   [[nodiscard]] std::uint64_t lost_switches() const noexcept;
 
  private:
@@ -58,12 +64,14 @@ class recording {
     trace::event what;
   };
 
+  [[nodiscard]] std::vector<const trace::ring*> thread_rings() const;
+
   std::size_t bytes_;
+  bool has_switches_ = false;
   trace::header* head_ = nullptr;
   std::mutex guard_;
   std::vector<std::uint32_t> threads_;
   std::vector<gap_seen> gaps_;
-  switch_recorder switches_;
   wakeup_recorder wakeups_;
   std::map<std::uint32_t, thread_history> histories_;
 };

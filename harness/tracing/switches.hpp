@@ -8,15 +8,15 @@
 #include <lockyard/detail/trace_format.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace lockyard::harness {
 
-/// What the kernel knows of one thread. Times are of CLOCK_MONOTONIC_RAW, in nanoseconds.
+/// What the kernel knows of one thread.
 struct thread_history {
   std::vector<trace::event> events;  ///< by time
   std::uint64_t lost = 0;            ///< overwritten before they were read
@@ -26,25 +26,8 @@ struct thread_history {
 /// says so more exactly.
 void add_migrations(std::vector<trace::event>& events);
 
-/// Context switches of the threads that ask for it; works without privileges.
-class switch_recorder {
- public:
-  /// For so many threads.
-  explicit switch_recorder(unsigned threads);
-
-  /// By each thread, before the run. What goes wrong is kept for why_not().
-  void record_calling_thread() noexcept;
-  /// Why there are no switches; empty if there are.
-  [[nodiscard]] std::string why_not() const;
-  /// When all threads have ended, or do nothing that matters any more; by thread.
-  [[nodiscard]] std::map<std::uint32_t, thread_history> histories() const;
-
- private:
-  std::size_t bytes_each_;
-  mutable std::mutex guard_;
-  std::map<std::uint32_t, kernel_ring> rings_;
-  std::string why_not_;
-};
+/// The switches of all threads of a trace that has ended.
+std::map<std::uint32_t, thread_history> switches_of(const trace::header& of);
 
 /// Wake-ups and migrations by the scheduler's tracepoints, on all processors.
 class wakeup_recorder {
@@ -58,8 +41,9 @@ class wakeup_recorder {
 
   /// Why there are no wake-ups; empty if there are.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// Adds what happened to each thread.
-  void add_to(std::map<std::uint32_t, thread_history>& histories) const;
+  /// Adds what happened to each thread; `ticks_of` tells a trace's from CLOCK_MONOTONIC_RAW's.
+  void add_to(std::map<std::uint32_t, thread_history>& histories,
+              const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const;
 
  private:
   struct tracepoint {

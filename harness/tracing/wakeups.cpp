@@ -139,7 +139,8 @@ void wakeup_recorder::stop() noexcept {
   }
 }
 
-void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories) const {
+void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
+                             const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const {
   struct seen {
     std::uint64_t time_ns;
     std::uint32_t cpu;
@@ -180,7 +181,7 @@ void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories)
     }
     const bool is_move = each.what == migrate_.id;
     of->second.events.push_back(
-        {.ticks = each.time_ns,
+        {.ticks = ticks_of(each.time_ns),
          .lock = 0,
          .kind = is_move ? trace::event_kind::migrated : trace::event_kind::woken,
          .cpu = each.cpu,

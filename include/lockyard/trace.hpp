@@ -5,9 +5,12 @@
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
+#include <lockyard/detail/os/switch_records.hpp>
 #include <lockyard/detail/os/trace_memory.hpp>
 #include <lockyard/detail/trace_format.hpp>
 #include <lockyard/world/trace_rings.hpp>
+#include <lockyard/world/trace_state.hpp>
+#include <lockyard/world/trace_switches.hpp>
 
 #include <array>
 #include <atomic>
@@ -30,6 +33,7 @@ namespace lockyard::inline v0::trace {
 struct size {
   std::uint32_t rings = 64;      ///< for so many threads at a time, and one for names
   std::uint32_t events = 16384;  ///< of each thread, the latest; rounded up to a power of two
+  bool switches = true;          ///< also when each thread lost and got a processor, by the kernel
 
   static constexpr std::uint32_t most_rings = 4096;
   static constexpr std::uint32_t most_events = std::uint32_t{1} << 24U;
@@ -46,10 +50,9 @@ namespace detail {
 /// Where a trace goes if nobody says where; the reader finds it by the process's mappings.
 inline constexpr std::string_view usual_file = "/dev/shm/lockyard.%p.trace";
 
-inline constexpr const char* why_no_switches =
-    "the program writes its own stamps only; run the study stalls for what the kernel knows of its "
-    "threads, or record it beside: perf record -e context-switches";
-inline constexpr const char* why_no_wakeups = why_no_switches;
+inline constexpr const char* not_asked_for = "the program has not asked for switch records";
+inline constexpr const char* why_no_wakeups =
+    "a program's own trace has its switches and no wake-ups; the study stalls records both";
 
 template <std::size_t Room>
 void copy(std::array<char, Room>& to, std::string_view from) noexcept {
@@ -74,32 +77,6 @@ inline bool expand(std::string_view name, std::array<char, 4096>& to) noexcept {
   return used > 0;
 }
 
-/// Both clocks as close together as a few tries allow.
-struct moment {
-  std::uint64_t ticks;
-  std::uint64_t raw_ns;
-
-  static moment now(bool of_counter) noexcept {
-    moment best{};
-    std::uint64_t shortest = UINT64_MAX;
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      const std::uint64_t before = ticks_now(of_counter, reading::settled);
-      const std::uint64_t raw_ns = os::monotonic_raw_ns();
-      const std::uint64_t length = ticks_now(of_counter, reading::settled) - before;
-      if (length >= shortest) continue;
-      shortest = length;
-      best = {.ticks = of_counter ? before + length / 2 : raw_ns, .raw_ns = raw_ns};
-    }
-    return best;
-  }
-};
-
-inline double ns_per_tick(const moment& first, const moment& last) noexcept {
-  if (last.ticks <= first.ticks) return 1.0;
-  return static_cast<double>(last.raw_ns - first.raw_ns) /
-         static_cast<double>(last.ticks - first.ticks);
-}
-
 /// The counter where the kernel trusts it, too; takes five milliseconds.
 inline rate measured_rate() noexcept {
   if (!arch::cycle_counter_is_invariant() || !os::kernel_trusts_counter()) return {false, 1.0};
@@ -113,7 +90,24 @@ inline std::size_t bytes_of(size wanted) noexcept {
          std::size_t{wanted.rings} * (sizeof(ring) + std::size_t{wanted.events} * sizeof(event));
 }
 
-/// Makes a trace of zero bytes; its first ring is for names. `wanted.events` is a power of two.
+/// Whether the calling thread may have its switches recorded; if not, the trace says why.
+inline bool may_have_switches(header& of) noexcept {
+  const auto [pages, error, memory_was_refused] = os::open_switch_pages(1);
+  if (pages.begin == nullptr) {
+    say_why_no_switches(of.why_no_switches, error, memory_was_refused);
+    return false;
+  }
+  os::close_switch_pages(pages);
+  return true;
+}
+
+/// How many rings are not for threads: that of names, and that of switches added at the end.
+inline std::uint32_t rings_beside(size wanted) noexcept {
+  return wanted.switches ? header::last_switches + 1 : 1;
+}
+
+/// Makes a trace of zero bytes; its first rings are for other things than threads, see above, and
+/// count. `wanted.events` is a power of two.
 inline header* make_header(void* at, size wanted, rate clock, std::string_view title) noexcept {
   auto* const made = ::new (at) header{};
   const moment start = moment::now(clock.of_counter);
@@ -127,22 +121,31 @@ inline header* make_header(void* at, size wanted, rate clock, std::string_view t
   made->start_ticks = start.ticks;
   made->start_raw_ns = start.raw_ns;
   made->uses_counter = clock.of_counter ? 1 : 0;
-  made->rings_taken = 1;
+  made->rings_taken = rings_beside(wanted);
   made->ring_at(0)->kind = ring_kind::names;
   copy(made->title, title);
-  copy(made->why_no_switches, why_no_switches);
+  copy(made->why_no_switches, wanted.switches ? "" : not_asked_for);
+  if (wanted.switches) {
+    made->ring_at(header::last_switches)->kind = ring_kind::switches;
+    made->has_switches = may_have_switches(*made) ? 1 : 0;
+  }
   copy(made->why_no_wakeups, why_no_wakeups);
   made->magic = header::right_magic;
   return made;
 }
 
-/// Ends the trace, and makes its rate exact. Null if none was being written.
+/// Ends the trace, makes its rate exact, and adds the switches that no stamp has come after. Null
+/// if none was being written.
 inline header* finish() noexcept {
   header* const ended = end();
   if (ended == nullptr) return nullptr;
   const moment last = moment::now(ended->uses_counter != 0);
   const moment first{.ticks = ended->start_ticks, .raw_ns = ended->start_raw_ns};
-  if (last.raw_ns - first.raw_ns > 10'000'000) ended->ns_per_tick = ns_per_tick(first, last);
+  if (last.raw_ns - first.raw_ns > 10'000'000) {
+    // relaxed(atomicity): who takes a ring at this moment may still have the other one.
+    std::atomic_ref{ended->ns_per_tick}.store(ns_per_tick(first, last), std::memory_order_relaxed);
+  }
+  add_last_switches(*ended, last);
   ended->ends_ticks = last.ticks;
   return ended;
 }
@@ -165,7 +168,9 @@ inline std::error_code start(std::string_view file = detail::usual_file, size wa
   }
   std::array<char, 4096> path{};
   if (!detail::expand(file, path)) return std::make_error_code(std::errc::filename_too_long);
-  wanted = {.rings = wanted.rings + 1, .events = std::bit_ceil(wanted.events)};
+  wanted = {.rings = wanted.rings + detail::rings_beside(wanted),
+            .events = std::bit_ceil(wanted.events),
+            .switches = wanted.switches};
   const std::size_t bytes = detail::bytes_of(wanted);
   const rate clock = detail::measured_rate();
   const auto [begin, error] = detail::os::map_new_file(
@@ -180,6 +185,13 @@ inline std::error_code start(std::string_view file = detail::usual_file, size wa
 ///   thread may be about to write its last stamp.
 inline void stop() noexcept {
   detail::finish();
+}
+
+/// Effects: the calling thread takes its place in the trace now, and not with its first stamp,
+/// which
+///   may be one that has no time for system calls.
+inline void join() noexcept {
+  detail::join();
 }
 
 [[nodiscard]] inline bool is_running() noexcept {

@@ -42,6 +42,8 @@ PLANTS = (
     "holder_preempted_in_release",
     "holder_asleep",
     "woken_late",
+    "wakeup_in_flight",
+    "woken_not_running",
     "waiter_not_running",
     "barging",
     "migration",
@@ -59,6 +61,7 @@ class Ring:
     written: int
     lost: int
     events: list[tuple[int, int, int, int, int]]  # ticks, lock, kind, processor, argument
+    records: list[tuple[int, int, int, int, int]]  # of stamps' rings: the kernel's, between them
 
     def kinds(self) -> list[int]:
         return [kind for _, _, kind, _, _ in self.events]
@@ -108,7 +111,10 @@ def _ring(data: bytes, at: int, room: int) -> Ring:
         EVENT.unpack_from(data, first + number % room * EVENT.size)
         for number in range(max(written - room, 0), written)
     ]
-    return Ring(kind, tid, cpu, written, lost, events)
+    # Between a thread's stamps stand its switches.
+    records = [event for event in events if kind == STAMPS and OUT <= event[2] < GAP]
+    stamps = [event for event in events if kind != STAMPS or not OUT <= event[2] < GAP]
+    return Ring(kind, tid, cpu, written, lost, stamps, records)
 
 
 ENVIRONMENT = {"clock": {"source": "tsc", "ns_per_tick": 0.4}, "environment": "abc"}
@@ -196,14 +202,19 @@ def test_a_trace_has_the_kernels_switches_or_says_why_not(
     if not trace.has_switches:
         assert trace.why_no_wakeups
         return
-    threads = {ring.tid for ring in trace.of_kind(SWITCHES)}
-    # The threads of the team, and not who starts them.
-    assert threads < {ring.tid for ring in trace.of_kind(STAMPS)}
-    assert len(threads) == 2
-    for ring in trace.of_kind(SWITCHES):
-        turns = [kind for kind in ring.kinds() if kind in (OUT, BACK)]
-        assert BACK in turns  # each has slept until the others were there
+    added, *others = trace.of_kind(SWITCHES)
+    assert added.tid == 0
+    team = [ring for ring in trace.of_kind(STAMPS) if ring.records]
+    assert len(team) == 2 < len(trace.of_kind(STAMPS))  # and not who starts them
+    assert {ring.tid for ring in others} == {ring.tid for ring in team}
+    assert {tid for _, tid, *_ in added.events} <= {ring.tid for ring in team}
+    for ring in team:
+        later = [event for event in added.events if event[1] == ring.tid]
+        turns = [event[2] for event in ring.records + later]
+        assert turns[0] == BACK  # it runs when it begins
         assert all(one != next_ for one, next_ in itertools.pairwise(turns))
+    for ring in others:
+        assert set(ring.kinds()) <= {WOKEN, MIGRATED}
         assert ring.kinds().count(WOKEN) == 0 or trace.has_wakeups
     assert (
         trace.has_wakeups

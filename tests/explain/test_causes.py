@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import made_up_stalls as planted
 import pytest
+from made_up_explanations import explanation_of, longest
 from made_up_stalls import HOLDER, IDLE, OTHER, SCENES, WAIT, WAITER
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
-from lockyard.explain.stalls import explain
-from lockyard.explain.trace import Kind, read_trace
+from lockyard.explain.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,18 +21,7 @@ if TYPE_CHECKING:
 
     from made_up_trace import MadeUpTrace, Row
 
-    from lockyard.explain.stalls import Explanation, Stall, StallKind
-
-LEAST_NS = 100e3
-
-
-def explanation_of(trace: MadeUpTrace, folder: Path) -> Explanation:
-    return explain(read_trace(trace.write(folder / "made-up.trace")), LEAST_NS)
-
-
-def longest(found: Explanation, kind: StallKind) -> Stall:
-    stalls = [each for lock in found.locks for each in lock.stalls if each.kind is kind]
-    return max(stalls, key=lambda each: each.length)
+    from lockyard.explain.stalls import StallKind
 
 
 def with_argument(argument: int) -> Callable[[Row], Row]:

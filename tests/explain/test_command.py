@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import made_up_stalls as planted
 import pytest
-from made_up_records import a_record
-from made_up_trace import LOCK, START, US
+from made_up_explanations import planted_folder, records, truth
 from terminals import on_a_terminal
 
 from lockyard.explain.trace import Kind
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
     from made_up_trace import MadeUpTrace
-
-
-def records(folder: Path, *runs: tuple[int, MadeUpTrace | None]) -> Path:
-    """Of ticket_spinlock with 2 threads, a run for each block, traced if there is a trace."""
-    path = folder / "records.jsonl"
-    (folder / "records.jsonl.traces").mkdir()
-    lines = []
-    for block, trace in runs:
-        name = f"{block}.trace" if trace else None
-        if trace:
-            trace.write(folder / "records.jsonl.traces" / f"{block}.trace")
-        rates = {"plain_operations_per_s": 1000.0, "traced_operations_per_s": 980.0 + block}
-        values = {**rates, "switches_per_s": 123.0, "trace": name}
-        record = a_record("stalls", "ticket_spinlock", block, values=values)
-        lines.append(json.dumps({"schema": 1, **record}))
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def test_draws_the_longest_stall_and_says_whose_fault_it_was(
@@ -213,25 +195,6 @@ def test_says_that_records_hold_no_trace_or_that_it_is_gone(
     empty = lockyard("explain", str(path))
     assert empty.returncode == 2
     assert "is empty, so there is nothing to explain" in empty.stderr
-
-
-def truth(path: Path, cause: str, begin_us: float = 10, end_us: float = 3000) -> None:
-    moments = {
-        f"{end}_ticks": START + round(at * US) for end, at in (("begin", begin_us), ("end", end_us))
-    }
-    row = {"class": cause, **moments, "lock": LOCK, "tid": planted.WAITER}
-    side = path.with_name(path.name + ".truth.jsonl")
-    known = side.read_text() if side.exists() else ""
-    side.write_text(known + json.dumps(row) + "\n")
-
-
-def planted_folder(tmp_path: Path) -> Path:
-    for scene, _, cause in planted.SCENES:
-        path = tmp_path / f"{scene.__name__}.trace"
-        if not path.exists():
-            scene().write(path)
-            truth(path, cause.whole.stored)
-    return tmp_path
 
 
 def test_finds_what_was_planted(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ CLASSES = (
     "holder_preempted_in_release",
     "holder_asleep",
     "woken_late",
+    "wakeup_in_flight",
+    "woken_not_running",
     "waiter_not_running",
     "barging",
     "migration",
@@ -36,11 +38,12 @@ CLASSES = (
 )
 
 
-NEEDS_TRACEPOINTS = "migration"  # without them nothing says when a thread was moved
+# Without them nothing says when a thread was moved, or could run again.
+NEED_TRACEPOINTS = ("wakeup_in_flight", "woken_not_running", "migration")
 
 
 def plant(folder: Path, name: str) -> bool:
-    """Whether it could be: the kernel may not let migrations be recorded."""
+    """Whether it could be: the kernel may not let wake-ups and migrations be recorded."""
     path = folder / f"{name}.trace"
     planted = subprocess.run(
         [harness_path(), "--plant", name, "--times", str(TIMES), "--trace", path],
@@ -49,7 +52,7 @@ def plant(folder: Path, name: str) -> bool:
         timeout=100,
         check=False,
     )
-    if name == NEEDS_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
+    if name in NEED_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
         return False
     assert planted.returncode == 0, planted.stderr
     return True

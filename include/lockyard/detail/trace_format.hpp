@@ -26,17 +26,18 @@ enum class event_kind : std::uint32_t {
   wake_end = 11,
   switch_out = 32,  ///< the argument is 1 if the thread could have gone on
   switch_in = 33,
-  woken = 34,     ///< the argument is the thread that did it
-  migrated = 35,  ///< the argument is the processor that it came from
-  gap = 48,       ///< time that the machine took away; the argument is its length in ticks
-  named = 64,     ///< the argument is the index of the lock's name
+  woken = 34,         ///< the argument is the thread that did it
+  migrated = 35,      ///< the argument is the processor that it came from
+  records_lost = 36,  ///< switches before the next one that are not here; the argument: how many
+  gap = 48,           ///< time that the machine took away; the argument is its length in ticks
+  named = 64,         ///< the argument is the index of the lock's name
 };
 
 /// Who is seen in a ring.
 enum class ring_kind : std::uint32_t {
   unused = 0,
-  stamps = 1,    ///< a thread, by itself
-  switches = 2,  ///< a thread, by the kernel
+  stamps = 1,    ///< a thread, by itself, and its switches, by the kernel
+  switches = 2,  ///< a thread, by the kernel; of thread 0: all, each event's `lock` is the thread
   gaps = 3,      ///< a processor
   names = 4,
 };
@@ -61,13 +62,15 @@ struct alignas(64) ring {
   std::uint32_t index;
   std::uint64_t lost;  ///< events that were not written, or that another thread's have replaced
   std::array<char, 16> name;
+  std::uint64_t pages;     ///< where the kernel writes; for the program that writes the trace
+  std::uint64_t switches;  ///< switch records that were read, and 1; 0: none are kept
 
   [[nodiscard]] event* events() noexcept { return reinterpret_cast<event*>(this + 1); }
   [[nodiscard]] const event* events() const noexcept {
     return reinterpret_cast<const event*>(this + 1);
   }
 };
-static_assert(sizeof(ring) == 64);
+static_assert(sizeof(ring) == 64 && offsetof(ring, pages) == 48);
 
 using sentence = std::array<char, 256>;
 
@@ -76,6 +79,8 @@ struct header {
   static constexpr std::size_t bytes = 4096;
   static constexpr std::array<char, 8> right_magic{'L', 'Y', 'T', 'R', 'A', 'C', 'E', '\0'};
   static constexpr std::uint32_t right_version = 1;
+  /// The ring of switches that were added when the trace ended, where threads have theirs recorded.
+  static constexpr std::uint32_t last_switches = 1;
 
   std::array<char, 8> magic;
   std::uint32_t version;
@@ -97,7 +102,8 @@ struct header {
   std::uint32_t rings_taken;
   std::uint32_t uses_counter;  ///< ticks are the processor's counter, not CLOCK_MONOTONIC_RAW
   std::uint32_t names;
-  std::array<std::byte, 1188> nothing_yet;
+  std::uint32_t threads_without_switches;  ///< why is said in why_no_switches
+  std::array<std::byte, 1184> nothing_yet;
   std::array<char, 2048> all_names;  ///< each ended by a zero
 
   [[nodiscard]] std::size_t ring_bytes() const noexcept {

@@ -7,42 +7,18 @@
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
+#include <lockyard/detail/os/switch_records.hpp>
 #include <lockyard/detail/os/trace_memory.hpp>
 #include <lockyard/detail/trace_format.hpp>
 #include <lockyard/world/native.hpp>
+#include <lockyard/world/trace_state.hpp>
+#include <lockyard/world/trace_switches.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace lockyard::inline v0::trace::detail {
-
-namespace os = lockyard::detail::os;
-namespace arch = lockyard::detail::arch;
-
-/// The trace that is being written; null if there is none.
-struct [[gnu::visibility("default")]] current_trace {
-  std::atomic<header*> is{nullptr};
-  std::atomic<bool> fork_is_watched{false};
-};
-
-inline header* current() noexcept {
-  // order[current]: acquire; pairs [begin]; the header is written before anybody stamps.
-  return native::process_state<current_trace>().is.load(std::memory_order_acquire);
-}
-
-/// What a thread knows of its ring. Trivially destructible, so that locks can be taken until the
-/// thread is gone.
-struct [[gnu::visibility("default")]] own_ring {
-  header* of = nullptr;  ///< the trace for which the rest was found
-  ring* to = nullptr;    ///< null: nothing is written
-  std::uint32_t* cpu = nullptr;
-  std::uint32_t last = 0;  ///< place of a ring
-  bool uses_counter = false;
-  bool is_writing = false;  ///< what a signal handler stamps meanwhile is lost
-};
-
-inline std::uint32_t no_cpu = unknown_cpu;
 
 /// A ring that nobody has had, or that of a thread which has ended; null if there is none.
 inline ring* claim(header& of, std::uint32_t tid) noexcept {
@@ -72,9 +48,14 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
     if (!owner.compare_exchange_strong(before, tid, std::memory_order_relaxed,
                                        std::memory_order_relaxed))
       continue;
-    // order[inherit]: acquire; pairs [written]; the ended thread's events come before this one's.
+    // order[inherit]: acquire; pairs [trace_state.hpp:written]; the ended thread's events come
+    // before this one's.
     const std::uint64_t had = std::atomic_ref{used->written}.load(std::memory_order_acquire);
     used->lost += had < of.ring_events ? had : of.ring_events;
+    // Its thread is gone: nobody looks at the pages.
+    if (const auto pages = take_switch_pages(*used); pages.begin != nullptr) {
+      os::close_switch_pages(pages);
+    }
     // relaxed(owner): the events are written again before they are counted.
     std::atomic_ref{used->written}.store(0, std::memory_order_relaxed);
     return used;
@@ -97,49 +78,59 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
   mine.cpu = cpu != nullptr ? cpu : &no_cpu;
   mine.last = now->ring_events - 1;
   mine.uses_counter = now->uses_counter != 0;
+  start_switches(mine, *found);
   // order[kind]: release; pairs [kind_seen]; as there.
   std::atomic_ref{found->kind}.store(ring_kind::stamps, std::memory_order_release);
   mine.to = found;
 }
 
-/// When a stamp is of: `early` costs less, and may be some nanoseconds before what comes earlier in
-/// the program has been done.
-enum class reading : std::uint8_t { early, settled };
-
-inline std::uint64_t ticks_now(bool of_counter, reading how) noexcept {
-  if (!of_counter) [[unlikely]]
-    return os::monotonic_raw_ns();
-  if (how == reading::settled) arch::settle();
-  return arch::cycle_counter_early();
+/// The calling thread's ring, if the trace that is being written has one for it.
+inline void join() noexcept {
+  auto& mine = native::thread_state<own_ring>();
+  if (header* const now = current(); now != mine.of) find_ring(mine, now);
 }
 
-/// Writes an event into a ring that nobody else writes.
-inline void write(ring& to, std::uint32_t last, const event& what) noexcept {
-  const std::uint64_t number = to.written;
-  to.events()[number & last] = what;
-  // order[written]: release; pairs [inherit]; a reader, in this process or another one, finds all
-  // events that are counted.
-  std::atomic_ref{to.written}.store(number + 1, std::memory_order_release);
+/// Of a trace that has had switches for a while only: the calling thread's from now on, though it
+/// may have its ring already.
+inline void join_switches() noexcept {
+  join();
+  auto& mine = native::thread_state<own_ring>();
+  if (mine.to == nullptr || mine.switch_head != &no_switches) return;
+  mine.is_writing = true;
+  // order[writing_first]: seq_cst; pairs [done_first]; for the compiler alone, no test: as
+  // [writing].
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  start_switches(mine, *mine.to);
+  // order[done_first]: seq_cst; pairs [writing_first]; for the compiler alone, no test: as
+  // [writing].
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  mine.is_writing = false;
 }
 
 inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
                   reading how = reading::early) noexcept {
   auto& mine = native::thread_state<own_ring>();
-  if (header* const now = current(); now != mine.of) [[unlikely]]
-    find_ring(mine, now);
-  if (mine.to == nullptr) return;
   if (mine.is_writing) [[unlikely]] {
     ++mine.to->lost;
     return;
   }
+  if (header* const now = current(); now != mine.of) [[unlikely]]
+    find_ring(mine, now);
+  if (mine.to == nullptr) return;
   mine.is_writing = true;
   // order[writing]: seq_cst; pairs [done]; for the compiler alone, no test: a signal handler sees
   // the flag before anything is written.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   // relaxed(hint): the kernel keeps it while the thread does not run.
   const std::uint32_t cpu = std::atomic_ref{*mine.cpu}.load(std::memory_order_relaxed);
+  const std::uint64_t ticks = ticks_now(mine.uses_counter, how);
+  // relaxed(hint): the kernel writes there while the thread does not run.
+  if (std::atomic_ref{*mine.switch_head}.load(std::memory_order_relaxed) != mine.reader.seen)
+      [[unlikely]] {
+    add_switches(mine, ticks);
+  }
   write(*mine.to, mine.last,
-        {.ticks = ticks_now(mine.uses_counter, how),
+        {.ticks = ticks,
          .lock = reinterpret_cast<std::uintptr_t>(lock),
          .kind = kind,
          .cpu = cpu,
@@ -167,7 +158,7 @@ inline bool begin(header* to) noexcept {
     return false;
   }
   header* none = nullptr;
-  // order[begin]: release; pairs [current, end]; publishes the header.
+  // order[begin]: release; pairs [trace_state.hpp:current, end]; publishes the header.
   // relaxed(hint): a failure says that there is another trace.
   return state.is.compare_exchange_strong(none, to, std::memory_order_release,
                                           std::memory_order_relaxed);
@@ -175,8 +166,9 @@ inline bool begin(header* to) noexcept {
 
 /// From now on nobody writes who has not begun to. Returns what was written to; null if nothing.
 inline header* end() noexcept {
-  // order[end]: acquire; pairs [begin]; the header may have been another thread's.
-  return native::process_state<current_trace>().is.exchange(nullptr, std::memory_order_acquire);
+  // order[end]: seq_cst; pairs [begin, trace_switches.hpp:ended]; the header may have been another
+  // thread's; and see [trace_switches.hpp:ended] for the cycle.
+  return native::process_state<current_trace>().is.exchange(nullptr, std::memory_order_seq_cst);
 }
 
 }  // namespace lockyard::inline v0::trace::detail

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockyard.explain.threads import Doing
+from lockyard.explain.threads import ON_PROCESSOR, Doing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +65,7 @@ OF_WAITER = {
     Doing.BLOCKED: Cause.WAITER_NOT_RUNNING,
     Doing.WOKEN: Cause.WOKEN_NOT_RUNNING,
     Doing.MOVING: Cause.MIGRATION,
+    Doing.LEAVES_YIELD: Cause.WAITER_NOT_RUNNING,
 }
 
 
@@ -80,7 +81,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
     by_releaser = _looked_up(OF_RELEASER, m.owner.doing)
     by_heir, by_subject = _of_waiter(m, m.heir), _of_waiter(m, m.subject)
     by_awoken = _of_waiter(m, m.awoken)
-    owner_runs = m.owner.doing == Doing.RUNNING
+    owner_runs = np.isin(m.owner.doing, ON_PROCESSOR)
     heir_is_awoken = (m.heir.doing == Doing.WOKEN) & (m.heir.began >= m.release_began)
     overtaken = m.held & m.overtook
     rules: list[tuple[NDArray[np.bool_], Any]] = [
@@ -116,7 +117,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
 
 def _tries_or_sleeps(m: Moments) -> NDArray[np.bool_]:
     """The subject does what the lock makes its waiters do: whoever has the lock took it from it."""
-    found = np.isin(m.subject.doing, (Doing.UNKNOWN, Doing.RUNNING))
+    found = np.isin(m.subject.doing, (Doing.UNKNOWN, *ON_PROCESSOR))
     found |= (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent
     if not m.stamps_sleep:
         found |= m.subject.doing == Doing.BLOCKED
@@ -131,4 +132,8 @@ def _of_waiter(m: Moments, waiter: Being) -> NDArray[np.uint8]:
         # comes back after it, was woken in between.
         woken |= (waiter.doing == Doing.BLOCKED) & (waiter.since < m.free_since)
     in_flight = np.where(waiter.wake_arrives, Cause.WAKEUP_IN_FLIGHT, Cause.WOKEN_LATE)
-    return np.where(woken, in_flight, _looked_up(OF_WAITER, waiter.doing)).astype(np.uint8)
+    found = np.where(woken, in_flight, _looked_up(OF_WAITER, waiter.doing))
+    # It was woken, runs, and is still in the sleep that it was woken from.
+    leaves = waiter.doing == Doing.LEAVES_SLEEP
+    found = np.where(leaves & waiter.wake_sent, Cause.WOKEN_LATE, found)
+    return np.where(leaves & waiter.wake_arrives, Cause.WOKEN_NOT_RUNNING, found).astype(np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lockyard.explain.causes import Cause, of_wait
 from lockyard.explain.moments import NOBODY
-from lockyard.explain.threads import NEVER, Doing
+from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
@@ -144,7 +144,14 @@ class _Teller:
         stretches = thread.stretches
         at = int(stretches.at(np.array([moment]))[0])
         doing = Doing(int(stretches.doing[at]))
-        if doing in (Doing.RUNNING, Doing.UNKNOWN):
+        if doing in (Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP):
+            call = "yield" if doing is Doing.LEAVES_YIELD else "sleep"
+            out = int(stretches.begins[at + 1]) if at + 1 < len(stretches.begins) else NEVER
+            return (
+                f"{thread.label} came back at {self._at(int(stretches.begins[at]))}"
+                f"{_place(stretches.cpu, at)}, and was out of its {call} at {self._at(out)}"
+            )
+        if doing in (*ON_PROCESSOR, Doing.UNKNOWN):
             return f"{thread.label} was on its way back"
         left = at - 1 if doing in (Doing.WOKEN, Doing.MOVING) else at
         parts = [

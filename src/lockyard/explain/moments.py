@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import NEVER, Doing, inside
+from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 from lockyard.explain.unstamped import unstamped
 from lockyard.explain.wakes import sent
@@ -59,8 +59,9 @@ class Being:
     since: NDArray[np.int64]  # when it left its processor
     began: NDArray[np.int64]  # when what it does began
     in_gap: NDArray[np.bool_]  # it runs, and its processor stands still
-    wake_sent: NDArray[np.bool_]  # it sleeps in the lock, and somebody has begun to wake it
-    wake_arrives: NDArray[np.bool_]  # and there is a record of the wake-up's arrival, later
+    wake_sent: NDArray[np.bool_]  # it sleeps in the lock, or leaves that sleep, and somebody has
+    # begun to wake it
+    wake_arrives: NDArray[np.bool_]  # and there is a record of the wake-up's arrival, now or later
 
     def part(self, of: slice) -> Being:
         return Being(*(getattr(self, each.name)[of] for each in fields(self)))
@@ -167,7 +168,7 @@ class Pieces:
             since[chosen], began[chosen] = stretches.since[at], stretches.begins[at]
             arrives[chosen] = stretches.ends_woken[at]
             is_sent[chosen] = self._is_sent(each, stretches, at, moments[chosen])
-        in_gap = self.gaps.hit(moments, cpus) & (doing == Doing.RUNNING)
+        in_gap = self.gaps.hit(moments, cpus) & np.isin(doing, ON_PROCESSOR)
         return Being(who, doing, since, began, in_gap, is_sent, arrives)
 
     def _is_sent(
@@ -181,6 +182,9 @@ class Pieces:
         sleeps = np.flatnonzero(stretches.doing == Doing.ASLEEP)
         known = self._sent.get(who, {})
         went_out[sleeps] = [known.get(out, NEVER) for out in stretches.since[sleeps].tolist()]
+        leaving = np.flatnonzero(stretches.doing == Doing.LEAVES_SLEEP)
+        if len(leaving):
+            went_out[leaving] = went_out[sleeps[np.searchsorted(sleeps, leaving) - 1]]
         found: NDArray[np.bool_] = went_out[at] <= moments
         return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import Doing, inside
+from lockyard.explain.threads import ON_PROCESSOR, Doing, inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +137,7 @@ class _Painter:
         owner, held, releasing = self._owned()
         stretches = self._explanation.threads[who].stretches
         doing = stretches.doing[stretches.at(self._at)]
-        away = ~np.isin(doing, (Doing.RUNNING, Doing.UNKNOWN))
+        away = ~np.isin(doing, (*ON_PROCESSOR, Doing.UNKNOWN))
         mine = owner == who
         return np.select(
             [
@@ -185,7 +185,7 @@ class _Painter:
         for row, who in enumerate(rows_of, start=1):
             stretches = self._explanation.threads[who].stretches
             at = stretches.at(self._at)
-            cpus = np.where(stretches.doing[at] == Doing.RUNNING, stretches.cpu[at], -1)
+            cpus = np.where(np.isin(stretches.doing[at], ON_PROCESSOR), stretches.cpu[at], -1)
             for cpu in np.unique(cpus[cpus >= 0]).tolist():
                 weights = ran.setdefault(int(cpu), np.zeros((len(rows_of) + 2, self._columns)))
                 chosen = cpus == cpu

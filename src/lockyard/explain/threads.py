@@ -31,9 +31,11 @@ class Doing(IntEnum):
     BLOCKED = 5  # off its processor by its own doing, elsewhere than in the lock's sleep
     WOKEN = 6  # asleep or blocked until a wake-up, which is recorded; does not run yet
     MOVING = 7  # taken off one processor, sent to another, does not run there yet
+    LEAVES_YIELD = 8  # runs again, and has not come out of the yield in which it did not
+    LEAVES_SLEEP = 9  # the same of the lock's sleep
 
 
-AWAY = frozenset(Doing) - {Doing.UNKNOWN, Doing.RUNNING}
+ON_PROCESSOR = (Doing.RUNNING, Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP)
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class Stretches:
 
     @property
     def ends_woken(self) -> NDArray[np.bool_]:
-        """Where a recorded wake-up is next."""
-        return np.append(self.doing[1:] == Doing.WOKEN, False)
+        """Where a recorded wake-up is next; or was last, of who leaves its sleep."""
+        is_woken = self.doing == Doing.WOKEN
+        left = (self.doing == Doing.LEAVES_SLEEP) & np.append(False, is_woken[:-1])
+        found: NDArray[np.bool_] = np.append(is_woken[1:], False) | left
+        return found
 
     def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
         """The index of the stretch that each moment lies in."""
@@ -71,29 +76,69 @@ class Thread:
 
 
 def threads_of(trace: Trace) -> list[Thread]:
-    stamps = {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}
-    switches = {ring.tid: ring for ring in trace.of_kind(RingKind.SWITCHES)}
+    records_of = _records(trace)
     at_once = round(MOVED_AT_ONCE_NS / trace.ns_per_tick)
     found = []
-    for tid, ring in stamps.items():
-        events = _stamps(ring.events)
-        switched = switches.get(tid)
-        records = ordered(switched.events) if switched is not None else events[:0]
-        known = trace.has_switches and switched is not None
+    for ring in {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}.values():
+        events = _stamps(ring.events[~_is_record(ring.events)])
+        records = records_of.get(ring.tid)
+        known = trace.has_switches and records is not None
+        records = events[:0] if records is None else records
         woken = records[records["kind"] == Kind.WOKEN]
         moved = records[records["kind"] == Kind.MIGRATED]
+        stretches = _by_records(events, records, at_once) if known else _by_stamps(events)
         found.append(
             Thread(
-                tid=tid,
+                tid=ring.tid,
                 name=ring.name,
                 stamps=events,
-                stretches=_by_records(events, records, at_once) if known else _by_stamps(events),
+                stretches=stretches
+                if trace.is_ended
+                else _until(_last(events, records), stretches),
                 wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
                 moved_from={int(e["ticks"]): int(e["argument"]) for e in moved},
                 has_switches=known,
             )
         )
     return found
+
+
+def _is_record(events: Events) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (events["kind"] >= Kind.SWITCH_OUT) & (
+        events["kind"] <= Kind.RECORDS_LOST
+    )
+    return found
+
+
+def _records(trace: Trace) -> dict[int, Events]:
+    """What the kernel said of each thread that it was asked about: in rings of their own, between
+    the thread's stamps, and in the ring that all share, where events name the thread."""
+    found: dict[int, list[Events]] = {}
+    for ring in trace.of_kind(RingKind.SWITCHES):
+        if ring.tid:
+            found.setdefault(ring.tid, []).append(ring.events)
+    for ring in trace.of_kind(RingKind.STAMPS):
+        if ring.has_switches:
+            found.setdefault(ring.tid, []).append(ring.events[_is_record(ring.events)])
+    for ring in trace.of_kind(RingKind.SWITCHES):
+        for tid in [] if ring.tid else np.unique(ring.events["lock"]).tolist():
+            found.setdefault(int(tid), []).append(ring.events[ring.events["lock"] == tid])
+    return {tid: ordered(np.concatenate(parts)) for tid, parts in found.items()}
+
+
+def _last(stamps: Events, records: Events) -> int:
+    return int(max((part["ticks"].max() for part in (stamps, records) if len(part)), default=0))
+
+
+def _until(last: int, known: Stretches) -> Stretches:
+    """Of a trace that has not ended: what comes after a thread's last event is not written yet."""
+    kept = known.begins <= last
+    return Stretches(
+        np.append(known.begins[kept], last + 1),
+        np.append(known.doing[kept], np.uint8(Doing.UNKNOWN)),
+        np.append(known.cpu[kept], -1),
+        np.append(known.since[kept], last + 1),
+    )
 
 
 def _stamps(events: Events) -> Events:
@@ -153,27 +198,60 @@ def _by_stamps(stamps: Events) -> Stretches:
 
 
 def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
-    switches = records[np.isin(records["kind"], (Kind.SWITCH_OUT, Kind.SWITCH_IN))]
+    kinds = (Kind.SWITCH_OUT, Kind.SWITCH_IN, Kind.RECORDS_LOST)
+    switches = records[np.isin(records["kind"], kinds)]
     is_out = switches["kind"] == Kind.SWITCH_OUT
+    is_lost = switches["kind"] == Kind.RECORDS_LOST
     ticks, cpus = switches["ticks"], _cpus(switches)
     forced = switches["argument"] == 1
-    yielding = inside(ticks, brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END))
-    sleeping = inside(ticks, brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END))
-    lost_return = is_out & np.append(is_out[1:], False)
+    yields = brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END)
+    sleeps = brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END)
+    yielding, sleeping = inside(ticks, yields), inside(ticks, sleeps)
+    # What was before a loss may have ended at any time until then.
+    lost = is_lost | (is_out & np.append(is_out[1:], False)) | np.append(is_lost[1:], False)
     doing = np.select(
-        [~is_out, lost_return, forced & yielding, forced, sleeping],
-        [Doing.RUNNING, Doing.UNKNOWN, Doing.YIELDED, Doing.PREEMPTED, Doing.ASLEEP],
+        [lost, ~is_out, forced & yielding, forced, sleeping],
+        [Doing.UNKNOWN, Doing.RUNNING, Doing.YIELDED, Doing.PREEMPTED, Doing.ASLEEP],
         Doing.BLOCKED,
     )
-    places = np.where(is_out, -1, cpus)
+    places = np.where(is_out | lost, -1, cpus)
     turns, then = _turns(records, ticks, doing, at_once)
     has_turn = turns != NEVER
+    leaves = [
+        _leaves(ticks, doing, calls, before)
+        for calls, before in ((yields, Doing.YIELDED), (sleeps, Doing.ASLEEP))
+    ]
+    for ends, what in zip(leaves, (Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP), strict=True):
+        doing = np.where(ends != NEVER, what, doing)
+    out = np.minimum(*leaves)
+    is_out_first = out < np.append(ticks[1:], NEVER)
     return _stretches(
-        np.concatenate([[-NEVER], ticks, turns[has_turn]]),
-        np.concatenate([[_at_first(switches)], doing, then[has_turn]]),
-        np.concatenate([[_first_cpu(stamps, switches)], places, places[has_turn]]),
-        np.concatenate([[-NEVER], ticks, ticks[has_turn]]),
+        np.concatenate([[-NEVER], ticks, turns[has_turn], out[is_out_first]]),
+        np.concatenate(
+            [[_at_first(switches)], doing, then[has_turn], doing[is_out_first] * 0 + Doing.RUNNING]
+        ),
+        np.concatenate(
+            [[_first_cpu(stamps, switches)], places, places[has_turn], places[is_out_first]]
+        ),
+        np.concatenate([[-NEVER], ticks, ticks[has_turn], out[is_out_first]]),
     )
+
+
+def _leaves(
+    ticks: NDArray[np.int64], doing: NDArray[np.int64], calls: NDArray[np.int64], before: Doing
+) -> NDArray[np.int64]:
+    """Of each return to a processor within a call in which the thread had left one for that: when
+    the call ended, by its stamp; NEVER of others."""
+    found = np.full(len(ticks), NEVER)
+    went = ticks[doing == before]
+    if not len(calls) or not len(went):
+        return found
+    within = (doing == Doing.RUNNING) & inside(ticks, calls)
+    call = calls[np.maximum(np.searchsorted(calls[:, 0], ticks, side="right") - 1, 0)]
+    last = np.searchsorted(went, ticks, side="left") - 1
+    within &= (last >= 0) & (went[np.maximum(last, 0)] >= call[:, 0])
+    found[within] = call[within, 1]
+    return found
 
 
 def _turns(
@@ -201,7 +279,7 @@ def _turns(
 
 def _at_first(switches: Events) -> Doing:
     """A thread that leaves its processor has run before."""
-    if len(switches) and switches["kind"][0] == Kind.SWITCH_IN:
+    if len(switches) and switches["kind"][0] != Kind.SWITCH_OUT:
         return Doing.UNKNOWN
     return Doing.RUNNING
 

@@ -51,6 +51,10 @@ HEADER = np.dtype(
         ("title", "S256"),
         ("ends_ticks", "<u8"),
         ("threads_without_ring", "<u8"),
+        ("rings_taken", "<u4"),
+        ("uses_counter", "<u4"),
+        ("names", "<u4"),
+        ("threads_without_switches", "<u4"),
     ]
 )
 RING = np.dtype(
@@ -62,6 +66,8 @@ RING = np.dtype(
         ("index", "<u4"),
         ("lost", "<u8"),
         ("name", "S16"),
+        ("pages", "<u8"),  # of the program that writes
+        ("switches", "<u8"),
     ]
 )
 EVENT = np.dtype(
@@ -95,6 +101,7 @@ class Kind(IntEnum):
     SWITCH_IN = 33
     WOKEN = 34
     MIGRATED = 35
+    RECORDS_LOST = 36
     GAP = 48
     NAMED = 64
 
@@ -108,6 +115,7 @@ class Ring:
     events: Events  # from the oldest that is there; ticks count from the start of the trace
     overwritten: int
     lost: int
+    has_switches: bool = False  # of stamps: the thread's switches stand between them
 
 
 @dataclass
@@ -124,6 +132,7 @@ class Trace:
     names: dict[int, str]  # of locks, by address
     begin: int  # from here on no ring lacks an event, in ticks from the start
     end: int
+    is_ended: bool = True
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -172,13 +181,19 @@ def read_trace(path: Path) -> Trace:
         names=names,
         begin=begin,
         end=end,
+        is_ended=bool(ends),
         warnings=warnings,
     )
-    _say_what_is_missing(trace, is_ended=bool(ends))
+    _say_what_is_missing(trace)
     if header["threads_without_ring"]:
         warnings.append(
             f"{path}: {header['threads_without_ring']} threads had no ring, so nothing is known of "
             "them; what they did to others stays unexplained; trace with more rings"
+        )
+    if trace.has_switches and header["threads_without_switches"]:
+        warnings.append(
+            f"{path}: {header['threads_without_switches']} threads have no switch records, so "
+            f"whether they ran stays unexplained: {trace.why_no_switches}"
         )
     return trace
 
@@ -275,6 +290,7 @@ def _ring(content: NDArray[np.uint8], ring_events: int, start: int) -> Ring | No
         events=kept,
         overwritten=min(oldest, written),
         lost=int(before["lost"]),
+        has_switches=bool(read()["switches"]),
     )
 
 
@@ -302,9 +318,9 @@ def _window(rings: list[Ring], ends: int) -> tuple[int, int]:
     return min(max(begins, default=0), end), end
 
 
-def _say_what_is_missing(trace: Trace, *, is_ended: bool) -> None:
+def _say_what_is_missing(trace: Trace) -> None:
     say = trace.warnings.append
-    if not is_ended:
+    if not trace.is_ended:
         alive = os.path.exists(f"/proc/{trace.pid}")  # noqa: PTH110 - no path of ours
         say(
             f"{trace.path}: was not ended, "

@@ -184,7 +184,7 @@ def print_matrix(matrix: Matrix) -> None:
             f"[{style}]{percent(share)}[/]",
         )
     console.print(table)
-    never = [c.stored for c in Cause if not matrix.planted(c) and c.whole is c]
+    never = [cause.stored for cause in Cause if not matrix.planted(cause)]
     if never:
         _line(console, f"not planted: {', '.join(never)}")
     if matrix.outside:

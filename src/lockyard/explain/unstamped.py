@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import Doing
+from lockyard.explain.threads import ON_PROCESSOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,4 +52,4 @@ def _ran(stretches: Stretches, begin: int, end: int) -> int:
     part = slice(low, high + 1)
     begins = np.maximum(stretches.begins[part], begin)
     ends = np.append(stretches.begins[low + 1 : high + 1], end)
-    return int(np.sum((ends - begins)[stretches.doing[part] == Doing.RUNNING]))
+    return int(np.sum((ends - begins)[np.isin(stretches.doing[part], ON_PROCESSOR)]))

@@ -26,63 +26,10 @@
 
 #include "support/catalog_types.hpp"
 #include "support/exclusion.hpp"
+#include "support/tracing_fixture.hpp"
 
 namespace lockyard::testing {
 namespace {
-
-using trace::event;
-using trace::event_kind;
-
-/// A trace of the test's own, in a file of the test's own.
-class Tracing : public ::testing::Test {
- protected:
-  ~Tracing() override {
-    trace::stop();
-    std::filesystem::remove(file_);
-  }
-
-  void start(trace::size wanted = {.rings = 8, .events = 4096}) {
-    ASSERT_EQ(trace::start(file_.string(), wanted, "a test"), std::error_code{});
-  }
-  void reread() {
-    trace::stop();
-    std::ifstream from{file_, std::ios::binary};
-    // Eight bytes each, for they are to lie as a mapping does.
-    bytes_.resize(std::filesystem::file_size(file_) / sizeof(std::uint64_t));
-    from.read(reinterpret_cast<char*>(bytes_.data()),
-              static_cast<std::streamsize>(bytes_.size() * sizeof(std::uint64_t)));
-    ASSERT_TRUE(from.good());
-  }
-  [[nodiscard]] const trace::header& head() const {
-    return *reinterpret_cast<const trace::header*>(bytes_.data());
-  }
-  [[nodiscard]] std::vector<const trace::ring*> rings() const {
-    std::vector<const trace::ring*> found;
-    for (std::uint32_t i = 0; i < head().ring_count; ++i) {
-      const trace::ring* const each = head().ring_at(i);
-      if (each->kind == trace::ring_kind::stamps) found.push_back(each);
-    }
-    return found;
-  }
-  /// What is left of a ring, oldest first.
-  [[nodiscard]] std::vector<event> events_of(const trace::ring& of) const {
-    std::vector<event> found;
-    const std::uint64_t room = head().ring_events;
-    for (std::uint64_t i = of.written - std::min(of.written, room); i < of.written; ++i) {
-      found.push_back(of.events()[i & (room - 1)]);
-    }
-    return found;
-  }
-  [[nodiscard]] std::vector<event_kind> kinds_of(const trace::ring& of) const {
-    std::vector<event_kind> found;
-    for (const event& each : events_of(of)) found.push_back(each.kind);
-    return found;
-  }
-
-  std::filesystem::path file_ = std::filesystem::temp_directory_path() /
-                                ("lockyard-tracing-test." + std::to_string(getpid()) + ".trace");
-  std::vector<std::uint64_t> bytes_;
-};
 
 using kinds = std::vector<event_kind>;
 
@@ -156,7 +103,7 @@ TEST_F(Tracing, stamps_both_ends_of_what_a_waiter_does) {
 }
 
 TEST_F(Tracing, keeps_the_latest_events_of_a_ring_and_counts_all) {
-  start({.rings = 2, .events = 16});
+  start({.rings = 2, .events = 16, .switches = false});
   traced<tas_spinlock> lock;
   for (int i = 0; i < 100; ++i) {
     const std::scoped_lock held{lock};
@@ -171,7 +118,7 @@ TEST_F(Tracing, keeps_the_latest_events_of_a_ring_and_counts_all) {
 }
 
 TEST_F(Tracing, counts_threads_for_which_there_is_no_ring) {
-  start({.rings = 2, .events = 64});
+  start({.rings = 2, .events = 64, .switches = false});
   traced<mutex> lock;
   lock.lock();
   lock.unlock();
@@ -191,7 +138,7 @@ TEST_F(Tracing, counts_threads_for_which_there_is_no_ring) {
 }
 
 TEST_F(Tracing, gives_the_ring_of_a_thread_that_has_ended_to_the_next_one) {
-  start({.rings = 2, .events = 64});
+  start({.rings = 2, .events = 64, .switches = false});
   traced<mutex> lock;
   lock.lock();
   lock.unlock();
@@ -229,7 +176,7 @@ traced<tas_spinlock>* from_handler = nullptr;
 
 /// Each of the handler's stamps is there, or counted as lost.
 TEST_F(Tracing, is_whole_although_a_signal_handler_stamps_too) {
-  start({.rings = 2, .events = 1 << 20});
+  start({.rings = 2, .events = 1 << 20, .switches = false});
   traced<tas_spinlock> lock;
   traced<tas_spinlock> of_handler;
   from_handler = &of_handler;
@@ -337,7 +284,7 @@ event_kind before(event_kind next) {
 /// Whatever the waiters did between.
 TYPED_TEST(TracedInFile, stamps_every_operation_of_every_thread) {
   constexpr std::uint64_t rounds = 200;
-  this->start({.rings = 8, .events = 1 << 16});
+  this->start({.rings = 8, .events = 1 << 16, .switches = false});
   traced<TypeParam> lock;
   EXPECT_TRUE(counts_exactly(lock, 4, rounds));
   this->reread();

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document that explain --json prints has the form that its schema says, and no key more."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import made_up_stalls as planted
+import pytest
+from made_up_explanations import planted_folder, records
+
+import lockyard as package
+from lockyard.explain.causes import Cause
+from lockyard.explain.stalls import StallKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+PATH = Path(package.__file__).parent / "schema" / "explain.schema.json"
+SCHEMA: dict[str, Any] = json.loads(PATH.read_text())
+
+
+def strict(schema: Any) -> Any:
+    """The same without room for keys that it does not name: readers tolerate them, we do not."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(value) for key, value in schema.items()}
+    if schema.get("type") == "object":
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+STRICT = strict(SCHEMA)
+
+
+@pytest.fixture
+def documents(lockyard: Callable[..., Outcome], tmp_path: Path) -> list[dict[str, Any]]:
+    """Of records with overhead, of planted traces of every cause, and of what was planted."""
+    (tmp_path / "measured").mkdir()
+    runs = [(0, planted.barging()), (1, planted.unexplained()), *((n, None) for n in range(2, 9))]
+    measured = records(tmp_path / "measured", *runs)
+    (tmp_path / "planted").mkdir()
+    folder = str(planted_folder(tmp_path / "planted"))
+    few = tmp_path / "few"
+    few.mkdir()
+    asked = (
+        (str(measured),),
+        (str(records(few, (0, planted.barging()), (1, None))),),
+        (folder, "--top", "100"),
+        ("--truth", folder),
+    )
+    shown = [lockyard("explain", *arguments, "--json") for arguments in asked]
+    assert [each.returncode for each in shown] == [0] * len(asked), shown[0].stderr
+    return [json.loads(each.stdout) for each in shown]
+
+
+def test_real_documents_are_as_the_schema_says(documents: list[dict[str, Any]]) -> None:
+    for each in documents:
+        jsonschema.validate(each, STRICT)
+    measured, few, found, matrix = documents
+    assert measured["overhead"][0]["low"] is not None
+    assert few["overhead"] == [] or few["overhead"][0]["low"] is None
+    assert {stall["cause"] for stall in found["stalls"]} > {"barging", "woken_not_running"}
+    assert all(stall["evidence"] for stall in found["stalls"])
+    assert matrix["record"] == "confusion_matrix"
+
+
+def test_the_schema_knows_the_causes_and_kinds_that_there_are() -> None:
+    assert SCHEMA["$defs"]["cause"]["enum"] == [cause.stored for cause in Cause]
+    assert SCHEMA["$defs"]["kind"]["enum"] == [kind.value for kind in StallKind]
+    for part in ("causes_ns", "stalls_by_cause"):
+        assert SCHEMA["$defs"]["lock"]["properties"][part]["required"] == [
+            cause.stored for cause in Cause
+        ]
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [
+        *([value] if isinstance(value, dict) else []),
+        *(o for part in parts for o in objects(part)),
+    ]
+
+
+def test_a_key_that_the_schema_does_not_know_is_noticed_wherever_it_is(
+    documents: list[dict[str, Any]],
+) -> None:
+    for document in documents:
+        for index in range(len(objects(document))):
+            changed = copy.deepcopy(document)
+            objects(changed)[index]["quite_new"] = 1
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(changed, STRICT)
+
+
+def test_a_key_that_is_missing_is_noticed(documents: list[dict[str, Any]]) -> None:
+    for document in documents:
+        for key in document:
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate({k: v for k, v in document.items() if k != key}, SCHEMA)

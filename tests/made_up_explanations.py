@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of explain ask of made-up traces, and how such traces lie beside records and truth."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import made_up_stalls as planted
+from made_up_records import a_record
+from made_up_trace import LOCK, START, US
+
+from lockyard.explain.stalls import explain
+from lockyard.explain.trace import read_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from made_up_trace import MadeUpTrace
+
+    from lockyard.explain.stalls import Explanation, Stall, StallKind
+
+LEAST_NS = 100e3
+
+
+def explanation_of(trace: MadeUpTrace, folder: Path) -> Explanation:
+    return explain(read_trace(trace.write(folder / "made-up.trace")), LEAST_NS)
+
+
+def longest(found: Explanation, kind: StallKind) -> Stall:
+    stalls = [each for lock in found.locks for each in lock.stalls if each.kind is kind]
+    return max(stalls, key=lambda each: each.length)
+
+
+def records(folder: Path, *runs: tuple[int, MadeUpTrace | None]) -> Path:
+    """Of ticket_spinlock with 2 threads, a run for each block, traced if there is a trace."""
+    path = folder / "records.jsonl"
+    (folder / "records.jsonl.traces").mkdir()
+    lines = []
+    for block, trace in runs:
+        name = f"{block}.trace" if trace else None
+        if trace:
+            trace.write(folder / "records.jsonl.traces" / f"{block}.trace")
+        rates = {"plain_operations_per_s": 1000.0, "traced_operations_per_s": 980.0 + block}
+        values = {**rates, "switches_per_s": 123.0, "trace": name}
+        record = a_record("stalls", "ticket_spinlock", block, values=values)
+        lines.append(json.dumps({"schema": 1, **record}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def truth(path: Path, cause: str, begin_us: float = 10, end_us: float = 3000) -> None:
+    moments = {
+        f"{end}_ticks": START + round(at * US) for end, at in (("begin", begin_us), ("end", end_us))
+    }
+    row = {"class": cause, **moments, "lock": LOCK, "tid": planted.WAITER}
+    side = path.with_name(path.name + ".truth.jsonl")
+    known = side.read_text() if side.exists() else ""
+    side.write_text(known + json.dumps(row) + "\n")
+
+
+def planted_folder(tmp_path: Path) -> Path:
+    for scene, _, cause in planted.SCENES:
+        path = tmp_path / f"{scene.__name__}.trace"
+        if not path.exists():
+            scene().write(path)
+            truth(path, cause.whole.stored)
+    return tmp_path
