@@ -242,6 +242,11 @@ def _parse(line: bytes) -> Record | None:
     return record if isinstance(record, dict) else None
 
 
+def traces_beside(records: Path) -> Path:
+    """The folder of the traces that the records name."""
+    return records.with_name(f"{records.name}.traces")
+
+
 def default_path(command: str) -> Path:
     """Where records go when nobody says where: kept, dated, and out of the way."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

@@ -16,7 +16,7 @@ from lockyard.guardian import changed_machine
 from lockyard.own.given import Given
 from lockyard.parameters import check_clock
 from lockyard.progress import shown_progress
-from lockyard.records import RecordWriter
+from lockyard.records import RecordWriter, traces_beside
 from lockyard.runner import Runner
 from lockyard.sweep import in_words
 from lockyard.timing import total
@@ -159,11 +159,6 @@ def measure(
     finally:
         writer.close()
     return measured
-
-
-def traces_beside(records: Path) -> Path:
-    """The folder of the traces that the records name."""
-    return records.with_name(f"{records.name}.traces")
 
 
 def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,6 +124,7 @@ class _Painter:
             found[int(who)] = inside(self._at, pairs)
         return found
 
+    @cached_property
     def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         holds = self._lock.history.holds
         if not len(holds):
@@ -134,7 +136,7 @@ class _Painter:
         return np.where(known, holds.who[at], -1), held, releasing
 
     def _of_thread(self, who: int, waits: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        owner, held, releasing = self._owned()
+        owner, held, releasing = self._owned
         stretches = self._explanation.threads[who].stretches
         doing = stretches.doing[stretches.at(self._at)]
         away = ~np.isin(doing, (*ON_PROCESSOR, Doing.UNKNOWN))
@@ -164,7 +166,7 @@ class _Painter:
         ).astype(np.uint8)
 
     def _of_lock(self, waiting: dict[int, NDArray[np.bool_]]) -> NDArray[np.uint8]:
-        _, held, releasing = self._owned()
+        _, held, releasing = self._owned
         wanted = np.any(np.stack(list(waiting.values())), axis=0)
         free = ~held & ~releasing & wanted
         return np.select(

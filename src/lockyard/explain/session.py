@@ -54,7 +54,7 @@ class Explained:
 
 def explained(found: Found, wanted: Wanted) -> Explained:
     result = Explained(wanted.longer_than_ns, warnings=list(found.warnings))
-    result.overheads = overheads(found.runs)
+    result.overheads = overheads(found.runs_of)
     seen: dict[str, None] = {}
     for source in found.traces:
         explanation = explain(read_trace(source.path), wanted.longer_than_ns)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.explain.trace import is_trace
-from lockyard.records import check_one_measuring, read_records
+from lockyard.records import check_one_measuring, read_records, traces_beside
+from lockyard.report.naming import Naming
+from lockyard.report.summary import summary_of
 
 if TYPE_CHECKING:
-    from lockyard.harness import Record
+    from collections.abc import Sequence
 
-TRACES_SUFFIX = ".traces"
+    from lockyard.harness import Record
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,13 @@ class Source:
 
     path: Path
     record: Record | None = None
-
-    @property
-    def cell(self) -> str:
-        """Of which lock with how many threads; nothing if no record says so."""
-        if self.record is None:
-            return ""
-        return f"{self.record['lock']} × {self.record['conditions']['threads']}"
+    cell: str = ""  # what the record calls it; nothing if there is none
 
 
 @dataclass
 class Found:
     traces: list[Source] = field(default_factory=list)
-    runs: list[Record] = field(default_factory=list)
+    runs_of: dict[str, list[Record]] = field(default_factory=dict)  # of each cell
     warnings: list[str] = field(default_factory=list)
 
 
@@ -63,18 +59,21 @@ def _beside_records(path: Path) -> Found:
         return Found([Source(each) for each in traces])
     content = read_records(path)
     check_one_measuring(path, content, "explain")
-    result = Found(runs=content.runs, warnings=list(content.warnings))
-    folder = path.with_name(path.name + TRACES_SUFFIX)
-    named = [run for run in content.runs if (run.get("values") or {}).get("trace")]
-    if not named:
+    result = Found(warnings=list(content.warnings))
+    folder = traces_beside(path)
+    if not any(map(_trace_of, content.runs)):
         raise UsageError(
             f"{path}: none of its {len(content.runs)} runs was traced, so no stall can be "
             "explained; measure with traces: lockyard measure stalls --out FILE"
         )
-    for run in named:
-        trace = folder / Path(run["values"]["trace"]).name
+    for run, cell in zip(content.runs, _cells(content.runs), strict=True):
+        result.runs_of.setdefault(cell, []).append(run)
+        name = _trace_of(run)
+        if not name:
+            continue
+        trace = folder / Path(name).name
         if trace.is_file():
-            result.traces.append(Source(trace, run))
+            result.traces.append(Source(trace, run, cell))
         else:
             result.warnings.append(f"{trace}: is missing; that run is left out")
     if not result.traces:
@@ -83,6 +82,20 @@ def _beside_records(path: Path) -> Found:
             "records, or measure again"
         )
     return result
+
+
+def _trace_of(run: Record) -> str | None:
+    found: str | None = (run.get("values") or {}).get("trace")
+    return found
+
+
+def _cells(runs: Sequence[Record]) -> list[str]:
+    """What each is of: the lock, the threads, and what else is not the same in all of them."""
+    cells = [summary_of(run["study"], run["lock"], run["conditions"]) for run in runs]
+    naming = Naming.of(cells)
+    return [
+        " · ".join([f"{cell.lock} × {cell.threads}", *naming.differences(cell)]) for cell in cells
+    ]
 
 
 def _trace_of_process(pid: int) -> Path:

@@ -12,7 +12,8 @@ from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
 from lockyard.explain.picture import LOOK, picture
 from lockyard.explain.stalls import StallKind
-from lockyard.report.console import stdout_console, titled_table
+from lockyard.report.console import print_line, stdout_console, titled_table
+from lockyard.report.naming import counted
 from lockyard.report.units import duration, percent, rate, ratio
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
 def print_explained(explained: Explained) -> None:
     console = stdout_console()
     for line in _head(explained):
-        _line(console, line)
+        print_line(console, line)
     for kind in (StallKind.IDLE, StallKind.WAIT):
         totals = explained.totals.of(kind)
         if totals:
@@ -70,7 +71,7 @@ def print_explained(explained: Explained) -> None:
             console.print(_table(kind, totals, explained.longer_than_ns))
     if explained.longest:
         console.print()
-        _line(console, "the longest stalls", style="bold")
+        print_line(console, "the longest stalls", style="bold")
         for stall in explained.longest:
             _print_stall(console, stall)
         console.print(_legend(), soft_wrap=True)
@@ -79,15 +80,15 @@ def print_explained(explained: Explained) -> None:
 def _head(explained: Explained) -> Iterable[str]:
     watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
     yield (
-        f"{_counted(explained.traces, 'trace')}, {_counted(explained.threads, 'thread')}, "
+        f"{counted(explained.traces, 'trace')}, {counted(explained.threads, 'thread')}, "
         f"{duration(watched)} of locks watched; stalls from {duration(explained.longer_than_ns)} on"
     )
     if explained.covered_shares:
         least, most = min(explained.covered_shares), max(explained.covered_shares)
         yield (
-            f"rings of {_counted(len(explained.covered_shares), 'trace')} have overwritten their "
+            f"rings of {counted(len(explained.covered_shares), 'trace')} have overwritten their "
             f"oldest events; explained is what all rings cover, {percent(least)} to "
-            f"{percent(most)} of the time; left out: {_counted(explained.too_early, 'stall')} that "
+            f"{percent(most)} of the time; left out: {counted(explained.too_early, 'stall')} that "
             "had begun before"
         )
     for reason in explained.why_no_switches:
@@ -96,10 +97,6 @@ def _head(explained: Explained) -> Iterable[str]:
         yield f"woken late is not split, and a migration is not told from a preemption: {reason}"
     for each in explained.overheads:
         yield _overhead(each)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _overhead(each: Overhead) -> str:
@@ -146,7 +143,7 @@ def _print_stall(console: Console, long: LongStall) -> None:
     what = f"{who} waited" if stall.kind is StallKind.WAIT else f"idle although {who} wanted it for"
     still = ", and had not got it when the trace ended" if stall.is_open else ""
     console.print()
-    _line(
+    print_line(
         console,
         f"{long.name}: {what} {duration(trace.ns(stall.length))}{still}: {shares(long)}",
         style="bold",
@@ -158,9 +155,9 @@ def _print_stall(console: Console, long: LongStall) -> None:
     for row in painted.rows:
         console.print(_painted(row, width), soft_wrap=True)
     if painted.left_out:
-        _line(console, f"  {'':{width}}  and {painted.left_out} more threads")
+        print_line(console, f"  {'':{width}}  and {painted.left_out} more threads")
     for each in evidence(long.explanation, long.lock, stall):
-        _line(console, f"  {duration(each.length_ns):>8} {words(each.cause)}: {each.text}")
+        print_line(console, f"  {duration(each.length_ns):>8} {words(each.cause)}: {each.text}")
 
 
 def shares(long: LongStall) -> str:
@@ -207,7 +204,3 @@ def _legend() -> Text:
         text.append(f" {meaning:26}")
     text.append("\n  letters in the rows of processors: the thread that ran there most of the time")
     return text
-
-
-def _line(console: Console, text: str, style: str = "") -> None:
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -67,8 +67,6 @@ class Thread:
     stamps: Events
     stretches: Stretches
     wakers: dict[int, int]  # who woke it, by the moment at which that happened
-    moved_from: dict[int, int]  # the processor that it left, by the moment of the migration
-    has_switches: bool
 
     @property
     def label(self) -> str:
@@ -85,7 +83,6 @@ def threads_of(trace: Trace) -> list[Thread]:
         known = trace.has_switches and records is not None
         records = events[:0] if records is None else records
         woken = records[records["kind"] == Kind.WOKEN]
-        moved = records[records["kind"] == Kind.MIGRATED]
         stretches = _by_records(events, records, at_once) if known else _by_stamps(events)
         found.append(
             Thread(
@@ -96,8 +93,6 @@ def threads_of(trace: Trace) -> list[Thread]:
                 if trace.is_ended
                 else _until(_last(events, records), stretches),
                 wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
-                moved_from={int(e["ticks"]): int(e["argument"]) for e in moved},
-                has_switches=known,
             )
         )
     return found

@@ -13,7 +13,7 @@ from lockyard.explain.causes import Cause
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lockyard.explain.stalls import Explanation, Stall, StallKind
     from lockyard.harness import Record
@@ -81,21 +81,21 @@ class Overhead:
     switches_per_s: float
 
 
-def overheads(runs: Iterable[Record]) -> list[Overhead]:
-    by_cell: dict[str, list[Record]] = {}
-    for run in runs:
-        values = run.get("values") or {}
-        if values.get("traced_operations_per_s") and values.get("plain_operations_per_s"):
-            cell = f"{run['lock']} × {run['conditions']['threads']}"
-            by_cell.setdefault(cell, []).append(run)
+def overheads(runs_of: Mapping[str, Sequence[Record]]) -> list[Overhead]:
+    """Of each cell that was measured in both ways."""
     found = []
-    for cell, of_cell in by_cell.items():
+    for cell, runs in runs_of.items():
         traced, plain = (
-            {run["block"]: float(run["values"][f"{key}_operations_per_s"]) for run in of_cell}
-            for key in ("traced", "plain")
+            {run["block"]: float(rate) for run in runs if (rate := _rate(run, half))}
+            for half in ("traced", "plain")
         )
         ratio = paired_ratio(traced, plain)
-        rates = [run["values"].get("switches_per_s") or 0.0 for run in of_cell]
+        rates = [(run.get("values") or {}).get("switches_per_s") or 0.0 for run in runs]
         if ratio is not None:
             found.append(Overhead(cell, ratio, statistics.median(rates)))
     return found
+
+
+def _rate(run: Record, half: str) -> float | None:
+    rate: float | None = (run.get("values") or {}).get(f"{half}_operations_per_s")
+    return rate

@@ -124,6 +124,7 @@ class Trace:
     title: str
     pid: int
     ns_per_tick: float
+    start: int  # in ticks of its writer's clock; moments here are counted from it
     has_switches: bool
     has_wakeups: bool
     why_no_switches: str
@@ -173,6 +174,7 @@ def read_trace(path: Path) -> Trace:
         title=_text(header["title"]),
         pid=int(header["pid"]),
         ns_per_tick=float(header["ns_per_tick"]),
+        start=start,
         has_switches=bool(header["has_switches"]),
         has_wakeups=bool(header["has_wakeups"]),
         why_no_switches=_text(header["why_no_switches"]),

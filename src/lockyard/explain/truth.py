@@ -12,7 +12,7 @@ from lockyard.errors import UsageError
 from lockyard.explain.causes import BY_NAME, Cause
 from lockyard.explain.stalls import explain
 from lockyard.explain.trace import read_trace
-from lockyard.report.console import stdout_console, titled_table
+from lockyard.report.console import print_line, stdout_console, titled_table
 from lockyard.report.units import percent
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ def matrix_of(found: Found, longer_than_ns: float) -> Matrix:
         if not side.is_file():
             continue
         files += 1
-        explanation = explain(read_trace(source.path), longer_than_ns)
-        for planted in read_truth(side, _start_ticks(source.path)):
+        trace = read_trace(source.path)
+        explanation = explain(trace, longer_than_ns)
+        for planted in read_truth(side, trace.start):
             _count(matrix, explanation, planted)
     if not files:
         raise UsageError(
@@ -89,11 +90,6 @@ def matrix_of(found: Found, longer_than_ns: float) -> Matrix:
     if not matrix.causes:
         raise UsageError("nothing was planted in the window of the traces; nothing can be compared")
     return matrix
-
-
-def _start_ticks(path: Path) -> int:
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(48)[40:], "little")
 
 
 def read_truth(path: Path, start: int) -> list[Planted]:
@@ -186,15 +182,11 @@ def print_matrix(matrix: Matrix) -> None:
     console.print(table)
     never = [cause.stored for cause in Cause if not matrix.planted(cause)]
     if never:
-        _line(console, f"not planted: {', '.join(never)}")
+        print_line(console, f"not planted: {', '.join(never)}")
     if matrix.outside:
-        _line(console, f"left out: {matrix.outside} that the rings do not reach back to")
+        print_line(console, f"left out: {matrix.outside} that the rings do not reach back to")
     verdict = "holds" if matrix.holds else "FAILS"
-    _line(console, f"at least {RIGHT_SHARE:.0%} of every planted cause found: {verdict}")
-
-
-def _line(console: Any, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    print_line(console, f"at least {RIGHT_SHARE:.0%} of every planted cause found: {verdict}")
 
 
 def matrix_document(matrix: Matrix) -> dict[str, Any]:

@@ -29,3 +29,8 @@ def titled_table(title: str) -> Table:
         box=box.SIMPLE_HEAD,
         padding=(0, 1),
     )
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """As it is: neither marked up nor wrapped."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

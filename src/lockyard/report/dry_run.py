@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.naming import Naming
-from lockyard.report.summary import CELL_CONDITIONS, CellSummary
+from lockyard.report.summary import CellSummary, summary_of
 from lockyard.report.units import MISSING, duration, percent
 from lockyard.sweep import MOST_CELLS, in_words
 from lockyard.timing import expected
@@ -102,6 +102,4 @@ def _table(cells: Sequence[Cell]) -> Table:
 
 
 def _summary(cell: Cell) -> CellSummary:
-    asked = cell.asked
-    conditions = {key: asked.get(key) for key in CELL_CONDITIONS}
-    return CellSummary(cell.study, cell.lock or "", cell.threads, conditions)
+    return summary_of(cell.study, cell.lock, cell.asked)

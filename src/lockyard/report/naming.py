@@ -65,10 +65,19 @@ class Naming:
             and key not in NAMED_APART
             and key not in besides
             and (key, value) != ("priority", 0)  # of a policy that has none
-            and ((cell.study, key) in self.varying or value != DEFAULTS.get(key))
+            and (self._varies(cell, key) or value != DEFAULTS.get(key))
         ]
         given = cell.parameters.items()
         return [*named, *(_in_words(key, value) for key, value in given if key not in besides)]
+
+    def differences(self, cell: CellSummary) -> list[str]:
+        """Those that are not the same in all cells of the study."""
+        return self.conditions(
+            cell, {key for key in cell.conditions if not self._varies(cell, key)}
+        )
+
+    def _varies(self, cell: CellSummary, key: str) -> bool:
+        return (cell.study, key) in self.varying
 
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"

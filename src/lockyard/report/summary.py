@@ -12,7 +12,7 @@ from lockyard.histogram import Histogram, percentile_of
 from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lockyard.catalog import Catalog
     from lockyard.harness import Record
@@ -106,27 +106,28 @@ class CellSummary:
         return sorted(values, reverse=True)[:4]
 
 
+def summary_of(study: str, lock: str | None, conditions: Mapping[str, Any]) -> CellSummary:
+    """Without runs; a condition that an older version did not know is the same as none."""
+    return CellSummary(
+        study,
+        lock or "",
+        conditions["threads"],
+        {key: conditions.get(key) for key in CELL_CONDITIONS},
+    )
+
+
 def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
     """One summary for each cell, in the catalogue's order; what it does not know comes last."""
     cells: dict[str, CellSummary] = {}
     recovering = {lock.name for lock in catalog.locks if lock.recovering and lock.family != "park"}
     planned: dict[str, int] = {}  # where the plan has each set of conditions first
     for record in records:
-        conditions = {key: record["conditions"].get(key) for key in CELL_CONDITIONS}
-        setting = json.dumps(conditions)
+        summary = summary_of(record["study"], record["lock"], record["conditions"])
+        summary.recovers_spinning = summary.lock in recovering
+        setting = json.dumps(summary.conditions)
         place = record.get("cell", 0)
         planned[setting] = min(planned.get(setting, place), place)
-        key = json.dumps([record["study"], record["lock"], setting])
-        cell = cells.setdefault(
-            key,
-            CellSummary(
-                record["study"],
-                record["lock"] or "",
-                conditions["threads"],
-                conditions,
-                recovers_spinning=record["lock"] in recovering,
-            ),
-        )
+        cell = cells.setdefault(json.dumps([summary.study, summary.lock, setting]), summary)
         if record["status"] == "ok":
             cell.runs.append(record)
         else:
