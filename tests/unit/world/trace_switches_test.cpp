@@ -264,7 +264,8 @@ TEST_F(TraceSwitches, take_no_pages_once_the_trace_has_ended_or_its_thread_is_re
   lock_and_unlock();
 }
 
-/// Threads go on stamping, yielding and ending while the trace ends.
+/// Threads go on stamping, yielding and ending while the trace ends; one that had begun a stamp may
+/// be kept from its end for long, so the end of the trace is no bound.
 TEST_F(TraceSwitches, are_whole_when_the_trace_ends_under_its_threads) {
   const long before = mapped_pages();
   for (int round = 0; round < 20; ++round) {
@@ -289,7 +290,6 @@ TEST_F(TraceSwitches, are_whole_when_the_trace_ends_under_its_threads) {
       EXPECT_EQ(each->pages, 0U);
       for (const event& one : records_of(*each)) {
         EXPECT_GE(one.ticks + 1'000'000, head().start_ticks);
-        EXPECT_LE(one.ticks, head().ends_ticks + 1'000'000);
       }
     }
   }
