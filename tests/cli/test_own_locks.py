@@ -144,7 +144,7 @@ def test_builds_again_whenever_what_it_read_has_changed(
 
 def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]) -> None:
     path = home / "records.jsonl"
-    asked = (*WAIT, "--locks", "ticket_spinlock", "--runs", "2")
+    asked = ("wait", *TICKET_LOCK, "--locks", "ticket_spinlock", "--threads", "2", "--runs", "2")
     whole = measure(home, environment, *asked, "--out", str(path))
     assert whole.returncode == 0, whole.stderr
     lines = path.read_text().splitlines(keepends=True)
