@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import made_up_stalls as planted
 import pytest
 from made_up_explanations import planted_folder, records, truth
+from made_up_records import a_record
 from terminals import on_a_terminal
 
 from lockyard.explain.trace import Kind
@@ -98,6 +99,31 @@ def test_reads_the_traces_that_lie_beside_records(
     assert overhead["traced_to_plain"] == pytest.approx(0.984)
     (idle,) = (lock for lock in document["locks"] if lock["kind"] == "idle")
     assert idle["stalls_by_cause"]["unexplained"] == 1
+
+
+def test_tells_cells_apart_by_what_differs_between_them(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = records(tmp_path, (0, planted.holder_preempted()))
+    rows = [
+        a_record(
+            *("stalls", "ticket_spinlock", block, cell),
+            {"plain_operations_per_s": 1000.0, "traced_operations_per_s": rate},
+            hold_ns=hold_ns,
+        )
+        for block in range(6)
+        for cell, (hold_ns, rate) in enumerate([(0, 990.0), (5000, 500.0)])
+    ]
+    lines = [json.dumps({"schema": 1, **row}) for row in rows if row["block"] or row["cell"]]
+    with path.open("a") as file:
+        file.write("\n".join(lines) + "\n")
+    document = json.loads(lockyard("explain", str(path), "--json").stdout)
+    found = {each["cell"]: each["traced_to_plain"] for each in document["overhead"]}
+    assert found == {
+        "ticket_spinlock × 2 · hold 0": pytest.approx(0.99),
+        "ticket_spinlock × 2 · hold 5.00 µs": pytest.approx(0.5),
+    }
+    assert {each["lock"] for each in document["locks"]} == {"ticket_spinlock × 2 · hold 0"}
 
 
 def test_says_how_much_of_the_time_the_rings_still_cover(

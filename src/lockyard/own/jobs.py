@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from lockyard.errors import MissingCapabilityError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 BETWEEN_LOOKS_S = 0.01
 
@@ -40,7 +40,8 @@ def run_all(commands: Sequence[Sequence[str]], limit_s: float) -> list[Done]:
         while len(done) < len(commands):
             begun = len(done) + len(running)
             if begun < len(commands) and len(running) < at_once:
-                running[begun] = _start(commands[begun])
+                with _uninterrupted():
+                    running[begun] = _start(commands[begun])
                 continue
             for number, (process, output) in list(running.items()):
                 if process.poll() is not None:
@@ -56,6 +57,25 @@ def run_all(commands: Sequence[Sequence[str]], limit_s: float) -> list[Done]:
             process.wait()
             output.close()
     return [done[number] for number in range(len(commands))]
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Signals with handlers come afterwards: what is started meanwhile is known by then, and is
+    ended like the others. A mask would be inherited."""
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda came_now, _: came.append(came_now))
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in came:
+            signal.raise_signal(each)
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
