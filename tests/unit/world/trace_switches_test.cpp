@@ -165,24 +165,24 @@ TEST_F(TraceSwitches, stand_between_the_stamps_that_they_came_between) {
 }
 
 TEST_F(TraceSwitches, that_were_blanked_are_none) {
-  const auto [pages, error, _] = detail::os::open_switch_pages(1);
+  const auto [pages, error, _] = lockyard::detail::os::open_switch_pages(1);
   if (pages.begin == nullptr) {
     EXPECT_NE(error, 0);
     return;
   }
   std::this_thread::sleep_for(1ms);
-  detail::os::switch_reader reader;
+  lockyard::detail::os::switch_reader reader;
   long told = 0;
   const auto read = [&, pages = pages] {
     reader.read(pages, [&](const auto&) { ++told; }, [&](auto, auto) { ++told; });
   };
   read();
   EXPECT_GE(std::exchange(told, 0), 2);
-  detail::os::blank_switch_pages(pages);
+  lockyard::detail::os::blank_switch_pages(pages);
   std::this_thread::sleep_for(1ms);
   read();
   EXPECT_EQ(told, 0);
-  detail::os::close_switch_pages(pages);
+  lockyard::detail::os::close_switch_pages(pages);
 }
 
 /// Its rate is measured in milliseconds, and exact in the end alone.
@@ -236,8 +236,9 @@ TEST_F(TraceSwitches, of_a_thread_that_has_ended_are_there) {
 TEST_F(TraceSwitches, that_the_kernel_has_overwritten_are_counted_and_marked) {
   if (!starts()) return;
   lock_.lock();
-  const auto room = static_cast<int>(trace::detail::most_switch_pages * detail::os::page_bytes() /
-                                     detail::os::switch_bytes);
+  const auto room =
+      static_cast<int>(trace::detail::most_switch_pages * lockyard::detail::os::page_bytes() /
+                       lockyard::detail::os::switch_bytes);
   // Not each has to be a switch: the time may be over before.
   for (int i = 0; i < 2 * room; ++i) std::this_thread::sleep_for(1us);
   lock_.unlock();
