@@ -4,6 +4,7 @@
 // can run again, sched_migrate_task when it changes its processor.
 
 #include "../topology.hpp"
+#include "scheduler_events.hpp"
 #include "switches.hpp"
 
 #include <sys/ioctl.h>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace lockyard::harness {
 
@@ -141,15 +143,8 @@ void wakeup_recorder::stop() noexcept {
 
 void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
                              const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const {
-  struct seen {
-    std::uint64_t time_ns;
-    std::uint32_t cpu;
-    std::uint32_t by;
-    std::uint32_t thread;
-    std::uint16_t what;
-    std::uint32_t from;
-  };
-  std::vector<seen> all;
+  using enum scheduler_record::tracepoint;
+  std::vector<scheduler_record> all;
   for (const processor& each : processors_) {
     each.ring.read([&](const kernel_record& record) {
       if (record.type != PERF_RECORD_SAMPLE || record.bytes < head_bytes) return;
@@ -157,35 +152,28 @@ void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
       std::memcpy(&head, record.body, head_bytes);
       const std::byte* const raw = record.body + head_bytes;
       if (head.raw_bytes < least_raw_bytes || record.bytes < head_bytes + head.raw_bytes) return;
-      const auto what = field_at<std::uint16_t>(raw, 0);
-      const std::size_t pid_at = what == waking_.id   ? waking_.pid_at
-                                 : what == wakeup_.id ? wakeup_.pid_at
-                                                      : migrate_.pid_at;
-      all.push_back(
-          {.time_ns = head.time_ns,
-           .cpu = what == migrate_.id ? field_at<std::uint32_t>(raw, migrate_.to_at) : head.cpu,
-           .by = head.tid,
-           .thread = field_at<std::uint32_t>(raw, pid_at),
-           .what = what,
-           .from = what == migrate_.id ? field_at<std::uint32_t>(raw, migrate_.from_at) : 0});
+      const auto id = field_at<std::uint16_t>(raw, 0);
+      const auto at = [raw](std::size_t offset) { return field_at<std::uint32_t>(raw, offset); };
+      if (id == migrate_.id) {
+        all.push_back({.of = migrate_task,
+                       .time_ns = head.time_ns,
+                       .thread = at(migrate_.pid_at),
+                       .cpu = at(migrate_.to_at),
+                       .other = at(migrate_.from_at)});
+      } else {
+        all.push_back({.of = id == waking_.id ? waking : wakeup,
+                       .time_ns = head.time_ns,
+                       .thread = at(id == waking_.id ? waking_.pid_at : wakeup_.pid_at),
+                       .cpu = head.cpu,
+                       .other = head.tid});
+      }
     });
   }
-  std::ranges::sort(all, {}, &seen::time_ns);
-  std::map<std::uint32_t, std::uint32_t> waker;
-  for (const seen& each : all) {
-    const auto of = histories.find(each.thread);
+  for (auto [thread, event] : events_of(std::move(all))) {
+    const auto of = histories.find(thread);
     if (of == histories.end()) continue;
-    if (each.what == waking_.id) {
-      waker[each.thread] = each.by;
-      continue;
-    }
-    const bool is_move = each.what == migrate_.id;
-    of->second.events.push_back(
-        {.ticks = ticks_of(each.time_ns),
-         .lock = 0,
-         .kind = is_move ? trace::event_kind::migrated : trace::event_kind::woken,
-         .cpu = each.cpu,
-         .argument = is_move ? each.from : waker[each.thread]});
+    event.ticks = ticks_of(event.ticks);
+    of->second.events.push_back(event);
   }
   for (auto& [tid, history] : histories) {
     std::ranges::stable_sort(history.events, {}, &trace::event::ticks);
