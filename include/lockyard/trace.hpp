@@ -188,8 +188,7 @@ inline void stop() noexcept {
 }
 
 /// Effects: the calling thread takes its place in the trace now, and not with its first stamp,
-/// which
-///   may be one that has no time for system calls.
+///   which may be one that has no time for system calls.
 inline void join() noexcept {
   detail::join();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The line of those who wait for a resilient lock. Why a wait ends without the
-// lock is the affair of a watch (stall_watch.hpp); how it ends is this file's.
+// The line of those who wait for a resilient lock. Why a wait ends without the lock is the affair
+// of a watch (stall_watch.hpp); how it ends is this file's.
 
 #include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
@@ -99,8 +99,8 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
       // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; somebody may have
-      // overtaken since the wait, and left the word as it was. relaxed(revalidated): a failure
-      // waits again.
+      // overtaken since the wait, and left the word as it was.
+      // relaxed(revalidated): a failure waits again.
       if (word_.compare_exchange_strong(found, found - pending + owned, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return lock_errc::acquired;
