@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import COMMAND, as_nobody
 from made_up_records import a_record, a_study, shown, summed_up
-from measured_records import RECORDS
+from measured_records import runs_of, total
 from rich.console import Console
 
 from lockyard import harness, usual
 from lockyard.conditions import Conditions
-from lockyard.histogram import Histogram
 from lockyard.plan import plan_cells
 from lockyard.report.tables import tables
 from lockyard.request import Request
@@ -32,19 +31,8 @@ SHORT = ("--set", "interval_ns=1e6", "--runs", "1", "--json")
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> dict[str, dict[str, Any]]:
-    found = lockyard("measure", "priority", *arguments, *SHORT)
-    assert found.returncode in (0, 4), found.stderr
-    records = [json.loads(line) for line in found.stdout.splitlines()]
-    runs = {record["lock"]: record for record in records if record.get("lock")}
-    for run in runs.values():
-        RECORDS.validate(run)
-    return runs
-
-
-def total(document: dict[str, Any]) -> int:
-    counted = Histogram()
-    counted.add(document)
-    return counted.total
+    runs = runs_of(lockyard("measure", "priority", *arguments, *SHORT), (0, 4))
+    return {run["lock"]: run for run in runs}
 
 
 def measured_in_real_time(
