@@ -55,6 +55,11 @@ class Tracing : public ::testing::Test {
     }
     return found;
   }
+  /// Whether a ring has had room for all that was written. A waiter that yields writes for as long
+  /// as the holder is off its processor, which no test can bound.
+  [[nodiscard]] bool is_whole(const trace::ring& of) const {
+    return of.written <= head().ring_events;
+  }
   /// What is left of a ring, oldest first.
   [[nodiscard]] std::vector<event> events_of(const trace::ring& of) const {
     std::vector<event> found;

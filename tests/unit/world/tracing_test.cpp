@@ -19,6 +19,7 @@
 #include <latch>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -92,14 +93,28 @@ TEST_F(Tracing, stamps_both_ends_of_what_a_waiter_does) {
   waiter.join();
   reread();
   ASSERT_EQ(rings().size(), 2U);
-  const auto all = kinds_of(*rings()[1]);
-  const auto count = [&](event_kind what) { return std::ranges::count(all, what); };
-  EXPECT_GE(count(event_kind::yield_begin), 1);
-  EXPECT_EQ(count(event_kind::yield_begin), count(event_kind::yield_end));
-  EXPECT_GE(count(event_kind::sleep_begin), 1);
-  EXPECT_EQ(count(event_kind::sleep_begin), count(event_kind::sleep_end));
-  EXPECT_EQ(count(event_kind::called), 2);
-  EXPECT_EQ(count(event_kind::acquired), 2);
+  using enum event_kind;
+  const trace::ring& of_waiter = *rings()[1];
+  // Of its beginning an end alone may be left.
+  auto all = kinds_of(of_waiter);
+  if (!is_whole(of_waiter) && all.front() == yield_end) all.erase(all.begin());
+  kinds operations;
+  std::map<event_kind, int> begun;
+  for (auto each = all.begin(); each != all.end(); ++each) {
+    if (*each <= released) operations.push_back(*each);
+    if (*each != yield_begin && *each != sleep_begin) continue;
+    ++begun[*each];
+    ASSERT_FALSE(operations.empty() && is_whole(of_waiter));
+    ASSERT_TRUE(operations.empty() || operations.back() == called);
+    ASSERT_NE(each + 1, all.end());
+    ASSERT_EQ(each[1], *each == yield_begin ? yield_end : sleep_end);
+    ++each;
+  }
+  EXPECT_GE(begun[yield_begin], 1);
+  EXPECT_GE(begun[sleep_begin], 1);
+  const kinds twice{called, acquired, releasing, released, called, acquired, releasing, released};
+  EXPECT_TRUE(is_whole(of_waiter) ? operations == twice
+                                  : std::ranges::equal(operations, twice | std::views::drop(1)));
 }
 
 TEST_F(Tracing, keeps_the_latest_events_of_a_ring_and_counts_all) {
@@ -289,19 +304,28 @@ TYPED_TEST(TracedInFile, stamps_every_operation_of_every_thread) {
   EXPECT_TRUE(counts_exactly(lock, 4, rounds));
   this->reread();
   std::uint64_t acquired = 0;
+  bool all_are_whole = true;
   for (const trace::ring* const each : this->rings()) {
     auto last = event_kind::released;
+    bool any_may_come = !this->is_whole(*each);
+    if (any_may_come) all_are_whole = false;
     for (const event& one : this->events_of(*each)) {
       if (one.kind > event_kind::released) continue;
       ASSERT_EQ(one.lock, reinterpret_cast<std::uintptr_t>(&lock));
-      ASSERT_EQ(before(one.kind), last == event_kind::failed ? event_kind::released : last);
+      if (!any_may_come) {
+        ASSERT_EQ(before(one.kind), last == event_kind::failed ? event_kind::released : last);
+      }
+      any_may_come = false;
       last = one.kind;
       if (last == event_kind::acquired) ++acquired;
     }
     EXPECT_EQ(last, event_kind::released);
     EXPECT_EQ(each->lost, 0U);
   }
-  EXPECT_EQ(acquired, 4 * rounds);
+  EXPECT_LE(acquired, 4 * rounds);
+  if (all_are_whole) {
+    EXPECT_EQ(acquired, 4 * rounds);
+  }
 }
 
 }  // namespace
