@@ -125,9 +125,9 @@ ordered_json describe_parameters(const study& of) {
   return parameters;
 }
 
-ordered_json describe_usual_policies(const study& of) {
+ordered_json describe(const std::vector<policy>& all) {
   auto policies = ordered_json::array();
-  for (const policy each : of.usual_policies) policies.push_back(name_of(each));
+  for (const policy each : all) policies.push_back(name_of(each));
   return policies;
 }
 
@@ -219,7 +219,8 @@ ordered_json describe_catalog() {
                        {"scheduled", each.scheduled},
                        {"clock_reads", each.clock_reads},
                        {"usual_locks", each.usual_locks},
-                       {"usual_policies", describe_usual_policies(each)},
+                       {"usual_policies", describe(each.usual_policies)},
+                       {"only_policies", describe(each.only_policies)},
                        {"only_locks", describe_only_locks(each)},
                        {"keeps_traces", each.keeps_traces},
                        {"published_loops", each.published_loops},

@@ -297,6 +297,7 @@ study priority_study() {
           .usual_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
                           "pthread_mutex[pi]", "ticket_spinlock"},
           .usual_policies = {policy::fifo, policy::other},
+          .only_policies = {policy::fifo, policy::rr, policy::other, policy::batch},
           .cells = cells_of<priority_inversion>()};
 }
 

@@ -90,6 +90,7 @@ class Study:
     scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
     usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
     usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
+    only_policies: tuple[str, ...] = ()  # under which it means something; nothing: all
     only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
     keeps_traces: bool = False  # beside its records
 
@@ -262,6 +263,7 @@ def _study(values: Mapping[str, Any]) -> Study:
         "parameters": tuple(_parameter(each) for each in values["parameters"]),
         "usual_locks": tuple(values["usual_locks"]),
         "usual_policies": tuple(values["usual_policies"]),
+        "only_policies": tuple(values["only_policies"]),
         "only_locks": tuple(values["only_locks"]),
     }
     return _entry(Study, {**values, **changed})

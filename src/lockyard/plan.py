@@ -77,10 +77,12 @@ def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     counts = list(dict.fromkeys(request.threads))
     if study.single_threaded:
         counts = [1]
+    conditions = request.usual_conditions.get(study.name, request.conditions)
+    _check_policies(study, conditions)
     return [
         Grid(
             first=_first_cell(study, threads, request),
-            conditions=request.usual_conditions.get(study.name, request.conditions),
+            conditions=conditions,
             works=_works_of_study(study, request),
             bursts=_bursts_of_study(study, request),
             writers=_writers_of_study(study, threads, request),
@@ -187,6 +189,15 @@ def _check_study_of_machine(study: Study, request: Request) -> None:
             f"study '{study.name}' confines each thread to a processor, which the kernel refuses "
             "to deadline threads; choose another policy"
         )
+
+
+def _check_policies(study: Study, conditions: Sequence[Conditions]) -> None:
+    for each in conditions:
+        if study.only_policies and each.policy not in study.only_policies:
+            raise UsageError(
+                f"--policy {each.policy}: means nothing to study '{study.name}'; measure it under "
+                f"{' or '.join(study.only_policies)}, or leave --policy out"
+            )
 
 
 def _first_cell(study: Study, threads: int, request: Request) -> Cell:

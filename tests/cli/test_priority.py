@@ -16,6 +16,7 @@ from rich.console import Console
 
 from lockyard import harness, usual
 from lockyard.conditions import Conditions
+from lockyard.errors import UsageError
 from lockyard.plan import plan_cells
 from lockyard.report.tables import tables
 from lockyard.request import Request
@@ -96,7 +97,7 @@ def test_by_nice_it_needs_no_permission_and_no_rescuer(lockyard: Callable[..., O
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--policy", "idle"), "has no ranks"),
+        (("--policy", "idle", "--dry-run"), "means nothing to study"),
         (("--policy", "other", "--nice", "18"), "leaves no room"),
         (("--set", "hog_percent=91"), "from 0 to 90 %"),
         (("--gap", "1us"), "mean nothing to studies"),
@@ -159,6 +160,18 @@ def test_usual_ones_are_of_their_study_alone() -> None:
     assert [(cell.study, cell.lock, cell.conditions.policy) for cell in cells] == [
         ("priority", "pi_mutex", "fifo")
     ]
+
+
+@pytest.mark.parametrize("policy", ["idle", "deadline"])
+def test_a_policy_without_ranks_is_refused_before_anything_runs(policy: str) -> None:
+    study = harness.catalog().select_studies(["priority"])
+    locks = harness.catalog().locks[:1]
+    for known, priority in (("fifo", 1), ("rr", 1), ("other", 0), ("batch", 0)):
+        ranked = [Conditions(policy=known, priority=priority)]
+        assert plan_cells(study, locks, Request([3], conditions=ranked))
+    unranked = [Conditions(), Conditions(policy=policy)]
+    with pytest.raises(UsageError, match=f"--policy {policy}: .*'priority'; measure it under"):
+        plan_cells(study, locks, Request([3], conditions=unranked))
 
 
 def test_the_usual_locks_are_locks_and_others_stand_beside_them() -> None:
