@@ -8,6 +8,7 @@
 #include "switches.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,6 +57,13 @@ T field_at(const std::byte* record, std::size_t offset) {
   return found;
 }
 
+/// Otherwise the kernel's records have other numbers of threads than these threads themselves.
+bool is_in_first_pid_namespace() {
+  constexpr ino_t first = 0xeffffffc;
+  struct stat found {};
+  return stat("/proc/self/ns/pid", &found) == 0 && found.st_ino == first;
+}
+
 }  // namespace
 
 std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::string& name) {
@@ -78,6 +86,12 @@ std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::stri
 }
 
 wakeup_recorder::wakeup_recorder() {
+  if (!is_in_first_pid_namespace()) {
+    why_not_ =
+        "the scheduler's tracepoints have the machine's numbers of threads, and this process is in "
+        "a PID namespace of its own; run outside of the container, or with the host's (--pid=host)";
+    return;
+  }
   const auto waking = find("sched_waking");
   const auto wakeup = find("sched_wakeup");
   const auto migrate = find("sched_migrate_task");
