@@ -106,6 +106,9 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (m.free & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
         (m.free & ~m.heir_called & (by_subject != none), by_subject),
         (m.free & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
+        # Or it passes the subject by, as one that is held does.
+        (m.passes_by & _tries_or_sleeps(m), Cause.BARGING),
+        (m.passes_by & (by_subject != none), by_subject),
         # Or for a third one, that was woken in the place of the subject, which sleeps on.
         (m.free & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),
     ]

@@ -79,6 +79,7 @@ class Moments:
     free: NDArray[np.bool_]
     hold: NDArray[np.int64]  # index of the hold that lasts, or was the last; -1 before the first
     overtook: NDArray[np.bool_]  # its owner called later than the subject
+    heir_overtakes: NDArray[np.bool_]  # and so did the heir
     release_began: NDArray[np.int64]
     free_since: NDArray[np.int64]
     owner: Being
@@ -88,6 +89,18 @@ class Moments:
     subject: Being
     awoken: Being  # some waiter that was woken, or is being woken, and is not back
     stamps_sleep: bool
+    is_wait: bool  # of the subject, and not of the lock
+
+    @property
+    def passes_by(self) -> NDArray[np.bool_]:
+        """The lock passes the subject by, from one that called later to another one, though nobody
+        holds it: its owner releases it, or the heir is about to take it, and they run."""
+        owner_runs = np.isin(self.owner.doing, ON_PROCESSOR)
+        heir_runs = self.heir.doing == Doing.RUNNING
+        in_release = self.releasing & self.overtook & owner_runs & (heir_runs | ~self.heir_called)
+        taken = self.free & self.heir_called & heir_runs & self.heir_overtakes
+        found: NDArray[np.bool_] = (in_release | taken) & self.is_wait
+        return found
 
 
 class Pieces:
@@ -188,7 +201,7 @@ class Pieces:
         found: NDArray[np.bool_] = went_out[at] <= moments
         return found
 
-    def of(self, subject: int, called: int, begin: int, end: int) -> Moments:
+    def of(self, subject: int, called: int, begin: int, end: int, *, is_wait: bool) -> Moments:
         """Those of a stall of this thread, which had called then."""
         low = int(np.searchsorted(self.ends, begin, side="right"))
         high = max(int(np.searchsorted(self.begins, end, side="left")), low)
@@ -196,6 +209,7 @@ class Pieces:
         begins = np.maximum(self.begins[part], begin)
         holds, hold = self.history.holds, self.hold[part]
         called_at = holds.called[np.maximum(hold, 0)] if len(holds) else begins
+        next_called = holds.called[np.minimum(hold + 1, len(holds) - 1)] if len(holds) else begins
         return Moments(
             begins=begins,
             ends=np.minimum(self.ends[part], end),
@@ -204,6 +218,7 @@ class Pieces:
             free=self.free[part],
             hold=hold,
             overtook=(hold >= 0) & (called_at > called),
+            heir_overtakes=next_called > called,
             release_began=self.release_began[part],
             free_since=self.free_since[part],
             owner=self.owner.part(part),
@@ -213,4 +228,5 @@ class Pieces:
             subject=self._being(np.full(len(begins), subject), begins),
             awoken=self.awoken.part(part),
             stamps_sleep=self.history.stamps_sleep,
+            is_wait=is_wait,
         )

@@ -69,7 +69,8 @@ class ExplainedLock:
         return self.history.name
 
     def moments(self, stall: Stall) -> Moments:
-        return self.pieces.of(stall.subject, stall.called, stall.begin, stall.end)
+        is_wait = stall.kind is StallKind.WAIT
+        return self.pieces.of(stall.subject, stall.called, stall.begin, stall.end, is_wait=is_wait)
 
 
 @dataclass
@@ -162,7 +163,7 @@ def _explained(  # noqa: PLR0913 - what a candidate consists of
     end: int,
     trace_end: int,
 ) -> Stall:
-    moments = lock.pieces.of(subject, called, begin, end)
+    moments = lock.pieces.of(subject, called, begin, end, is_wait=kind is StallKind.WAIT)
     causes = of_wait(moments)
     lengths = moments.ends - moments.begins
     amounts = np.bincount(causes, lengths, len(Cause))
