@@ -11,6 +11,7 @@ import pytest
 from made_up_explanations import explanation_of, longest
 from made_up_stalls import HOLDER, IDLE, OTHER, SCENES, WAIT, WAITER
 
+from lockyard.explain import stalls
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
 from lockyard.explain.trace import Kind
@@ -252,6 +253,21 @@ def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
         assert told.thread == f"worker {WAITER}"
     # Why the lock lay idle is another question, and who passes by does not answer it.
     assert longest(found, IDLE).share(Cause.BARGING) == 0
+
+
+def test_stalls_are_explained_alike_whether_together_or_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = explanation_of(passed_by(), tmp_path).locks[0].stalls
+    monkeypatch.setattr(stalls, "PIECES_AT_ONCE", 1)
+    one_by_one = explanation_of(passed_by(), tmp_path).locks[0].stalls
+    assert len(together) == len(one_by_one) > 2
+
+    def told(of: list[stalls.Stall]) -> list[tuple[object, ...]]:
+        return sorted((each.begin, each.kind, each.overtakings, *each.amounts) for each in of)
+
+    assert told(together) == told(one_by_one)
+    assert {each.overtakings for each in together} == {0, 15}
 
 
 def test_who_is_woken_while_the_lock_passes_another_waiter_by_is_told_of(tmp_path: Path) -> None:

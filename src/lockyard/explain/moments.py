@@ -63,15 +63,33 @@ class Being:
     # begun to wake it
     wake_arrives: NDArray[np.bool_]  # and there is a record of the wake-up's arrival, now or later
 
-    def part(self, of: slice) -> Being:
+    def part(self, of: NDArray[np.int64]) -> Being:
         return Being(*(getattr(self, each.name)[of] for each in fields(self)))
 
 
 @dataclass(frozen=True)
-class Moments:
-    """What is known of each piece of a stall. The heir is who acquires next, the subject is the
-    thread whose wait is explained."""
+class Candidates:
+    """Times that may be stalls, by beginnings and ends."""
 
+    subject: NDArray[np.int64]  # the thread whose wait is to be explained
+    called: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    is_wait: NDArray[np.bool_]  # of the subject, and not of the lock
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def part(self, of: NDArray[np.int64]) -> Candidates:
+        return Candidates(*(getattr(self, each.name)[of] for each in fields(self)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What is known of each piece of some stalls, one after the other. The heir is who acquires
+    next, the subject is the thread whose wait is explained."""
+
+    stall: NDArray[np.int64]  # which of them
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
     held: NDArray[np.bool_]
@@ -88,8 +106,8 @@ class Moments:
     heir_has_it: NDArray[np.bool_]  # already then, though its stamp comes later
     subject: Being
     awoken: Being  # some waiter that was woken, or is being woken, and is not back
+    is_wait: NDArray[np.bool_]  # of the subject, and not of the lock
     stamps_sleep: bool
-    is_wait: bool  # of the subject, and not of the lock
 
     @property
     def passes_by(self) -> NDArray[np.bool_]:
@@ -201,18 +219,30 @@ class Pieces:
         found: NDArray[np.bool_] = went_out[at] <= moments
         return found
 
-    def of(self, subject: int, called: int, begin: int, end: int, *, is_wait: bool) -> Moments:
-        """Those of a stall of this thread, which had called then."""
-        low = int(np.searchsorted(self.ends, begin, side="right"))
-        high = max(int(np.searchsorted(self.begins, end, side="left")), low)
-        part = slice(low, high)
-        begins = np.maximum(self.begins[part], begin)
+    def counts(self, stalls: Candidates) -> NDArray[np.int64]:
+        """How many pieces each of them has."""
+        low, high = self._bounds(stalls)
+        return high - low
+
+    def _bounds(self, stalls: Candidates) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        low = np.searchsorted(self.ends, stalls.begin, side="right")
+        high = np.searchsorted(self.begins, stalls.end, side="left")
+        return low, np.maximum(high, low)
+
+    def of(self, stalls: Candidates) -> Moments:
+        low, high = self._bounds(stalls)
+        stall = np.repeat(np.arange(len(stalls)), high - low)
+        first = np.cumsum(high - low) - (high - low)
+        part = np.arange(len(stall)) - first[stall] + low[stall]
+        begins = np.maximum(self.begins[part], stalls.begin[stall])
         holds, hold = self.history.holds, self.hold[part]
+        called = stalls.called[stall]
         called_at = holds.called[np.maximum(hold, 0)] if len(holds) else begins
         next_called = holds.called[np.minimum(hold + 1, len(holds) - 1)] if len(holds) else begins
         return Moments(
+            stall=stall,
             begins=begins,
-            ends=np.minimum(self.ends[part], end),
+            ends=np.minimum(self.ends[part], stalls.end[stall]),
             held=self.held[part],
             releasing=self.releasing[part],
             free=self.free[part],
@@ -225,8 +255,8 @@ class Pieces:
             heir=self.heir.part(part),
             heir_called=self.heir_called[part],
             heir_has_it=self.heir_has_it[part],
-            subject=self._being(np.full(len(begins), subject), begins),
+            subject=self._being(stalls.subject[stall], begins),
             awoken=self.awoken.part(part),
+            is_wait=stalls.is_wait[stall],
             stamps_sleep=self.history.stamps_sleep,
-            is_wait=is_wait,
         )

@@ -11,17 +11,20 @@ import numpy as np
 
 from lockyard.explain.causes import WHOLE, Cause, of_wait
 from lockyard.explain.locks import histories
-from lockyard.explain.moments import NOBODY, Gaps, Moments, Pieces
+from lockyard.explain.moments import NOBODY, Candidates, Gaps, Moments, Pieces
 from lockyard.explain.threads import NEVER, threads_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from lockyard.explain.locks import LockHistory
     from lockyard.explain.threads import Thread
     from lockyard.explain.trace import Trace
+
+
+PIECES_AT_ONCE = 1 << 19
 
 
 class StallKind(StrEnum):
@@ -69,8 +72,9 @@ class ExplainedLock:
         return self.history.name
 
     def moments(self, stall: Stall) -> Moments:
-        is_wait = stall.kind is StallKind.WAIT
-        return self.pieces.of(stall.subject, stall.called, stall.begin, stall.end, is_wait=is_wait)
+        return self.pieces.of(
+            _in_columns([(stall.kind, stall.subject, stall.called, stall.begin, stall.end)])
+        )
 
 
 @dataclass
@@ -88,16 +92,30 @@ def explain(trace: Trace, longer_than_ns: float) -> Explanation:
     explanation = Explanation(trace, threads, [], 0)
     for history in histories(trace, threads):
         lock = ExplainedLock(history, Pieces(trace, threads, history, gaps))
-        for kind, subject, called, begin, end in _candidates(history, trace, least):
-            if begin < trace.begin:
-                explanation.too_early += 1
-                continue
-            lock.stalls.append(_explained(lock, kind, subject, called, begin, end, trace.end))
+        every = _in_columns(_candidates(history, trace, least))
+        whole = every.part(np.flatnonzero(every.begin >= trace.begin))
+        explanation.too_early += len(every) - len(whole)
+        for portion in _portions(lock, whole):
+            lock.stalls += _explained(lock, portion, trace.end)
         explanation.locks.append(lock)
     return explanation
 
 
 Candidate = tuple[StallKind, int, int, int, int]
+
+
+def _in_columns(rows: Iterable[Candidate]) -> Candidates:
+    columns = np.array(list(rows), object).reshape(-1, 5).T
+    kind, (subject, called, begin, end) = columns[0], columns[1:].astype(np.int64)
+    return Candidates(subject, called, begin, end, is_wait=kind == StallKind.WAIT)
+
+
+def _portions(lock: ExplainedLock, of: Candidates) -> Iterator[Candidates]:
+    """So many at once as have a bounded number of pieces."""
+    ends = np.cumsum(lock.pieces.counts(of))
+    portion = ends // PIECES_AT_ONCE
+    for each in np.unique(portion):
+        yield of.part(np.flatnonzero(portion == each))
 
 
 def _candidates(history: LockHistory, trace: Trace, least: int) -> Iterator[Candidate]:
@@ -154,30 +172,32 @@ def _wanting(
     return found
 
 
-def _explained(  # noqa: PLR0913 - what a candidate consists of
-    lock: ExplainedLock,
-    kind: StallKind,
-    subject: int,
-    called: int,
-    begin: int,
-    end: int,
-    trace_end: int,
-) -> Stall:
-    moments = lock.pieces.of(subject, called, begin, end, is_wait=kind is StallKind.WAIT)
+def _explained(lock: ExplainedLock, of: Candidates, trace_end: int) -> list[Stall]:
+    moments = lock.pieces.of(of)
     causes = of_wait(moments)
+    cell = moments.stall * len(Cause) + causes
     lengths = moments.ends - moments.begins
-    amounts = np.bincount(causes, lengths, len(Cause))
-    later = np.unique(moments.hold[moments.held & moments.overtook])
-    return Stall(
-        kind=kind,
-        subject=subject,
-        called=called,
-        begin=begin,
-        end=end,
-        is_open=end == trace_end and _is_open(lock, kind, subject, end),
-        amounts=amounts.astype(np.float64),
-        overtakings=len(later),
-    )
+    amounts = np.bincount(cell, lengths, len(of) * len(Cause)).reshape(-1, len(Cause))
+    later = moments.held & moments.overtook
+    holds = np.unique(np.stack([moments.stall[later], moments.hold[later]]), axis=1)
+    overtakings = np.bincount(holds[0], minlength=len(of)).tolist()
+    kinds = [StallKind.WAIT if each else StallKind.IDLE for each in of.is_wait.tolist()]
+    rows = np.stack([of.subject, of.called, of.begin, of.end], axis=1).tolist()
+    return [
+        Stall(
+            kind=kind,
+            subject=subject,
+            called=called,
+            begin=begin,
+            end=end,
+            is_open=end == trace_end and _is_open(lock, kind, subject, end),
+            amounts=amount,
+            overtakings=overtaken,
+        )
+        for kind, (subject, called, begin, end), amount, overtaken in zip(
+            kinds, rows, amounts, overtakings, strict=True
+        )
+    ]
 
 
 def _is_open(lock: ExplainedLock, kind: StallKind, subject: int, end: int) -> bool:
