@@ -102,15 +102,15 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         # Free by the stamps, but taken already.
         (m.heir_has_it & (by_unstamped != none), by_unstamped),
         # Free: it was for who got it next, or if that one had not called, for the subject.
-        (m.free & m.heir_called & (by_heir != none), by_heir),
-        (m.free & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
-        (m.free & ~m.heir_called & (by_subject != none), by_subject),
-        (m.free & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
+        (m.let_go & m.heir_called & (by_heir != none), by_heir),
+        (m.let_go & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
+        (m.let_go & ~m.heir_called & (by_subject != none), by_subject),
+        (m.let_go & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
         # Or it passes the subject by, as one that is held does.
         (m.passes_by & _tries_or_sleeps(m), Cause.BARGING),
         (m.passes_by & (by_subject != none), by_subject),
         # Or for a third one, that was woken in the place of the subject, which sleeps on.
-        (m.free & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),
+        (m.let_go & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),
     ]
     found: NDArray[np.uint8] = np.select(
         [condition for condition, _ in rules], [cause for _, cause in rules], none

@@ -76,7 +76,7 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
         ),
     )
     sleeps_on = (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent & of_waiters
-    instead = m.free & sleeps_on & (m.awoken.who != NOBODY)
+    instead = m.let_go & sleeps_on & (m.awoken.who != NOBODY)
     waiter = np.where(instead, m.awoken.who, subject)
     waiter = np.where(~m.held & m.heir_called & ~m.passes_by, m.heir.who, waiter)
     by_subject = ((m.held & m.overtook) | m.passes_by) & (m.subject.doing == Doing.MOVING)

@@ -28,6 +28,7 @@ class Holds:
     called: NDArray[np.int64]  # the acquisition, where the call is not known
     acquired: NDArray[np.int64]
     releasing: NDArray[np.int64]
+    let_go: NDArray[np.int64]  # at the latest: its release has begun to wake others, or ended
     released: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -70,9 +71,9 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
     for index, thread in enumerate(threads):
         mine = thread.stamps[thread.stamps["lock"] == address]
         events = mine[np.isin(mine["kind"], LOCK_KINDS)]
-        holds.append(_holds(events, index))
-        waits.append(_waits(events, index))
         woke = mine[mine["kind"] == Kind.WAKE_BEGIN]
+        holds.append(_holds(events, index, woke["ticks"]))
+        waits.append(_waits(events, index))
         wakes.append(np.stack([woke["ticks"], woke["argument"]], axis=1))
         sleeps = sleeps or bool(np.any(mine["kind"] == Kind.SLEEP_BEGIN))
     held = np.concatenate(holds, axis=1)
@@ -91,7 +92,7 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
     )
 
 
-def _holds(events: Events, index: int) -> NDArray[np.int64]:
+def _holds(events: Events, index: int, wakes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows of Holds, of one thread. A recursive lock is held from its first acquisition to its last
     release."""
     kinds, ticks = events["kind"], events["ticks"]
@@ -107,13 +108,17 @@ def _holds(events: Events, index: int) -> NDArray[np.int64]:
     is_called = (begins > 0) & (kinds[call] == Kind.CALLED)
     done = np.minimum(end + 1, max(len(kinds) - 1, 0))
     is_done = has_end & (end + 1 < len(kinds)) & (kinds[done] == Kind.RELEASED)
+    releasing = np.where(has_end, ticks[end] if len(ticks) else 0, NEVER)
+    released = np.where(is_done, ticks[done] if len(ticks) else 0, NEVER)
+    first_wake = np.append(wakes, NEVER)[np.searchsorted(wakes, releasing)]
     return np.stack(
         [
             np.full(len(begins), index),
             np.where(is_called, ticks[call], ticks[begins]),
             ticks[begins],
-            np.where(has_end, ticks[end] if len(ticks) else 0, NEVER),
-            np.where(is_done, ticks[done] if len(ticks) else 0, NEVER),
+            releasing,
+            np.minimum(first_wake, released),
+            released,
         ]
     ).astype(np.int64)
 

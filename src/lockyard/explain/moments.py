@@ -95,6 +95,7 @@ class Moments:
     held: NDArray[np.bool_]
     releasing: NDArray[np.bool_]
     free: NDArray[np.bool_]
+    let_go: NDArray[np.bool_]  # it is free, or its release wakes others, who may have it then
     hold: NDArray[np.int64]  # index of the hold that lasts, or was the last; -1 before the first
     overtook: NDArray[np.bool_]  # its owner called later than the subject
     heir_overtakes: NDArray[np.bool_]  # and so did the heir
@@ -153,7 +154,7 @@ class Pieces:
             nobody = nothing + NOBODY
             self.hold, owner, heir = nobody, nobody, nobody
             self.held = self.releasing = self.heir_called = nothing.astype(bool)
-            self.free = self.held | self._from_start
+            self.free = self.let_go = self.held | self._from_start
             self.release_began = self.free_since = nothing
         else:
             self.hold = np.searchsorted(holds.acquired, begins, side="right") - 1
@@ -163,6 +164,7 @@ class Pieces:
             self.held = known & (begins < self.release_began)
             self.releasing = known & ~self.held & (begins < self.free_since)
             self.free = np.where(known, ~self.held & ~self.releasing, self._from_start)
+            self.let_go = self.free | (self.releasing & (begins >= holds.let_go[at]))
             owner = np.where(known, holds.who[at], NOBODY)
             follows = self.hold + 1 < len(holds)
             after = np.minimum(self.hold + 1, len(holds) - 1)
@@ -246,6 +248,7 @@ class Pieces:
             held=self.held[part],
             releasing=self.releasing[part],
             free=self.free[part],
+            let_go=self.let_go[part],
             hold=hold,
             overtook=(hold >= 0) & (called_at > called),
             heir_overtakes=next_called > called,
