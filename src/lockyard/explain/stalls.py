@@ -11,7 +11,8 @@ import numpy as np
 
 from lockyard.explain.causes import WHOLE, Cause, of_wait
 from lockyard.explain.locks import histories
-from lockyard.explain.moments import NOBODY, Candidates, Gaps, Moments, Pieces
+from lockyard.explain.moments import NOBODY, Candidates, Moments
+from lockyard.explain.pieces import Gaps, Pieces
 from lockyard.explain.threads import NEVER, threads_of
 
 if TYPE_CHECKING:

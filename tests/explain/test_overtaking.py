@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiters that the lock passes by: whose fault their waits are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import made_up_stalls as planted
+import pytest
+from made_up_explanations import explanation_of, longest
+from made_up_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
+
+from lockyard.explain import stalls
+from lockyard.explain.causes import Cause
+from lockyard.explain.evidence import evidence
+from lockyard.explain.trace import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from made_up_trace import MadeUpTrace
+
+
+def test_overtaking_takes_a_later_call(tmp_path: Path) -> None:
+    """Others that were in line before are no bargers."""
+    trace = planted.barging().changed(Kind.CALLED, lambda row: (2019 * 2000, *row[1:]), WAITER)
+    stall = longest(explanation_of(trace, tmp_path), WAIT)
+    assert stall.overtakings == 10
+
+
+def passed_by(acquires: float = 80) -> MadeUpTrace:
+    """Thread 3 comes and goes 15 times, and is at acquiring or releasing almost all the time."""
+    trace = planted.barging().without(Kind.CALLED, OTHER)
+    for kind in (Kind.ACQUIRED, Kind.RELEASING, Kind.RELEASED):
+        trace.without(kind, OTHER)
+    for number in range(15):
+        at = 20.2 + number * 200
+        acquired = at + acquires
+        calls = (at, Kind.CALLED), (acquired, Kind.ACQUIRED), (acquired + 2, Kind.RELEASING)
+        trace.stamps(OTHER, *calls, (at + 199.9, Kind.RELEASED))
+    return trace.back(OTHER, -5, cpu=1)
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        (passed_by, Cause.BARGING),
+        (
+            lambda: passed_by().out(WAITER, 15, preempted=True).back(WAITER, 3015),
+            Cause.WAITER_NOT_RUNNING,
+        ),
+        (
+            lambda: passed_by(acquires=120).out(WAITER, 15, preempted=True).back(WAITER, 3015),
+            Cause.WAITER_NOT_RUNNING,
+        ),
+        (
+            lambda: passed_by()
+            .out(WAITER, 15, preempted=True)
+            .moved(WAITER, 17)
+            .back(WAITER, 3015, cpu=1),
+            Cause.MIGRATION,
+        ),
+        (
+            lambda: passed_by()
+            .stamps(WAITER, (14, Kind.SLEEP_BEGIN), (3016, Kind.SLEEP_END))
+            .stamps(HOLDER, (20.02, Kind.WAKE_BEGIN), (20.05, Kind.WAKE_END))
+            .out(WAITER, 15, preempted=False)
+            .woken(WAITER, 20.04, HOLDER)
+            .back(WAITER, 3015),
+            Cause.WOKEN_NOT_RUNNING,
+        ),
+        # Near misses: no record says that thread 3 ran, or it had called before.
+        (lambda: replace(passed_by(), has_switches=False), Cause.UNEXPLAINED),
+        (
+            lambda: planted.unexplained()
+            .stamps(OTHER, (5, Kind.CALLED), (20.2, Kind.ACQUIRED))
+            .stamps(OTHER, (21, Kind.RELEASING), (2990, Kind.RELEASED))
+            .back(OTHER, -5, cpu=1),
+            Cause.UNEXPLAINED,
+        ),
+    ],
+)
+def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
+    tmp_path: Path, trace: Callable[[], MadeUpTrace], cause: Cause
+) -> None:
+    found = explanation_of(trace(), tmp_path)
+    (lock,) = found.locks
+    stall = longest(found, WAIT)
+    assert found.threads[stall.subject].tid == WAITER
+    assert stall.cause is cause
+    assert stall.share(cause) > 0.9
+    told = evidence(found, lock, stall)[0]
+    assert told.cause is cause
+    if cause not in (Cause.BARGING, Cause.UNEXPLAINED):
+        assert told.thread == f"worker {WAITER}"
+    # Why the lock lay idle is another question, and who passes by does not answer it.
+    assert longest(found, IDLE).share(Cause.BARGING) == 0
+
+
+def test_who_is_woken_while_the_lock_passes_another_waiter_by_is_told_of(tmp_path: Path) -> None:
+    """Thread 3 called last and releases; thread 4 gets no processor; thread 2 would not either."""
+    trace = planted.waiter_preempted().back(OTHER, -5, cpu=1)
+    calls = (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING)
+    trace.stamps(OTHER, *calls, (21.5, Kind.WAKE_BEGIN), (2800, Kind.WAKE_END))
+    trace.stamps(OTHER, (2801, Kind.RELEASED))
+    heir = 4
+    trace.stamps(heir, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (2796, Kind.SLEEP_END))
+    trace.stamps(heir, (2802, Kind.ACQUIRED), (2803, Kind.RELEASING), (2803.1, Kind.RELEASED))
+    trace.out(heir, 13, preempted=False).woken(heir, 2790, OTHER).back(heir, 2795)
+    found = explanation_of(trace, tmp_path)
+    (lock,) = found.locks
+    (stall,) = (
+        each
+        for each in lock.stalls
+        if each.kind is WAIT and found.threads[each.subject].tid == WAITER
+    )
+    told = evidence(found, lock, stall)[0]
+    assert (told.cause, told.thread) == (Cause.WAKEUP_IN_FLIGHT, f"worker {heir}")
+
+
+def test_stalls_are_explained_alike_whether_together_or_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = explanation_of(passed_by(), tmp_path).locks[0].stalls
+    monkeypatch.setattr(stalls, "PIECES_AT_ONCE", 1)
+    one_by_one = explanation_of(passed_by(), tmp_path).locks[0].stalls
+    assert len(together) == len(one_by_one) > 2
+
+    def told(of: list[stalls.Stall]) -> list[tuple[object, ...]]:
+        return sorted((each.begin, each.kind, each.overtakings, *each.amounts) for each in of)
+
+    assert told(together) == told(one_by_one)
+    assert {each.overtakings for each in together} == {0, 15}
