@@ -93,7 +93,9 @@ struct study {
   /// The first of these that is permitted, where nobody gives a policy; none: as it was started.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<policy> usual_policies{};
-  std::vector<policy> only_policies{};  ///< under which it means something; none: all
+  /// Those under which it means something; none: all.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<policy> only_policies{};
   bool of_some_locks = false;  ///< it can measure some of the catalogue: those alone have cells
   bool keeps_traces = false;   ///< its runs write traces where their jobs say
   void (*prepare)(const job&) = nullptr;  ///< in the process that starts the runs, before each

@@ -16,6 +16,7 @@ from lockyard.explain.evidence import evidence
 from lockyard.explain.trace import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from lockyard.explain.stalls import StallKind
@@ -67,6 +68,53 @@ def test_a_lock_that_was_let_go_is_free_for_others_too(tmp_path: Path) -> None:
     trace.stamps(OTHER, (2991.4, Kind.RELEASED)).out(OTHER, 13, preempted=True).back(OTHER, 2985)
     found = explanation_of(trace, tmp_path)
     assert longest(found, IDLE).cause is Cause.WAITER_NOT_RUNNING
+
+
+def in_its_wake_up() -> MadeUpTrace:
+    """Thread 1 has let go and is in its wake-up of somebody; thread 2 gets the lock."""
+    trace = MadeUpTrace()
+    trace.stamps(HOLDER, (0, Kind.CALLED), (1, Kind.ACQUIRED), (20, Kind.RELEASING))
+    trace.stamps(HOLDER, (20.1, Kind.WAKE_BEGIN), (2990, Kind.WAKE_END), (2990.1, Kind.RELEASED))
+    trace.stamps(WAITER, (10, Kind.CALLED), (2991, Kind.ACQUIRED), (2992, Kind.RELEASING))
+    return trace.stamps(WAITER, (2992.1, Kind.RELEASED))
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        (
+            lambda: in_its_wake_up()
+            .back(HOLDER, -5, cpu=1)
+            .back(WAITER, -5, cpu=0)
+            .gap(0, 30, 2900),
+            Cause.MACHINE_GAP,
+        ),
+        (
+            lambda: in_its_wake_up()
+            .back(HOLDER, -5, cpu=1)
+            .out(WAITER, 25, preempted=True)
+            .moved(WAITER, 27)
+            .back(WAITER, 2985, cpu=1),
+            Cause.MIGRATION,
+        ),
+        (
+            lambda: in_its_wake_up()
+            .out(HOLDER, 20.2, preempted=True)
+            .back(HOLDER, 2989)
+            .out(WAITER, 15, preempted=True)
+            .back(WAITER, 2985),
+            Cause.WAITER_NOT_RUNNING,
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", [IDLE, WAIT])
+def test_what_keeps_who_could_have_it_is_told_of_that_one(
+    tmp_path: Path, trace: Callable[[], MadeUpTrace], cause: Cause, kind: StallKind
+) -> None:
+    found = explanation_of(trace(), tmp_path)
+    (lock,) = found.locks
+    told = evidence(found, lock, longest(found, kind))[0]
+    assert (told.cause, told.thread) == (cause, f"worker {WAITER}")
 
 
 def woken_and_overtaken() -> MadeUpTrace:

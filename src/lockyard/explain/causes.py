@@ -67,6 +67,8 @@ OF_WAITER = {
     Doing.MOVING: Cause.MIGRATION,
     Doing.LEAVES_YIELD: Cause.WAITER_NOT_RUNNING,
 }
+# Of these it is known that it did not wait to be woken.
+ABSENT = (Doing.PREEMPTED, Doing.YIELDED, Doing.MOVING, Doing.LEAVES_YIELD)
 
 
 def _looked_up(table: dict[Doing, Cause], doing: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -93,6 +95,8 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (overtaken & (by_subject != none), by_subject),
         # In the release: a wake-up that has arrived says that the lock is free.
         (m.releasing & m.heir_called & heir_is_awoken, Cause.WOKEN_NOT_RUNNING),
+        # And who has let go need not run for one that can take it, and does not run itself.
+        (m.releasing & m.let_go & m.heir_called & np.isin(m.heir.doing, ABSENT), by_heir),
         (m.releasing & (by_releaser != none), by_releaser),
         (m.releasing & m.owner.in_gap, Cause.MACHINE_GAP),
         (
@@ -107,7 +111,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (m.let_go & ~m.heir_called & (by_subject != none), by_subject),
         (m.let_go & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
         # Or it passes the subject by, as one that is held does.
-        (m.passes_by & _tries_or_sleeps(m), Cause.BARGING),
+        (m.passes_by & m.is_brief & _tries_or_sleeps(m), Cause.BARGING),
         (m.passes_by & (by_subject != none), by_subject),
         # Or for a third one, that was woken in the place of the subject, which sleeps on.
         (m.let_go & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),

@@ -78,9 +78,11 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
     sleeps_on = (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent & of_waiters
     instead = m.let_go & sleeps_on & (m.awoken.who != NOBODY)
     waiter = np.where(instead, m.awoken.who, subject)
-    waiter = np.where(~m.held & m.heir_called & ~m.passes_by, m.heir.who, waiter)
-    by_subject = ((m.held & m.overtook) | m.passes_by) & (m.subject.doing == Doing.MOVING)
-    return np.where(m.free | of_waiters | by_subject, waiter, m.owner.who)
+    of_heir = ~m.passes_by | np.isin(causes, (Cause.BARGING, Cause.MACHINE_GAP))
+    waiter = np.where(~m.held & m.heir_called & of_heir, m.heir.who, waiter)
+    not_owner = (causes == Cause.MACHINE_GAP) & ~m.owner.in_gap
+    not_owner |= (causes == Cause.MIGRATION) & (m.owner.doing != Doing.MOVING)
+    return np.where(m.free | of_waiters | not_owner, waiter, m.owner.who)
 
 
 def _pieces(

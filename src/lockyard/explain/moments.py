@@ -64,7 +64,8 @@ class Moments:
     let_go: NDArray[np.bool_]  # it is free, or its release wakes others, who may have it then
     hold: NDArray[np.int64]  # index of the hold that lasts, or was the last; -1 before the first
     overtook: NDArray[np.bool_]  # its owner called later than the subject
-    heir_overtakes: NDArray[np.bool_]  # and so did the heir
+    heir_overtakes: NDArray[np.bool_]  # and so did the heir, which had it before the stall ended
+    is_brief: NDArray[np.bool_]  # from the beginning of its release to the next acquisition
     release_began: NDArray[np.int64]
     free_since: NDArray[np.int64]
     owner: Being
@@ -78,11 +79,13 @@ class Moments:
 
     @property
     def passes_by(self) -> NDArray[np.bool_]:
-        """The lock passes the subject by, from one that called later to another one, though nobody
-        holds it: its owner releases it, or the heir is about to take it, and they run."""
+        """The lock passes the subject by, though nobody holds it: one that called later releases
+        it, and has not let go, or will have it, has called already, and runs."""
         owner_runs = np.isin(self.owner.doing, ON_PROCESSOR)
         heir_runs = self.heir.doing == Doing.RUNNING
-        in_release = self.releasing & self.overtook & owner_runs & (heir_runs | ~self.heir_called)
-        taken = self.free & self.heir_called & heir_runs & self.heir_overtakes
-        found: NDArray[np.bool_] = (in_release | taken) & self.is_wait
+        in_release = self.releasing & ~self.let_go & self.overtook & owner_runs
+        taken = self.let_go & self.heir_called & self.heir_overtakes & heir_runs
+        found: NDArray[np.bool_] = (
+            (in_release & (heir_runs | ~self.heir_called)) | taken
+        ) & self.is_wait
         return found

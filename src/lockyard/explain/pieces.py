@@ -10,7 +10,7 @@ import numpy as np
 from lockyard.explain.moments import NOBODY, Being, Candidates, Moments
 from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
-from lockyard.explain.unstamped import unstamped
+from lockyard.explain.unstamped import IN_VAIN_NS, unstamped
 from lockyard.explain.wakes import sent
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Pieces:
         )
         cuts = np.unique(cuts[(cuts >= trace.begin) & (cuts <= trace.end)])
         self.begins, self.ends = cuts[:-1], cuts[1:]
+        self._brief = round(IN_VAIN_NS / trace.ns_per_tick)
         self._from_start = not any(ring.overwritten for ring in trace.of_kind(RingKind.STAMPS))
         self._place_holds()
         taken = unstamped(history, threads, trace.ns_per_tick)
@@ -166,7 +167,11 @@ class Pieces:
         holds, hold = self.history.holds, self.hold[part]
         called = stalls.called[stall]
         called_at = holds.called[np.maximum(hold, 0)] if len(holds) else begins
-        next_called = holds.called[np.minimum(hold + 1, len(holds) - 1)] if len(holds) else begins
+        after = np.minimum(hold + 1, len(holds) - 1)
+        next_called = holds.called[after] if len(holds) else begins
+        next_acquired = holds.acquired[after] if len(holds) else begins
+        is_in_time = next_acquired <= stalls.end[stall]
+        release_began = self.release_began[part]
         return Moments(
             stall=stall,
             begins=begins,
@@ -177,8 +182,9 @@ class Pieces:
             let_go=self.let_go[part],
             hold=hold,
             overtook=(hold >= 0) & (called_at > called),
-            heir_overtakes=next_called > called,
-            release_began=self.release_began[part],
+            heir_overtakes=(next_called > called) & is_in_time,
+            is_brief=next_acquired - release_began <= self._brief,
+            release_began=release_began,
             free_since=self.free_since[part],
             owner=self.owner.part(part),
             heir=self.heir.part(part),

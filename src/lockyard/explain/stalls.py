@@ -178,7 +178,7 @@ def _explained(lock: ExplainedLock, of: Candidates, trace_end: int) -> list[Stal
     causes = of_wait(moments)
     cell = moments.stall * len(Cause) + causes
     lengths = moments.ends - moments.begins
-    amounts = np.bincount(cell, lengths, len(of) * len(Cause)).reshape(-1, len(Cause))
+    amounts = np.bincount(cell, lengths, len(of) * len(Cause)).astype(np.float64)
     later = moments.held & moments.overtook
     holds = np.unique(np.stack([moments.stall[later], moments.hold[later]]), axis=1)
     overtakings = np.bincount(holds[0], minlength=len(of)).tolist()
@@ -196,7 +196,7 @@ def _explained(lock: ExplainedLock, of: Candidates, trace_end: int) -> list[Stal
             overtakings=overtaken,
         )
         for kind, (subject, called, begin, end), amount, overtaken in zip(
-            kinds, rows, amounts, overtakings, strict=True
+            kinds, rows, amounts.reshape(-1, len(Cause)), overtakings, strict=True
         )
     ]
 
