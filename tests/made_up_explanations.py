@@ -10,7 +10,7 @@ import made_up_stalls as planted
 from made_up_records import a_record
 from made_up_trace import LOCK, START, US
 
-from lockyard.explain.stalls import explain
+from lockyard.explain.stalls import StallKind, explain
 from lockyard.explain.trace import read_trace
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from made_up_trace import MadeUpTrace
 
-    from lockyard.explain.stalls import Explanation, Stall, StallKind
+    from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 LEAST_NS = 100e3
 
@@ -30,6 +30,17 @@ def explanation_of(trace: MadeUpTrace, folder: Path) -> Explanation:
 def longest(found: Explanation, kind: StallKind) -> Stall:
     stalls = [each for lock in found.locks for each in lock.stalls if each.kind is kind]
     return max(stalls, key=lambda each: each.length)
+
+
+def wait_of(found: Explanation, tid: int) -> tuple[ExplainedLock, Stall]:
+    """The one wait of that thread that lasted long enough to be a stall."""
+    (one,) = (
+        (lock, each)
+        for lock in found.locks
+        for each in lock.stalls
+        if each.kind is StallKind.WAIT and found.threads[each.subject].tid == tid
+    )
+    return one
 
 
 def records(folder: Path, *runs: tuple[int, MadeUpTrace | None]) -> Path:

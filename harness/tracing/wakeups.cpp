@@ -59,7 +59,7 @@ T field_at(const std::byte* record, std::size_t offset) {
 
 /// Otherwise the kernel's records have other numbers of threads than these threads themselves.
 bool is_in_first_pid_namespace() {
-  constexpr ino_t first = 0xeffffffc;
+  constexpr ino_t first = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO
   struct stat found {};
   return stat("/proc/self/ns/pid", &found) == 0 && found.st_ino == first;
 }

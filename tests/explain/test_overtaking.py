@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import made_up_stalls as planted
 import pytest
-from made_up_explanations import explanation_of, longest
+from made_up_explanations import explanation_of, longest, wait_of
 from made_up_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
 
 from lockyard.explain import stalls
@@ -136,6 +136,16 @@ def test_who_gets_the_lock_after_a_waiter_gave_up_did_not_overtake_it(tmp_path: 
     assert stall.share(Cause.BARGING) == 0
 
 
+def test_a_release_that_nobody_follows_passes_nobody_by(tmp_path: Path) -> None:
+    trace = planted.unexplained().without(Kind.ACQUIRED, WAITER)
+    trace.without(Kind.RELEASING, WAITER).without(Kind.RELEASED, WAITER)
+    trace.stamps(OTHER, (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING))
+    trace.stamps(OTHER, (2990, Kind.RELEASED)).back(OTHER, -5, cpu=1)
+    stall = longest(explanation_of(trace, tmp_path), WAIT)
+    assert stall.is_open
+    assert stall.share(Cause.BARGING) < 0.001
+
+
 def test_a_gap_is_told_of_the_thread_that_ran_there(tmp_path: Path) -> None:
     """Of thread 3, which gets the free lock that thread 2 waits for."""
     trace = planted.unexplained().back(OTHER, -5, cpu=1).gap(1, 30, 2900)
@@ -158,12 +168,7 @@ def test_who_is_woken_while_the_lock_passes_another_waiter_by_is_told_of(tmp_pat
     trace.stamps(heir, (2802, Kind.ACQUIRED), (2803, Kind.RELEASING), (2803.1, Kind.RELEASED))
     trace.out(heir, 13, preempted=False).woken(heir, 2790, OTHER).back(heir, 2795)
     found = explanation_of(trace, tmp_path)
-    (lock,) = found.locks
-    (stall,) = (
-        each
-        for each in lock.stalls
-        if each.kind is WAIT and found.threads[each.subject].tid == WAITER
-    )
+    lock, stall = wait_of(found, WAITER)
     told = evidence(found, lock, stall)[0]
     assert (told.cause, told.thread) == (Cause.WAKEUP_IN_FLIGHT, f"worker {heir}")
 

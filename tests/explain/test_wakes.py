@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import made_up_stalls as planted
 import pytest
-from made_up_explanations import explanation_of, longest
+from made_up_explanations import explanation_of, longest, wait_of
 from made_up_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
 from made_up_trace import MadeUpTrace
 
@@ -58,8 +58,7 @@ def test_a_lock_that_was_let_go_is_free_for_others_too(tmp_path: Path) -> None:
     trace.stamps(OTHER, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (3009, Kind.SLEEP_END))
     trace.stamps(OTHER, (3010, Kind.FAILED)).out(OTHER, 13, preempted=False).back(OTHER, 3008)
     found = explanation_of(trace, tmp_path)
-    (lock,) = found.locks
-    (stall,) = (each for each in lock.stalls if found.threads[each.subject].tid == OTHER)
+    lock, stall = wait_of(found, OTHER)
     assert stall.cause is Cause.WOKEN_NOT_RUNNING
     assert evidence(found, lock, stall)[0].thread == f"worker {WAITER}"
 
@@ -153,8 +152,6 @@ def test_a_wake_up_of_another_waiter_explains_why_the_lock_is_free(tmp_path: Pat
     trace.stamps(OTHER, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (3009, Kind.SLEEP_END))
     trace.stamps(OTHER, (3010, Kind.FAILED)).out(OTHER, 13, preempted=False).back(OTHER, 3008)
     found = explanation_of(trace, tmp_path)
-    (lock,) = found.locks
-    (stall,) = (each for each in lock.stalls if found.threads[each.subject].tid == OTHER)
-    assert stall.kind is WAIT
+    lock, stall = wait_of(found, OTHER)
     assert stall.cause is Cause.WOKEN_NOT_RUNNING
     assert evidence(found, lock, stall)[0].thread == f"worker {WAITER}"

@@ -169,7 +169,9 @@ class Pieces:
         called_at = holds.called[np.maximum(hold, 0)] if len(holds) else begins
         after = np.minimum(hold + 1, len(holds) - 1)
         next_called = holds.called[after] if len(holds) else begins
-        next_acquired = holds.acquired[after] if len(holds) else begins
+        next_acquired = (
+            np.where(after > hold, holds.acquired[after], NEVER) if len(holds) else begins
+        )
         is_in_time = next_acquired <= stalls.end[stall]
         release_began = self.release_began[part]
         return Moments(
