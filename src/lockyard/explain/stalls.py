@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lockyard.explain.trace import Trace
 
 
-PIECES_AT_ONCE = 1 << 19
+PIECES_AT_ONCE = 1 << 19  # some hundred bytes each
 
 
 class StallKind(StrEnum):
@@ -112,7 +112,7 @@ def _in_columns(rows: Iterable[Candidate]) -> Candidates:
 
 
 def _portions(lock: ExplainedLock, of: Candidates) -> Iterator[Candidates]:
-    """So many at once as have a bounded number of pieces."""
+    """As many at once as have that number of pieces together; or one that has more."""
     ends = np.cumsum(lock.pieces.counts(of))
     portion = ends // PIECES_AT_ONCE
     for each in np.unique(portion):
