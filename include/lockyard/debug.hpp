@@ -23,8 +23,10 @@ enum class problem : std::uint8_t {
   unlock_by_other_thread,  ///< another thread holds it
   destroyed_while_held,
   destroyed_while_waited_for,
-  lock_order,  ///< locks have been acquired in orders that can end in a deadlock
-  overflow,    ///< too many locks or orders to remember: from here on some problems are not seen
+  asserted_held,      ///< the thread says that it holds the lock, and does not
+  asserted_not_held,  ///< the thread says that it does not hold the lock, and does
+  lock_order,         ///< locks have been acquired in orders that can end in a deadlock
+  overflow,  ///< too many locks or orders to remember: from here on some problems are not seen
 };
 
 /// A lock: where it lies, and its type as the compiler writes it.
@@ -73,6 +75,8 @@ inline constexpr std::string_view text_of(problem kind) noexcept {
     case problem::unlock_by_other_thread: return "is unlocked by a thread that does not hold it";
     case problem::destroyed_while_held: return "is destroyed while it is held";
     case problem::destroyed_while_waited_for: return "is destroyed while a thread waits for it";
+    case problem::asserted_held: return "is asserted to be held by a thread that does not hold it";
+    case problem::asserted_not_held: return "is asserted not to be held by a thread that holds it";
     case problem::lock_order:
       return "is acquired in an order that can deadlock: agree on one order of the locks below";
     case problem::overflow:
@@ -100,6 +104,7 @@ inline void print_lock(std::FILE* out, lock_id lock) noexcept {
 }
 
 inline void print_stack(std::FILE* out, const place& where) noexcept {
+  if (where.stack.calls.front() == nullptr) std::fputs("      (place unknown)\n", out);
   for (const void* const call : where.stack.calls) {
     if (call == nullptr) break;
     std::fputs("      ", out);

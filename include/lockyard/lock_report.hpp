@@ -29,7 +29,8 @@ struct lock_label {
   const char* name = nullptr;
 };
 
-/// A thread, the lock that it wants, and where it calls lock().
+/// A thread, the lock that it wants, and where it calls lock(); of `not_held` where it calls
+/// unlock(). A place whose line is 0 is unknown.
 struct lock_wait {
   std::uint32_t thread = 0;  ///< the kernel's number of it
   lock_label wanted;
@@ -44,6 +45,8 @@ struct lock_report {
   lock_wait wait;
   std::span<const lock_label> held;
   std::span<const lock_wait> cycle;
+  /// Of `not_held`: the kernel's number of the thread that holds the lock; 0 if none is seen to.
+  std::uint32_t owner = 0;
 };
 
 /// Called by the thread to which it happens, after it has left the lock's queue and before lock()
@@ -74,16 +77,32 @@ inline void print_lock_report(const lock_report& report) {
     if (lock.name != nullptr) std::fprintf(stderr, "'%s' ", lock.name);
     std::fprintf(stderr, "%p", lock.address);
   };
+  const auto print_place = [](const std::source_location& at) {
+    if (at.line() == 0) {
+      std::fputs(" (place unknown)\n", stderr);
+    } else {
+      std::fprintf(stderr, " at %s:%u\n", at.file_name(), static_cast<unsigned>(at.line()));
+    }
+  };
   const auto print_wait = [&](const lock_wait& wait) {
     std::fprintf(stderr, "  thread %u wants ", wait.thread);
     print_lock(wait.wanted);
-    std::fprintf(stderr, " at %s:%u\n", wait.at.file_name(), static_cast<unsigned>(wait.at.line()));
+    print_place(wait.at);
+  };
+  const auto print_unlock = [&](const lock_wait& unlock) {
+    std::fprintf(stderr, "  unlocked by thread %u", unlock.thread);
+    print_place(unlock.at);
+    if (report.owner != 0) std::fprintf(stderr, "  thread %u holds it\n", report.owner);
   };
   const auto text = text_of(report.what);
   std::fputs("lockyard: lock ", stderr);
   print_lock(report.wait.wanted);
   std::fprintf(stderr, " %.*s\n", static_cast<int>(text.size()), text.data());
-  if (report.cycle.empty()) print_wait(report.wait);
+  if (report.what == lock_event::not_held) {
+    print_unlock(report.wait);
+  } else if (report.cycle.empty()) {
+    print_wait(report.wait);
+  }
   for (const lock_wait& each : report.cycle) print_wait(each);
   for (const lock_label& each : report.held) {
     std::fputs("  this thread holds ", stderr);

@@ -12,5 +12,6 @@
 #include <lockyard/guarded.hpp>
 #include <lockyard/park/condition_variable.hpp>
 #include <lockyard/park/condition_variable_any.hpp>
+#include <lockyard/park/notify_all_at_thread_exit.hpp>
 #include <lockyard/park/semaphore.hpp>
 #include <lockyard/resilient/resilient_guard.hpp>

@@ -21,12 +21,16 @@
 /// The first argument is the result that means success.
 #define LOCKYARD_TRY_ACQUIRE(...) LOCKYARD_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define LOCKYARD_RELEASE(...) LOCKYARD_THREAD_SAFETY(release_capability(__VA_ARGS__))
+/// From the call on the analysis takes the capability to be held.
+#define LOCKYARD_ASSERT_HELD(...) LOCKYARD_THREAD_SAFETY(assert_capability(__VA_ARGS__))
 #define LOCKYARD_REQUIRES(...) LOCKYARD_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 /// The same for what many may hold together, and may then only read.
 #define LOCKYARD_ACQUIRE_SHARED(...) LOCKYARD_THREAD_SAFETY(acquire_shared_capability(__VA_ARGS__))
 #define LOCKYARD_TRY_ACQUIRE_SHARED(...) \
   LOCKYARD_THREAD_SAFETY(try_acquire_shared_capability(__VA_ARGS__))
 #define LOCKYARD_RELEASE_SHARED(...) LOCKYARD_THREAD_SAFETY(release_shared_capability(__VA_ARGS__))
+#define LOCKYARD_ASSERT_HELD_SHARED(...) \
+  LOCKYARD_THREAD_SAFETY(assert_shared_capability(__VA_ARGS__))
 /// A function whose body the analysis cannot follow.
 #define LOCKYARD_UNCHECKED LOCKYARD_THREAD_SAFETY(no_thread_safety_analysis)
 #define LOCKYARD_EXCLUDES(...) LOCKYARD_THREAD_SAFETY(locks_excluded(__VA_ARGS__))

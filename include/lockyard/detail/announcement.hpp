@@ -10,13 +10,13 @@ namespace lockyard::inline v0::detail {
 /// | bits | meaning |
 /// |---|---|
 /// | 0 | open: unlock may leave its fence out, because sleepers execute a barrier on all cores |
-/// | 1 | armed: such a barrier has been executed while bits 32 to 63 were as they are; while open |
-/// | 2 | fenced: unlock may not leave its fence out, whatever bit 0 says; see attendance::expect |
-/// | 3 to 31 | how many sleep |
-/// | 32 to 63 | the tag of the lock for which all of them sleep; 0 if there may be several |
+/// | 1 | armed: for each of bits 32 to 63 that is set, such a barrier was executed since; while
+/// open | | 2 | fenced: unlock may not leave its fence out, whatever bit 0 says; see
+/// attendance::expect | | 3 | mixed: threads sleep for several locks | | 4 to 31 | how many sleep |
+/// | 32 to 63 | the marks of the locks for which they sleep: a bit that several locks may share |
 ///
-/// It changes only under the bucket's guard. While there are sleepers, the tag changes at most from
-/// one lock's to 0. So a lock that is concerned stays so until nobody sleeps.
+/// It changes only under the bucket's guard. While a thread sleeps for a lock, the lock's mark
+/// stands.
 class announcement {
  public:
   constexpr explicit announcement(std::uint64_t word) noexcept : word_{word} {}
@@ -33,26 +33,27 @@ class announcement {
   }
   [[nodiscard]] constexpr bool has_sleepers() const noexcept { return (word_ & count) != 0; }
 
-  /// Whether somebody may sleep for the lock of that tag.
-  [[nodiscard]] constexpr bool concerns(std::uint32_t tag) const noexcept {
-    return has_sleepers() && (this->tag() == several || this->tag() == tag);
+  /// Whether threads may sleep for a lock with that mark.
+  [[nodiscard]] constexpr bool concerns(std::uint32_t mark) const noexcept {
+    return (marks() & mark) != 0;
   }
-  [[nodiscard]] constexpr bool is_of_one_lock() const noexcept { return tag() != several; }
-  /// Whether a barrier that the other one calls for would do for this one too.
-  [[nodiscard]] constexpr bool is_as_wide_as(announcement other) const noexcept {
-    return has_sleepers() && tag() == other.tag();
+  [[nodiscard]] constexpr bool is_of_one_lock() const noexcept { return (word_ & mixed) == 0; }
+  [[nodiscard]] constexpr bool has_marks_besides(announcement other) const noexcept {
+    return (marks() & ~other.marks()) != 0;
   }
 
-  [[nodiscard]] constexpr announcement with(std::uint32_t sleeper) const noexcept {
-    if (!has_sleepers()) return announcement{(word_ & (open | fence)) | one | at_tag(sleeper)};
-    const announcement more{word_ + one};
-    if (tag() == several || tag() == sleeper) return more;
-    // Who looked for another tag up to now has been told to look away: the barrier is void.
-    return announcement{more.word_ & (open | fence | count)};
+  /// The same where so many sleep for the locks of these marks. A barrier does for the marks that
+  /// stood when it was executed: a thread that unlocks a lock with a new one may have been told
+  /// before that no thread sleeps for it.
+  [[nodiscard]] constexpr announcement of(std::uint32_t sleepers, std::uint32_t marks,
+                                          bool of_several_locks) const noexcept {
+    const bool stays_armed = (marks & ~this->marks()) == 0 && sleepers != 0;
+    return announcement{(word_ & (stays_armed ? open | armed | fence : open | fence)) |
+                        (of_several_locks ? mixed : 0) | sleepers * one |
+                        (std::uint64_t{marks} << 32U)};
   }
-  [[nodiscard]] constexpr announcement without_one() const noexcept {
-    const announcement less{word_ - one};
-    return less.has_sleepers() ? less : announcement{word_ & (open | fence)};
+  [[nodiscard]] constexpr std::uint32_t sleepers() const noexcept {
+    return static_cast<std::uint32_t>((word_ & count) / one);
   }
   [[nodiscard]] constexpr announcement opened() const noexcept {
     return announcement{word_ | open};
@@ -71,14 +72,11 @@ class announcement {
   }
 
  private:
-  static constexpr std::uint64_t open = 1, armed = 2, fence = 4, one = 8, count = 0xffff'fff8;
-  static constexpr std::uint32_t several = 0;
+  static constexpr std::uint64_t open = 1, armed = 2, fence = 4, mixed = 8, one = 16,
+                                 count = 0xffff'fff0;
 
-  [[nodiscard]] constexpr std::uint32_t tag() const noexcept {
+  [[nodiscard]] constexpr std::uint32_t marks() const noexcept {
     return static_cast<std::uint32_t>(word_ >> 32U);
-  }
-  static constexpr std::uint64_t at_tag(std::uint32_t tag) noexcept {
-    return std::uint64_t{tag} << 32U;
   }
 
   std::uint64_t word_;

@@ -31,11 +31,17 @@ class attendance {
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
-  using roused = typename lot::roused;
+  using wake_list = typename lot::wake_list;
   /// Whom to wake when the guard has been given back; only the address still means something then.
-  using sleeper = const typename W::unwatched::template atomic<std::uint32_t>*;
+  using sleeper = const typename lot::sleeping_word*;
 
   explicit attendance(const void* lock) noexcept : lock_{lock}, bucket_{lot::bucket_of(lock)} {}
+
+  /// Unless is_silent() of what this returns is true it must not be used any further: it may be a
+  /// bucket that only looks like one, and that is never silent.
+  static attendance to_look_at(const void* lock) noexcept {
+    return {lock, const_cast<bucket&>(lot::bucket_to_look_at(lock))};
+  }
 
   [[nodiscard]] typename bucket::guard_type& guard() noexcept { return bucket_.guard(); }
 
@@ -50,7 +56,7 @@ class attendance {
     return announced().word() == announcement::silent;
   }
   [[nodiscard]] bool is_concerned(announcement by) const noexcept {
-    return by.concerns(lot::tag_of(lock_));
+    return by.concerns(bucket::mark_of(lock_));
   }
   [[nodiscard]] bool is_attended() const noexcept {
     // relaxed(fence): as above.
@@ -63,14 +69,19 @@ class attendance {
     return bucket_.relieved.load(std::memory_order_relaxed);
   }
 
-  /// Whether a sleeper was roused so long ago that it seems to want a processor.
+  /// Whether a sleeper was roused so long ago that it seems to want a processor. Unknown, so false,
+  /// where threads sleep for several locks; see restart_patience().
   [[nodiscard]] bool is_late(typename W::time_point now) const noexcept {
+    if (!announced().is_of_one_lock()) return false;
     // relaxed(hint): who is wrong yields for nothing, or not.
     const std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
     return is_of_this_lock(word) && (word & called) != 0 && now - relieved() > lateness;
   }
-  /// How long newcomers may overtake counts from now on.
+  /// Newcomers may overtake for as long again, from now on. Not where threads sleep for several
+  /// locks: the clock is one for all locks of the bucket, so another lock's waiters would keep it
+  /// from running out for this one.
   void restart_patience(typename W::time_point now) noexcept {
+    if (!announced().is_of_one_lock()) return;
     // relaxed(hint): as in relieved().
     bucket_.relieved.store(now, std::memory_order_relaxed);
   }
@@ -108,11 +119,11 @@ class attendance {
   bool join(node& own, bool attends) noexcept {
     own.falls_asleep();
     guard().lock();
-    const announcement after = link(own);
+    const linked after = link(own);
     if (attends) stop_attending();
     guard().unlock();
     // Another one's barrier has made the announcement good; an end of attendance needs its own.
-    if (UnlockHasFence || (after.is_armed() && !attends)) {
+    if (UnlockHasFence || (after.is_armed && !attends)) {
       // order[joined]: seq_cst; pairs [mutex.hpp:released]; forbids the cycle named there.
       W::fence(std::memory_order_seq_cst);
       return true;
@@ -142,23 +153,46 @@ class attendance {
     }
   }
 
+  /// What the node was told; unlinks it if it was told nothing.
+  fate end_sleep(node& own) noexcept {
+    fate told = own.seen();
+    if (told != fate::asleep) return told;
+    guard().lock();
+    told = own.seen();
+    if (told == fate::asleep) unlink(own);
+    guard().unlock();
+    return told;
+  }
+  /// Calls `change` under the guard, and wakes the thread that it returns behind it.
+  template <class Change>
+  void under_guard(Change change) noexcept {
+    guard().lock();
+    const sleeper roused = change();
+    guard().unlock();
+    if (roused != nullptr) W::wake(*roused, 1);
+  }
+
   // Under the guard
 
-  /// Links the caller's node; returns what is announced from then on.
-  announcement link(node& own) noexcept {
-    const announcement before = announced();
-    if (!before.has_sleepers()) restart_patience(own.since());
+  /// How the bucket stood when a node had been linked.
+  struct linked {
+    bool is_armed;         ///< a barrier has been executed for all marks
+    std::uint32_t marked;  ///< how often there was a new one
+  };
+
+  /// Links the caller's node.
+  linked link(node& own) noexcept {
+    if (!announced().has_sleepers()) restart_patience(own.since());
     bucket_.link(own);
-    return announce(before.with(lot::tag_of(lock_)));
+    announce_sleepers(1);
+    return {.is_armed = announced().is_armed(), .marked = bucket_.marked.read()};
   }
   void unlink(node& own) noexcept {
     bucket_.remove(own);
-    announce(announced().without_one());
+    announce_sleepers(-1);
   }
-  /// Under the guard the announcement knows; so the queue, which may be long with those who wait
-  /// for a condition variable, is not searched in vain.
   [[nodiscard]] node* first() noexcept {
-    return is_concerned(announced()) ? first_for(lock_) : nullptr;
+    return is_concerned(announced()) ? bucket_.first(lock_, waiter_kind::mutex) : nullptr;
   }
 
   /// Unless the lock is attended, ends the first one's sleep, who attends the lock if the bucket
@@ -167,12 +201,11 @@ class attendance {
     node* const sleeps = first();
     if (sleeps == nullptr || is_attended()) return nullptr;
     restart_patience(W::now());
-    sleeps->is_roused();
     return release(*sleeps, call() ? fate::designated : fate::awake);
   }
   [[nodiscard]] sleeper release(node& sleeps, fate told) noexcept {
-    announce(announced().without_one());
-    return &bucket_.release(sleeps, told);
+    unlink(sleeps);
+    return &bucket_.tell(sleeps, told);
   }
 
   // Under the guard, for a condition variable whose waiters wait with this lock: they sleep in the
@@ -181,9 +214,8 @@ class attendance {
   // begins to wait holds the lock, and every owner after it finds the bucket `fenced`, and has a
   // fence in unlock; or it finds the one that was moved announced, before its release.
 
-  [[nodiscard]] node* first_for(const void* condition) noexcept { return bucket_.find(condition); }
-  [[nodiscard]] node* next_for_the_same(const node& one) noexcept {
-    return bucket_.find_behind(one);
+  [[nodiscard]] node* first_for(const void* condition) const noexcept {
+    return bucket_.first(condition, waiter_kind::condition);
   }
   /// Links the node of the lock's owner, which waits for something else first.
   void expect(node& own) noexcept {
@@ -196,7 +228,8 @@ class attendance {
     bucket_.remove(own);
     no_more_expected();
   }
-  [[nodiscard]] const auto& release_expected(node& waits, fate told) noexcept {
+  [[nodiscard]] const typename lot::sleeping_word& release_expected(node& waits,
+                                                                    fate told) noexcept {
     const auto& name = bucket_.release(waits, told);
     no_more_expected();
     return name;
@@ -204,20 +237,19 @@ class attendance {
   /// The node goes on as a sleeper of the lock. It is announced before `fenced` may go, and the
   /// caller has a fence before it looks whether the lock is free.
   void move_expected(node& sleeps, typename W::time_point now) noexcept {
-    const announcement before = announced();
-    if (!before.has_sleepers()) restart_patience(now);
-    bucket_.move(sleeps, lock_, now);
-    announce(before.with(lot::tag_of(lock_)));
+    if (!announced().has_sleepers()) restart_patience(now);
+    bucket_.move(sleeps, lock_, waiter_kind::mutex, now);
+    announce_sleepers(1);
     no_more_expected();
   }
 
-  /// The barrier has been had that `after` called for, or could not be had.
-  void settle(const node& own, announcement after, bool had_barrier) noexcept {
-    const announcement now = announced();
+  /// The barrier that `after` called for was executed, or is unavailable. It does for all marks
+  /// that stand, unless there was a new one after `after`.
+  void settle(const node& own, const linked& after, bool had_barrier) noexcept {
     if (!had_barrier) {
       close();
-    } else if (bucket_.is_linked(own) && now.is_as_wide_as(after)) {
-      announce(now.with_barrier());
+    } else if (bucket_.is_linked(own) && bucket_.marked.read() == after.marked) {
+      announce(announced().with_barrier());
     }
   }
   /// A barrier could not be had.
@@ -228,6 +260,8 @@ class attendance {
   }
 
  private:
+  attendance(const void* lock, bucket& home) noexcept : lock_{lock}, bucket_{home} {}
+
   static constexpr std::uintptr_t awake = 1, called = 2;
   static constexpr std::chrono::microseconds lateness{50};
 
@@ -257,10 +291,18 @@ class attendance {
     bucket_.expected.write(less);
     if (less == 0) announce(announced().unfenced());
   }
-  announcement announce(announcement changed) noexcept {
+  void announce(announcement changed) noexcept {
     // relaxed(fence): a barrier or fence of the sleeper's makes it count.
     bucket_.announced.store(changed.word(), std::memory_order_relaxed);
-    return changed;
+  }
+  /// After a change of the queues, for so many more.
+  void announce_sleepers(std::int32_t more) noexcept {
+    const announcement before = announced();
+    const auto locks = bucket_.count(waiter_kind::mutex);
+    const announcement now = before.of(before.sleepers() + static_cast<std::uint32_t>(more),
+                                       locks.marks, locks.objects > 1);
+    if (now.has_marks_besides(before)) bucket_.marked.write(bucket_.marked.read() + 1);
+    announce(now);
   }
 
   const void* lock_;

@@ -18,9 +18,16 @@ inline constexpr bool is_unique_lock = false;
 template <class Lock>
 inline constexpr bool is_unique_lock<std::unique_lock<Lock>> = true;
 
-/// What a wait releases and acquires with its own members.
+/// A std::unique_lock, or what derives from one.
 template <class T>
-concept held_itself = !is_unique_lock<T>;
+concept unique_lock_like = requires(T& held) { []<class Lock>(std::unique_lock<Lock>&) {}(held); };
+
+/// What a wait releases and acquires with its own members. A class that derives from
+/// std::unique_lock is that only for a condition variable with the member `takes_derived_locks`, as
+/// std::condition_variable_any would have it; for others an object of the class stands for its lock.
+template <class T, class Condition>
+concept held_itself =
+    !unique_lock_like<T> || (requires { Condition::takes_derived_locks; } && !is_unique_lock<T>);
 
 /// The waits of a condition variable, as the standard has them ([thread.condition]), and a lock
 /// where the standard wants a std::unique_lock. A condition variable derives from
@@ -40,16 +47,16 @@ concept held_itself = !is_unique_lock<T>;
 template <class Condition, world W>
 class condition_waits {
  public:
-  template <held_itself Lock>
+  template <held_itself<Condition> Lock>
   void wait(Lock& lock) noexcept LOCKYARD_REQUIRES(lock) {
     self().wait_once(lock, unwatched);
   }
-  template <held_itself Lock, class Predicate>
+  template <held_itself<Condition> Lock, class Predicate>
   void wait(Lock& lock, Predicate holds) LOCKYARD_REQUIRES(lock) {
     while (!holds()) wait(lock);
   }
   /// Also ends when a stop is requested; returns whether `holds()`.
-  template <held_itself Lock, class Predicate>
+  template <held_itself<Condition> Lock, class Predicate>
   bool wait(Lock& lock, std::stop_token stop, Predicate holds) LOCKYARD_REQUIRES(lock) {
     return wait_or_stop(stop, holds, [&] {
       self().wait_once(lock, watching(stop));
@@ -59,13 +66,13 @@ class condition_waits {
 
   /// Waits for no longer than `duration`, by the steady clock, if that is positive; else releases
   /// the lock and acquires it again.
-  template <held_itself Lock, class Rep, class Period>
+  template <held_itself<Condition> Lock, class Rep, class Period>
   std::cv_status wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration) noexcept
       LOCKYARD_REQUIRES(lock) {
     return status(self().wait_once(lock, unwatched, in(duration)));
   }
   /// Returns whether `holds()`.
-  template <held_itself Lock, class Rep, class Period, class Predicate>
+  template <held_itself<Condition> Lock, class Rep, class Period, class Predicate>
   bool wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration, Predicate holds)
       LOCKYARD_REQUIRES(lock) {
     const typename W::deadline limit = in(duration);
@@ -74,7 +81,7 @@ class condition_waits {
     }
     return true;
   }
-  template <held_itself Lock, class Rep, class Period, class Predicate>
+  template <held_itself<Condition> Lock, class Rep, class Period, class Predicate>
   bool wait_for(Lock& lock, std::stop_token stop,
                 const std::chrono::duration<Rep, Period>& duration, Predicate holds)
       LOCKYARD_REQUIRES(lock) {
@@ -82,16 +89,16 @@ class condition_waits {
     return wait_or_stop(stop, holds, [&] { return self().wait_once(lock, watching(stop), limit); });
   }
 
-  /// Waits until `Clock` has reached `limit`. The clock is asked again when the time that it
-  /// promised has passed: if it runs slow or was set back, the wait has ended for no reason.
-  template <held_itself Lock, class Clock, class Duration>
+  /// Waits until `Clock` has reached `limit`; see `limit_by` in deadlines.hpp. The clock is asked
+  /// again at the end: if a steady clock runs slow, the wait has ended for no reason.
+  template <held_itself<Condition> Lock, class Clock, class Duration>
   std::cv_status wait_until(Lock& lock,
                             const std::chrono::time_point<Clock, Duration>& limit) noexcept
       LOCKYARD_REQUIRES(lock) {
     return status(wait_by(lock, unwatched, limit));
   }
   /// Returns whether `holds()`.
-  template <held_itself Lock, class Clock, class Duration, class Predicate>
+  template <held_itself<Condition> Lock, class Clock, class Duration, class Predicate>
   bool wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& limit,
                   Predicate holds) LOCKYARD_REQUIRES(lock) {
     while (!holds()) {
@@ -99,30 +106,38 @@ class condition_waits {
     }
     return true;
   }
-  template <held_itself Lock, class Clock, class Duration, class Predicate>
+  template <held_itself<Condition> Lock, class Clock, class Duration, class Predicate>
   bool wait_until(Lock& lock, std::stop_token stop,
                   const std::chrono::time_point<Clock, Duration>& limit, Predicate holds)
       LOCKYARD_REQUIRES(lock) {
     return wait_or_stop(stop, holds, [&] { return wait_by(lock, watching(stop), limit); });
   }
 
-  // A std::unique_lock stands for the lock that it holds. Clang's analysis knows nothing of it.
+  // A std::unique_lock stands for the lock that it holds, and so does an object of a class that
+  // derives from one, unless `held_itself` takes it. Clang's analysis knows nothing of it.
 
-  template <class Lock, class... Rest>
-  auto wait(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
-    return wait(*held.mutex(), std::forward<Rest>(rest)...);
+  template <class Held, class... Rest>
+    requires(!held_itself<Held, Condition>)
+  auto wait(Held& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait(lock_of(held), std::forward<Rest>(rest)...);
   }
-  template <class Lock, class... Rest>
-  auto wait_for(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
-    return wait_for(*held.mutex(), std::forward<Rest>(rest)...);
+  template <class Held, class... Rest>
+    requires(!held_itself<Held, Condition>)
+  auto wait_for(Held& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait_for(lock_of(held), std::forward<Rest>(rest)...);
   }
-  template <class Lock, class... Rest>
-  auto wait_until(std::unique_lock<Lock>& held, Rest&&... rest) LOCKYARD_UNCHECKED {
-    return wait_until(*held.mutex(), std::forward<Rest>(rest)...);
+  template <class Held, class... Rest>
+    requires(!held_itself<Held, Condition>)
+  auto wait_until(Held& held, Rest&&... rest) LOCKYARD_UNCHECKED {
+    return wait_until(lock_of(held), std::forward<Rest>(rest)...);
   }
 
  private:
   Condition& self() noexcept { return static_cast<Condition&>(*this); }
+  template <class Lock>
+  static Lock& lock_of(std::unique_lock<Lock>& held) noexcept {
+    return *held.mutex();
+  }
 
   static constexpr auto unwatched = [](const auto& /*end*/) noexcept { return false; };
   static auto watching(const std::stop_token& stop) noexcept {
@@ -139,17 +154,17 @@ class condition_waits {
   template <class Lock, class Watch, class Clock, class Duration>
   bool wait_by(Lock& lock, Watch watch,
                const std::chrono::time_point<Clock, Duration>& limit) noexcept {
-    const auto left = [&limit] { return time_between(Clock::now(), limit); };
-    return self().wait_once(lock, watch, W::deadline_after(left())) || left().count() != 0;
+    const limit_by<W, Clock, Duration> end{limit};
+    return self().wait_once(lock, watch, end.deadline(end.left())) || end.left().count() != 0;
   }
 
   template <class Predicate, class Wait>
   static bool wait_or_stop(const std::stop_token& stop, Predicate& holds, Wait wait_once) {
-    while (!holds()) {
-      if (stop.stop_requested()) return false;
-      if (!wait_once()) return holds();
+    while (!stop.stop_requested()) {
+      if (holds()) return true;
+      if (!wait_once()) break;
     }
-    return true;
+    return holds();
   }
 };
 

@@ -41,15 +41,46 @@ bool wait_within(const std::chrono::duration<Rep, Period>& duration, Wait wait) 
   return length.count() > 0 && wait(W::deadline_after(length));
 }
 
-/// Calls `wait` with deadlines until it returns true, or `Clock` has reached `limit`. The clock is
-/// asked again when the time that it promised has passed, so a clock that runs slow or was set back
-/// ends the wait late, never early; one that was set forward is believed only then.
+/// A time point as a world's deadline. A clock that may be set is asked again while the wait goes
+/// on, in the native world every 50 ms: one that is set forward past the time point ends the wait
+/// by then, one that is set back or runs slow prolongs it. A steady clock is asked once, and the
+/// sleep is one. Must outlive the wait.
+template <world W, class Clock, class Duration>
+class limit_by : adjustable_limit {
+ public:
+  explicit limit_by(const std::chrono::time_point<Clock, Duration>& limit) noexcept
+      : adjustable_limit{[](const adjustable_limit& self) noexcept {
+          return static_cast<const limit_by&>(self).left();
+        }},
+        limit_{limit} {}
+
+  /// Zero if the clock has reached the limit.
+  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
+    return time_between(Clock::now(), limit_);
+  }
+  /// `left` is how long it takes, as the clock has just said.
+  [[nodiscard]] typename W::deadline deadline(std::chrono::nanoseconds left) const noexcept {
+    if constexpr (Clock::is_steady) {
+      return W::deadline_after(left);
+    } else {
+      return W::deadline_at(*this, left);
+    }
+  }
+
+ private:
+  const std::chrono::time_point<Clock, Duration>& limit_;
+};
+
+/// Calls `wait` with deadlines until it returns true, or `Clock` has reached `limit`. A steady
+/// clock that runs slow ends the wait late too, never early: it is asked again when the time that
+/// it promised has passed.
 template <world W, class Clock, class Duration, class Wait>
 bool wait_up_to(const std::chrono::time_point<Clock, Duration>& limit, Wait wait) noexcept {
+  const limit_by<W, Clock, Duration> end{limit};
   for (;;) {
-    const std::chrono::nanoseconds left = time_between(Clock::now(), limit);
+    const std::chrono::nanoseconds left = end.left();
     if (left.count() == 0) return false;
-    if (wait(W::deadline_after(left))) return true;
+    if (wait(end.deadline(left))) return true;
   }
 }
 

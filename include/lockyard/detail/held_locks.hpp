@@ -7,6 +7,7 @@
 #include <lockyard/detail/dead_owners.hpp>
 #include <lockyard/detail/held_table.hpp>
 #include <lockyard/lock_report.hpp>
+#include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <type_traits>
@@ -28,6 +30,8 @@ class [[gnu::visibility("default")]] held_locks {
  public:
   using table = held_table<W>;
   using entry = typename table::word;
+  static constexpr state_traits process_traits{
+      .key = state_key{"held_locks"}.add_world<W>().value(), .starts_as_zeros = true};
 
   // The fast paths of the calling thread.
 
@@ -107,6 +111,12 @@ class [[gnu::visibility("default")]] held_locks {
     });
   }
 
+  /// Whether the calling thread holds the lock; nothing where that may be one without an entry.
+  static std::optional<bool> holds(const void* lock) noexcept {
+    if (has_below(nullptr, lock)) return true;
+    return own().beyond != 0 || own().has_ended ? std::nullopt : std::optional{false};
+  }
+
   static std::span<entry> own_below(const entry* place) noexcept {
     auto& mine = own();
     if (mine.top == nullptr) return {};
@@ -129,12 +139,13 @@ class [[gnu::visibility("default")]] held_locks {
   /// The thread waits for the lock at `place`: from here on others may count on that.
   static interrupted begin_wait(entry& place, const void* lock, std::int64_t since,
                                 const char* name, std::source_location at) noexcept {
+    at_start_.catch_up(&place);
     table& mine = *own().of;
     // relaxed(owner): only this thread writes its table.
     const interrupted before{mine.wait.load(std::memory_order_relaxed), mine.since.read(),
                              mine.name.read(), mine.at.read()};
     if (before.wait != 0) hide(mine);
-    describe(mine, since, name, at);
+    mine.describe(since, name, at);
     mark(&place, lock, entry_tag::waiting);
     // relaxed(atomicity): a number that no other wait has; a handler may come in between.
     const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -155,7 +166,7 @@ class [[gnu::visibility("default")]] held_locks {
     hide(mine);
     mark(&place, lock, entry_tag::held);
     // Even where no wait was visible: one may have been about to become so.
-    describe(mine, before.since, before.name, before.at);
+    mine.describe(before.since, before.name, before.at);
     if (before.wait == 0) return;
     // relaxed(atomicity): as in begin_wait().
     const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -174,31 +185,30 @@ class [[gnu::visibility("default")]] held_locks {
   /// Whether its owner has ended. Of a lock that a thread of the parent was acquiring or releasing
   /// at a fork it may seem so, until a living one has it.
   static bool is_dead(const void* lock) noexcept {
-    return all().dead_.contains(lock) && !has_living_owner(lock);
+    at_start_.catch_up();
+    return all().dead_.contains(lock) && table_of_owner(lock) == nullptr;
   }
-  static bool has_living_owner(const void* lock) noexcept {
-    for (std::size_t slot = 0; slot < count(); ++slot) {
-      const auto& entries = of(slot).entries;
-      const bool owns = std::any_of(entries.begin(), entries.end(), [lock](const entry& each) {
-        // relaxed(hint): whoever gets it wrong looks again.
-        return each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock);
-      });
-      if (owns) return true;
-    }
-    return false;
+  /// The kernel's number of the thread that seems to hold the lock; 0 if none does.
+  static std::uint32_t living_owner(const void* lock) noexcept {
+    const table* const owner = table_of_owner(lock);
+    return owner != nullptr ? owner->thread.read() : 0;
   }
-  static bool exhume(const void* lock) noexcept { return all().dead_.remove(lock); }
+  static bool exhume(const void* lock) noexcept {
+    at_start_.catch_up();
+    return all().dead_.remove(lock);
+  }
 
-  /// After fork the child has none of the other threads: what they held is a dead thread's.
-  static void forget_in_child() noexcept {
+  /// After fork the child has none of the other threads: what they held is a dead thread's. `place`
+  /// is that of the lock for which the calling thread is about to wait, or null.
+  static void forget_in_child(const entry* place = nullptr) noexcept {
     for (std::size_t slot = 0; slot < count(); ++slot) {
       table& each = of(slot);
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
       // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
-      bury_all(each.entries, waits, [](const void* lock) {
-        if (!has_below(nullptr, lock) && !all().dead_.contains(lock)) all().dead_.add(lock);
+      each.bury_all(waits, [place](const void* lock) {
+        if (!has_below(place, lock) && !all().dead_.contains(lock)) all().dead_.add(lock);
       });
       // relaxed(owner): as above.
       each.wait.store(0, std::memory_order_relaxed);
@@ -227,12 +237,22 @@ class [[gnu::visibility("default")]] held_locks {
       if (of == nullptr || of->of == nullptr) return;
       of->has_ended = true;  // first: a handler opens no table any more
       keep_order();
-      bury_all(of->of->entries, false, [](const void* lock) { all().dead_.leave(lock); });
+      of->of->bury_all(false, [](const void* lock) { all().dead_.leave(lock); });
       of->top = nullptr;
       keep_order();
       of->of = nullptr;
     }
   };
+
+  static const table* table_of_owner(const void* lock) noexcept {
+    for (std::size_t slot = 0; slot < count(); ++slot) {
+      for (const entry& each : of(slot).entries) {
+        // relaxed(hint): a caller that gets it wrong looks again, or only reports it.
+        if (each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock)) return &of(slot);
+      }
+    }
+    return nullptr;
+  }
 
   static held_locks& all() noexcept { return W::template process_state<held_locks>(); }
   static memory& own() noexcept { return W::template thread_state<memory>(); }
@@ -275,12 +295,6 @@ class [[gnu::visibility("default")]] held_locks {
     // order[hide]: release; pairs [wait_graph.hpp:look_again]; for that reason.
     W::fence(std::memory_order_release);
   }
-  static void describe(table& mine, std::int64_t since, const char* name,
-                       std::source_location at) noexcept {
-    mine.since.write(since);
-    mine.name.write(name);
-    mine.at.write(at);
-  }
 
   [[gnu::noinline, gnu::cold]] static entry* enter_slowly(const void* lock) noexcept {
     auto& mine = own();
@@ -315,20 +329,6 @@ class [[gnu::visibility("default")]] held_locks {
     return true;
   }
 
-  /// Empties a table whose thread is no more. What it waited for last it did not hold.
-  template <class Bury>
-  static void bury_all(std::span<entry> entries, bool but_last, Bury bury_one) noexcept {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      // relaxed(owner): the thread ends, or is no more.
-      const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
-      // relaxed(owner): as above.
-      const bool is_last =
-          i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
-      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
-      // relaxed(owner): as above.
-      entries[i].store(0, std::memory_order_relaxed);
-    }
-  }
   static inline const typename W::template at_start<held_locks> at_start_{};
 
   std::array<table, W::slot_count> tables_{};

@@ -74,6 +74,27 @@ struct held_table {
   static constexpr std::uint64_t entries_in_wait = most + 1;
   static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
 
+  /// What is told of a wait that begins.
+  void describe(std::int64_t wait_since, const char* lock, std::source_location where) noexcept {
+    since.write(wait_since);
+    name.write(lock);
+    at.write(where);
+  }
+  /// Empties the table of a thread that is no more. What it waited for last it did not hold.
+  template <class Bury>
+  void bury_all(bool but_last, Bury bury_one) noexcept {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      // relaxed(owner): the thread ends, or is no more.
+      const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
+      // relaxed(owner): as above.
+      const bool is_last =
+          i + 1 == entries.size() || entries[i + 1].load(std::memory_order_relaxed) == 0;
+      if (found != 0 && !(but_last && is_last)) bury_one(entry_tag::lock_of(found));
+      // relaxed(owner): as above.
+      entries[i].store(0, std::memory_order_relaxed);
+    }
+  }
+
   // The end of the entries is where the alignment ends: an address shows that a table is full.
   alignas(bytes) word wait{0};
   std::array<word, most> entries{};

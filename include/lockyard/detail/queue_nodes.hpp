@@ -5,6 +5,7 @@
 // one word, which never goes away, with a number that fits into a lock's word.
 
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <array>
@@ -28,6 +29,9 @@ class [[gnu::visibility("default")]] queue_nodes {
   static constexpr std::uint32_t levels = Levels;
   static constexpr std::uint32_t last = W::slot_count * levels;
   static constexpr std::uint32_t none = 0;
+  static constexpr state_traits process_traits{
+      .key = state_key{"queue_nodes"}.add_world<W>().add(sizeof(Word)).add(Levels).value(),
+      .starts_as_zeros = true};
 
   /// Takes a free node of the calling thread and puts `taken` into it, which is not zero. Returns
   /// its number, 1 to `last`; `none` if all are in use, or if the thread has no slot.

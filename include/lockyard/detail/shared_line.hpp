@@ -6,8 +6,11 @@
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/world.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {
@@ -20,7 +23,7 @@ class shared_line : shared_word {
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
-  using roused = typename lot::roused;
+  using wake_list = typename lot::wake_list;
 
  public:
   using shared_word::request;
@@ -85,19 +88,34 @@ class shared_line : shared_word {
     return false;
   }
 
+  /// The same where a forked child may have inherited flags from threads of its parent: takes the
+  /// guard if flags alone are in the way.
+  bool try_take(request wanted) noexcept {
+    if (take(wanted)) return true;
+    // relaxed(hint): the guard decides.
+    const std::uint32_t found = word_.load(std::memory_order_relaxed);
+    return (found & blocked_by(wanted)) == closed && take_unless_awaited(wanted);
+  }
+
   /// Releases what `held` was granted, and keeps what `kept` would be, at once.
-  void give_up(request held) noexcept { give_up(taken_by(held)); }
-  void give_up(request held, request kept) noexcept { give_up(taken_by(held) - taken_by(kept)); }
+  void give_up(request held, bool is_fair = false) noexcept { give_up(taken_by(held), is_fair); }
+  void give_up(request held, request kept) noexcept {
+    give_up(taken_by(held) - taken_by(kept), false);
+  }
 
   /// Releases `released`, and gives those in line what they can get. Without anything to release,
-  /// the lock may be gone unless somebody is linked.
-  void look_after(std::uint32_t released = 0) noexcept {
+  /// the lock may be gone unless a node of it is linked.
+  void look_after(std::uint32_t released = 0, bool is_fair = false) noexcept {
     bucket& home = lot::bucket_of(&word_);
-    roused awake;
+    wake_list awake;
+    bool leaves_readers = false;
     home.guard().lock();
-    if (released != 0 || has_sleepers(home)) redistribute(home, released, awake);
+    if (released != 0 || sleepers_in(home).any()) {
+      leaves_readers = redistribute(home, released, (released & written) != 0, is_fair, awake);
+    }
     home.guard().unlock();
     awake.wake();
+    if (leaves_readers) let_readers_in(home);
   }
 
   /// False if there is a deadline and it passed first. Spins do not ask for it: a time-out may be
@@ -105,7 +123,7 @@ class shared_line : shared_word {
   template <class... Deadline>
   bool wait_for(request wanted, Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(&word_);
-    node self{&word_, W::now(), static_cast<std::uint8_t>(wanted)};
+    node self{&word_, kind_of(wanted), W::now()};
     while (!spin(wanted)) {
       const std::uint32_t found = get_in_line(home, self, wanted);
       if ((found & blocked_by(wanted)) == 0) return true;
@@ -118,16 +136,43 @@ class shared_line : shared_word {
   }
 
  private:
-  static request wanted_by(const node& one) noexcept { return request{one.wanted()}; }
+  static constexpr waiter_kind kind_of(request wanted) noexcept {
+    return static_cast<waiter_kind>(static_cast<std::size_t>(waiter_kind::shared) +
+                                    index_of(wanted));
+  }
 
-  /// Whether somebody sleeps, even where the lock is gone and another one has come to its place.
-  bool has_sleepers(const bucket& home) const noexcept {
-    const node* const first = home.find(&word_);
-    return first != nullptr && first->wanted() != 0;
+  /// The first node for each request; null where none sleeps.
+  struct sleepers {
+    std::array<node*, 4> first{};
+
+    [[nodiscard]] bool any() const noexcept {
+      return std::ranges::any_of(first, [](const node* one) { return one != nullptr; });
+    }
+    [[nodiscard]] line counted() const noexcept {
+      line asleep;
+      std::ranges::transform(first, asleep.counts.begin(), &bucket::length);
+      return asleep;
+    }
+    /// Whether a thread that wants to write began to wait before all others.
+    [[nodiscard]] bool oldest_writes() const noexcept {
+      const node* const writer = first[index_of(request::write)];
+      return writer != nullptr && std::ranges::all_of(first, [writer](const node* one) {
+               return one == nullptr || writer->since() <= one->since();
+             });
+    }
+  };
+  /// Under the guard; knows the lock by its address alone.
+  [[nodiscard]] sleepers sleepers_in(const bucket& home) const noexcept {
+    sleepers found;
+    for (const request each :
+         {request::read, request::upgrade, request::write, request::write_on}) {
+      found.first[index_of(each)] = home.first(&word_, kind_of(each));
+    }
+    return found;
   }
 
   /// Modulo 2^32.
-  void give_up(std::uint32_t released) noexcept {
+  void give_up(std::uint32_t released, bool is_fair) noexcept {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & watched) == 0) {
@@ -140,18 +185,17 @@ class shared_line : shared_word {
         return;
       }
     }
-    look_after(released);
+    look_after(released, is_fair);
   }
 
   /// Under the guard: takes `released` from the word, and gives those in line what they can get.
-  void redistribute(bucket& home, std::uint32_t released, roused& awake) noexcept {
-    line asleep;
-    for (const node* each = home.find(&word_); each != nullptr; each = home.find_behind(*each)) {
-      asleep.add(wanted_by(*each));
-    }
-    const bool after_writer = (released & written) != 0;
-    const bool is_due =
-        released == written && asleep.oldest_writes && home.is_due(W::now(), patience);
+  /// True if readers are left that could be let in, too.
+  [[nodiscard]] bool redistribute(bucket& home, std::uint32_t released, bool after_writer,
+                                  bool is_fair, wake_list& awake) noexcept {
+    const sleepers in_line = sleepers_in(home);
+    const line asleep = in_line.counted();
+    const bool is_due = released == written && in_line.oldest_writes() &&
+                        (is_fair || home.is_due(W::now(), patience));
     choice chosen;
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
@@ -165,16 +209,27 @@ class shared_line : shared_word {
       // relaxed(revalidated): the next turn compares what was found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acq_rel,
                                             std::memory_order_relaxed));
-    for (node* each = home.find(&word_); each != nullptr;) {
-      node& one = *each;
-      each = home.find_behind(one);  // before the node may be gone
-      const request wanted = wanted_by(one);
-      if (chosen.first_of == wanted) {
-        awake.add(home.release(one, chosen.is_granted ? fate::owner : fate::awake));
-        chosen.first_of.reset();
-      } else if (chosen.all_readers && wanted == request::read) {
-        awake.add(home.release(one, fate::owner));
-      }
+    if (chosen.first_of) {
+      node& one = *in_line.first[index_of(*chosen.first_of)];
+      awake.add(home.release(one, chosen.is_granted ? fate::owner : fate::awake));
+    }
+    node* reading = in_line.first[index_of(request::read)];
+    for (std::uint32_t left = chosen.readers; left > 0; --left) {
+      node& one = *reading;
+      reading = bucket::next(one);  // before the node may be gone
+      awake.add(home.release(one, fate::owner));
+    }
+    return chosen.readers != 0 && chosen.readers < asleep.of(request::read);
+  }
+  /// After a batch of readers: the others that sleep. The lock may be gone unless a node of it is
+  /// linked, and may be held by a writer again.
+  void let_readers_in(bucket& home) noexcept {
+    for (bool leaves_readers = true; leaves_readers;) {
+      wake_list awake;
+      home.guard().lock();
+      leaves_readers = sleepers_in(home).any() && redistribute(home, 0, true, false, awake);
+      home.guard().unlock();
+      awake.wake();
     }
   }
 
@@ -197,35 +252,56 @@ class shared_line : shared_word {
   }
 
   /// Links the node unless nothing is in the way any more, in which case it takes the lock. Returns
-  /// the word as it was.
+  /// the word as it was, without flags that a forked child has inherited.
   std::uint32_t get_in_line(bucket& home, node& self, request wanted) noexcept {
-    const std::uint32_t marks = writes(wanted) ? watched | closed : watched;
     self.falls_asleep();
     home.guard().lock();
+    const std::uint32_t found =
+        take_guarded(home, wanted, writes(wanted) ? watched | closed : watched);
+    if ((found & blocked_by(wanted)) != 0) home.link(self);
+    home.guard().unlock();
+    return found;
+  }
+
+  /// Under the guard: takes the lock if nothing is in the way, and sets `marks` otherwise. Returns
+  /// the word as it was.
+  std::uint32_t take_guarded(const bucket& home, request wanted, std::uint32_t marks) noexcept {
+    // A forked child has the flags of its parent, and none of the threads that slept there.
+    const std::uint32_t stale = sleepers_in(home).any() ? 0 : closed | watched;
     // relaxed(revalidated): by the compare-exchange.
-    std::uint32_t found = word_.load(std::memory_order_relaxed);
-    bool is_blocked = false;
+    std::uint32_t word = word_.load(std::memory_order_relaxed);
+    std::uint32_t found = 0;
     std::uint32_t next = 0;
     do {
-      is_blocked = (found & blocked_by(wanted)) != 0;
+      found = word & ~stale;
+      const bool is_blocked = (found & blocked_by(wanted)) != 0;
       next = is_blocked ? found | marks : found + taken_by(wanted);
       // (word)  any -> + closed + watched,  any -> + taken_by
       // order[get_in_line]: acquire; pairs [free, leave, give_up, redistribute]; as in [take].
       // relaxed(revalidated): the next turn compares what was found.
-    } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,
+    } while (!word_.compare_exchange_strong(word, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));
-    if (is_blocked) home.link(self);
-    home.guard().unlock();
     return found;
+  }
+
+  [[gnu::noinline, gnu::cold]] bool take_unless_awaited(request wanted) noexcept {
+    bucket& home = lot::bucket_of(&word_);
+    home.guard().lock();
+    const std::uint32_t found = take_guarded(home, wanted, 0);
+    home.guard().unlock();
+    return (found & blocked_by(wanted)) == 0;
   }
 
   /// What the node was told in the end; nothing (`asleep`) if the deadline passed first.
   template <class... Deadline>
   fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
-    roused awake;
-    const auto left = [&] { redistribute(home, 0, awake); };  // readers may have slept for it alone
+    wake_list awake;
+    bool leaves_readers = false;
+    // Readers may have slept for it alone.
+    const auto left = [&] { leaves_readers = redistribute(home, 0, false, false, awake); };
     const fate told = lot::sleep(home, self, left, limit...);
     awake.wake();
+    if (leaves_readers) let_readers_in(home);
     return told;
   }
 

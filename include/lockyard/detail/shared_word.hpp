@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -44,12 +45,7 @@ struct shared_word {
   /// Who sleeps.
   struct line {
     std::array<std::uint32_t, 4> counts{};  ///< by request
-    bool oldest_writes = false;             ///< the one that began to wait first wants to write
 
-    constexpr void add(request wanted) noexcept {
-      if (all() == 0) oldest_writes = wanted == request::write;
-      ++counts[index_of(wanted)];
-    }
     constexpr void remove(request wanted, std::uint32_t count) noexcept {
       counts[index_of(wanted)] -= count;
     }
@@ -66,21 +62,26 @@ struct shared_word {
 
   /// Who of them is roused.
   struct choice {
-    bool all_readers = false;
+    std::uint32_t readers = 0;          ///< so many
     std::optional<request> first_of{};  ///< the first that wants this
     bool is_granted = true;  ///< else that one is to look again, and others may be faster
   };
 
+  /// The most readers that are roused at once.
+  static constexpr std::uint32_t most_readers = 15;
+
   /// Who gets the lock when the word would be `next`. After a writer it is the turn of readers,
-  /// unless the oldest writer is due; after the last reader that of writers.
+  /// unless the oldest writer is due; after the last reader it is the turn of writers. Of more
+  /// readers than `most_readers` the first ones are chosen, and the others are left for another
+  /// choice.
   static constexpr choice choose(const line& asleep, std::uint32_t next, bool after_writer,
                                  bool is_due) noexcept {
     if ((next & written) != 0) return {};
     if (asleep.writers() == 0 || (after_writer && !is_due)) {
       const bool upgrades = asleep.of(request::upgrade) != 0 && (next & upgradable) == 0;
-      const bool reads = asleep.of(request::read) != 0;
-      if (upgrades) return {.all_readers = reads, .first_of = request::upgrade};
-      if (reads) return {.all_readers = true};
+      const std::uint32_t reading = std::min(asleep.of(request::read), most_readers);
+      if (upgrades) return {.readers = reading, .first_of = request::upgrade};
+      if (reading != 0) return {.readers = reading};
     }
     const request writing = (next & upgradable) == 0 ? request::write : request::write_on;
     if ((next & readers) != 0 || asleep.of(writing) == 0) return {};
@@ -90,10 +91,8 @@ struct shared_word {
   /// The word with what the chosen ones get, and with the flags that those left in line need.
   static constexpr std::uint32_t granted(line asleep, const choice& chosen,
                                          std::uint32_t word) noexcept {
-    if (chosen.all_readers) {
-      word += asleep.of(request::read) * reader;
-      asleep.remove(request::read, asleep.of(request::read));
-    }
+    word += chosen.readers * reader;
+    asleep.remove(request::read, chosen.readers);
     if (chosen.first_of) {
       if (chosen.is_granted) word += taken_by(*chosen.first_of);
       asleep.remove(*chosen.first_of, 1);

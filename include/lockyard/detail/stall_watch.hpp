@@ -50,6 +50,12 @@ struct stall_clock {
 template <resilience R>
 class [[gnu::visibility("default")]] limits_of_type {
  public:
+  static constexpr state_traits process_traits{.key = state_key{"limits_of_type"}
+                                                          .add(R.recovers)
+                                                          .add(std::uint64_t(R.victim))
+                                                          .add(R.pending_ms)
+                                                          .add(R.head_ms)
+                                                          .value()};
   static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
 
   bool set(stall_limits next) noexcept {

@@ -35,8 +35,19 @@ class LOCKYARD_CAPABILITY timed_lock {
     return scope.result(self().take() || wait_up_to<W>(limit, take_by()));
   }
 
+  // As held_assertions, which is no base here: GCC 12 fails to compile `new (place) Lock()` at -Og
+  // where the only byte of a lock comes after two levels of empty bases.
+
+  void assert_held() const noexcept LOCKYARD_ASSERT_HELD(this) {
+    static_cast<void>(W::expect_held(&self()));
+  }
+  void assert_not_held() const noexcept LOCKYARD_EXCLUDES(this) {
+    static_cast<void>(W::expect_not_held(&self()));
+  }
+
  private:
   Lock& self() noexcept { return static_cast<Lock&>(*this); }
+  const Lock& self() const noexcept { return static_cast<const Lock&>(*this); }
 
   auto take_by() noexcept {
     return [this](typename W::deadline limit) { return self().take_until(limit); };
@@ -64,6 +75,11 @@ class LOCKYARD_CAPABILITY timed_shared_lock : public timed_lock<Lock, W> {
       LOCKYARD_TRY_ACQUIRE_SHARED(true) {
     typename W::acquiring scope{&self(), W::trying_to_share};
     return scope.result(self().take_shared() || wait_up_to<W>(limit, take_shared_by()));
+  }
+
+  /// The calling thread shares the lock, or holds it alone.
+  void assert_held_shared() const noexcept LOCKYARD_ASSERT_HELD_SHARED(this) {
+    static_cast<void>(W::expect_held(static_cast<const Lock*>(this), W::sharing));
   }
 
  private:

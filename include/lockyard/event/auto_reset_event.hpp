@@ -99,13 +99,14 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
  private:
   friend detail::timed_wait<basic_auto_reset_event, W>;
 
+  static constexpr auto kind = detail::waiter_kind::auto_reset_event;
   static constexpr std::uint8_t unset = 0, set_ = 1, awaited = 2;
 
   /// By I1 nobody else takes `awaited` away meanwhile.
   [[gnu::noinline, gnu::cold]] void let_first_through() noexcept {
     bucket& home = lot::bucket_of(this);
     home.guard().lock();
-    node* const first = home.find(this);
+    node* const first = home.first(this, kind);
     if (first == nullptr) {
       // All have given up, or are the parent's of a forked child.
       // (state)  any -> set
@@ -117,7 +118,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
     }
     // (state)  awaited -> unset
     // relaxed(locked): the guard protects it; the node's fate carries what the waiter needs.
-    if (home.find_behind(*first) == nullptr) state_.store(unset, std::memory_order_relaxed);
+    if (bucket::length(first) == 1) state_.store(unset, std::memory_order_relaxed);
     const auto& sleeper = home.release(*first, fate::owner);
     home.guard().unlock();
     W::wake(sleeper, 1);
@@ -129,12 +130,13 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_asleep(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
-    node self{this, {}};  // all came at the same time: in the order in which they are linked
+    node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     if (get_in_line(home, self)) return true;
     const auto left = [&] {
+      if (home.first(this, kind) != nullptr) return;
       // (state)  awaited -> unset
       // relaxed(locked): the guard protects it.
-      if (home.find(this) == nullptr) state_.store(unset, std::memory_order_relaxed);
+      state_.store(unset, std::memory_order_relaxed);
     };
     return lot::sleep(home, self, left, limit...) == fate::owner;
   }

@@ -86,13 +86,13 @@ class basic_event_count {
   /// system call.
   void notify_one() noexcept {
     if (is_awaited()) [[unlikely]]
-      wake_one();
+      wake_up_to(1);
   }
 
-  /// As notify_one(), for all that wait; a system call for each that sleeps, with the guard held.
+  /// As notify_one(), for all that wait; a system call for each that sleeps, with no guard held.
   void notify_all() noexcept {
     if (is_awaited()) [[unlikely]]
-      wake_all();
+      wake_up_to(UINT32_MAX);
   }
 
   // Those who wait for it
@@ -122,9 +122,9 @@ class basic_event_count {
   template <class Clock, class Duration>
   bool commit_wait_until(key prepared,
                          const std::chrono::time_point<Clock, Duration>& limit) noexcept {
-    // A clock that runs slow, or was set back, makes a time-out a return for no reason.
-    return commit_wait_for(prepared, detail::time_between(Clock::now(), limit)) ||
-           Clock::now() < limit;
+    // A steady clock that runs slow makes a time-out a return for no reason.
+    const detail::limit_by<W, Clock, Duration> end{limit};
+    return sleep(prepared, end.deadline(end.left())) || end.left().count() != 0;
   }
 
   /// Effects: returns when `holds()` has returned true, which is called any number of times, by
@@ -148,6 +148,7 @@ class basic_event_count {
   }
 
  private:
+  static constexpr auto kind = detail::waiter_kind::event_count;
   static constexpr std::uint32_t open = 1, armed = 2, one = 4;
 
   // The notifier's side
@@ -175,31 +176,9 @@ class basic_event_count {
     epoch_.fetch_add(1, std::memory_order_release);
   }
 
-  [[gnu::noinline, gnu::cold]] void wake_one() noexcept {
+  [[gnu::noinline, gnu::cold]] void wake_up_to(std::uint32_t most) noexcept {
     change_epoch();
-    bucket& home = lot::bucket_of(this);
-    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
-    home.guard().lock();
-    if (node* const first = home.find(this); first != nullptr) {
-      count_out(1);
-      sleeper = &home.release(*first, fate::awake);
-    }
-    home.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
-  }
-
-  [[gnu::noinline, gnu::cold]] void wake_all() noexcept {
-    change_epoch();
-    bucket& home = lot::bucket_of(this);
-    home.guard().lock();
-    for (node* each = home.find(this); each != nullptr;) {
-      node* const next = home.find_behind(*each);
-      count_out(1);
-      // Their addresses cannot be kept until the guard is free, for there may be any number.
-      W::wake(home.release(*each, fate::awake), 1);
-      each = next;
-    }
-    home.guard().unlock();
+    lot::wake_up_to(most, this, kind, [this](bool /*is_last*/) { count_out(1); });
   }
 
   // The waiter's side
@@ -249,7 +228,7 @@ class basic_event_count {
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool sleep(key prepared, Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
-    node self{this, {}};  // all came at the same time: in the order in which they are linked
+    node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     self.falls_asleep();
     home.guard().lock();
     // order[committed]: acquire; pairs [changed]; what came before the notification is seen.

@@ -10,8 +10,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <type_traits>
 
 namespace lockyard::inline v0 {
+
+/// Whose waits a contention hook is told of.
+enum class lock_use : std::uint8_t {
+  by_programs,
+  within_locks,  ///< not of these: the program cannot name them, and a hook may run under them
+};
 
 /// A mutex that spins for as long as spinning has lately helped, and then sleeps.
 ///
@@ -46,9 +53,9 @@ namespace lockyard::inline v0 {
 /// newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A wake that
 /// reaches a sleeper at its deadline is reported as a wake, so none is spent on a thread that goes.
 /// A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long red.
-template <world W = default_world>
+template <world W = default_world, lock_use Use = lock_use::by_programs>
 class LOCKYARD_CAPABILITY basic_adaptive_mutex
-    : public detail::timed_lock<basic_adaptive_mutex<W>, W> {
+    : public detail::timed_lock<basic_adaptive_mutex<W, Use>, W> {
  public:
   constexpr basic_adaptive_mutex() noexcept = default;
   basic_adaptive_mutex(const basic_adaptive_mutex&) = delete;
@@ -87,6 +94,13 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
  private:
   friend detail::timed_lock<basic_adaptive_mutex, W>;
 
+  struct unreported {
+    explicit unreported(const void* /*lock*/) noexcept {}
+    static bool result(bool acquired) noexcept { return acquired; }
+  };
+  using contended =
+      std::conditional_t<Use == lock_use::by_programs, typename W::contended, unreported>;
+
   /// Pauses, and counts the looks.
   struct counting {
     std::int32_t looks = 0;
@@ -114,11 +128,12 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
   /// may be late by the length of a spin.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+    contended scope{this};
     // relaxed(hint): how long to spin.
     const std::int32_t known = eight_means_.load(std::memory_order_relaxed);
     counting spin;
     const bool is_enough = take_spinning(spin, known / 8);
-    if (!is_enough && !take_sleeping(limit...)) return false;
+    if (!is_enough && !take_sleeping(limit...)) return scope.result(false);
     const std::int32_t learnt = known - known / 8 + (is_enough ? spin.looks : 0);
     // relaxed(locked): written by owners; whoever reads it meanwhile takes it for a hint.
     if (learnt != known) eight_means_.store(learnt, std::memory_order_relaxed);

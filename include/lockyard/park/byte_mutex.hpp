@@ -86,21 +86,36 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// one system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
+    release(false);
+  }
+
+  /// As unlock(), but hands the mutex over if a thread sleeps for it, to the one that has waited
+  /// for longest.
+  void unlock_fair() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    release(true);
+  }
+
+ private:
+  friend detail::timed_lock<basic_byte_mutex, W>;
+
+  void release(bool is_fair) noexcept {
     std::uint8_t expected = held;
     // (state)  held -> 0
     // order[unlock]: release; pairs [take]; publishes the critical section.
     // relaxed(hint): a failure says that somebody sleeps; the guard tells who.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
-      unlock_watched();
+      unlock_watched(is_fair);
     }
   }
 
- private:
-  friend detail::timed_lock<basic_byte_mutex, W>;
-
+  static constexpr auto kind = detail::waiter_kind::byte_mutex;
   static constexpr std::uint8_t held = 1;
   static constexpr std::uint8_t watched = 2;
+
+  /// Under the guard.
+  node* first_in(const bucket& home) const noexcept { return home.first(this, kind); }
 
   /// False if it is held.
   bool take() noexcept {
@@ -119,14 +134,14 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Somebody sleeps. By I1 and I2 nobody else changes the state of a held lock under the guard.
-  [[gnu::noinline, gnu::cold]] void unlock_watched() noexcept {
+  [[gnu::noinline, gnu::cold]] void unlock_watched(bool is_fair) noexcept {
     bucket& home = lot::bucket_of(this);
     home.guard().lock();
-    node* const first = home.find(this);
+    node* const first = first_in(home);
     // In a forked child there may be nobody: their threads are the parent's.
-    const bool others_sleep = first != nullptr && home.find_behind(*first) != nullptr;
+    const bool others_sleep = bucket::length(first) > 1;
     const std::uint8_t sleepers = others_sleep ? watched : 0;
-    const bool hands_over = first != nullptr && home.is_due(W::now(), patience);
+    const bool hands_over = first != nullptr && (is_fair || home.is_due(W::now(), patience));
     if (hands_over) {
       // relaxed(locked): the lock stays held; the node's fate carries what the next owner needs.
       state_.store(held | sleepers, std::memory_order_relaxed);
@@ -141,9 +156,13 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { wait_for_turn(); }
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    const typename W::contended scope{this};
+    wait_for_turn();
+  }
   [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
-    return wait_for_turn(limit);
+    typename W::contended scope{this};
+    return scope.result(wait_for_turn(limit));
   }
 
   /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
@@ -151,7 +170,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
-    node self{this, W::now()};  // for its place in line
+    node self{this, kind, W::now()};  // for its place in line
     while (!spin()) {
       if (!get_in_line(home, self)) continue;
       const fate told = sleep(home, self, limit...);
@@ -195,9 +214,10 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   template <class... Deadline>
   fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
     const auto forget = [&] {
+      if (first_in(home) != nullptr) return;
       // (state)  watched -> 0,  held + watched -> held
       // relaxed(locked): the guard protects the bit.
-      if (home.find(this) == nullptr) state_.fetch_and(held, std::memory_order_relaxed);
+      state_.fetch_and(held, std::memory_order_relaxed);
     };
     return lot::sleep(home, self, forget, limit...);
   }

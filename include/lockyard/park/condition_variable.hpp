@@ -76,8 +76,9 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   /// most one thread, none while the mutex is held.
   void notify_one() noexcept { notify(which::first); }
 
-  /// Effects: the same for all who wait. Progress: the same, a step for each, and it wakes at most
-  /// 16 threads.
+  /// Effects: the same for all threads that wait when the call begins; some that begin later may
+  /// return, too. Progress: the same, a step for each, and it wakes one thread at most for every 16
+  /// that wait, and 15 more.
   void notify_all() noexcept { notify(which::all); }
 
  protected:
@@ -89,7 +90,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
                   "condition_variable waits with a lockyard::mutex or a std::unique_lock of one; "
                   "condition_variable_any waits with any lock");
     attendance waiters{&held};
-    waiter self{this, W::now()};
+    waiter self{this, detail::waiter_kind::condition, W::now()};
     {
       const typename W::releasing scope{&held};
       begin(held, waiters, self);
@@ -120,44 +121,70 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       notify_those_with(with, ends);
   }
 
+  /// What is left to do of a notification.
+  struct notification {
+    std::uint32_t waits;  ///< to be ended: as many as there were when it began, or one
+    std::uint32_t wakes;  ///< how many may be woken at once; the others are moved
+  };
+
   [[gnu::noinline, gnu::cold]] void notify_those_with(mutex_type* with, which ends) noexcept {
     while (with != nullptr) {
       attendance waiters{with};
       waiters.guard().lock();
       // relaxed(locked): by I1 it stands if it is `with`.
       mutex_type* const found = mutex_.load(std::memory_order_relaxed);
-      typename attendance::roused sleepers;
-      if (found == with) end_waits(*with, waiters, ends, sleepers);
+      if (found == with) return end_waits(*with, waiters, ends);
       waiters.guard().unlock();
-      sleepers.wake();
-      with = found == with ? nullptr : found;
+      with = found;
     }
   }
 
-  /// Under the guard; adds whom to wake behind it.
-  void end_waits(mutex_type& with, attendance& waiters, which ends,
-                 typename attendance::roused& sleepers) noexcept {
-    waiter* each = first(waiters);
-    const bool leaves_some =
-        ends == which::first && each != nullptr && waiters.next_for_the_same(*each) != nullptr;
-    // relaxed(locked): the guard protects it.
-    if (!leaves_some) mutex_.store(nullptr, std::memory_order_relaxed);
-    // None if the child of a fork inherited mutex_.
-    if (each == nullptr) return;
+  /// Under the guard, which it gives back. Between two batches other notifiers may end all waits
+  /// that are left, and the condition variable with them, so it is used only where a node of it is
+  /// linked.
+  void end_waits(mutex_type& with, attendance& waiters, which ends) noexcept {
+    notification left{};
+    if (waiter* const oldest = first(waiters)) {
+      const bool ends_all = ends == which::all;
+      left = {.waits = ends_all ? attendance::bucket::length(oldest) : 1,
+              // One more may be roused below.
+              .wakes = ends_all && with.seems_free() ? attendance::lot::batch - 1 : 0};
+      learn_from(*oldest, W::now());
+    } else {
+      // The child of a fork has inherited mutex_.
+      // relaxed(locked): the guard protects it.
+      mutex_.store(nullptr, std::memory_order_relaxed);
+    }
+    for (;;) {
+      typename attendance::wake_list sleepers;
+      end_batch(with, waiters, left, sleepers);
+      waiters.guard().unlock();
+      sleepers.wake();
+      if (left.waits == 0) return;
+      waiters.guard().lock();
+    }
+  }
+
+  /// Under the guard; adds those to wake behind it.
+  void end_batch(mutex_type& with, attendance& waiters, notification& left,
+                 typename attendance::wake_list& sleepers) noexcept {
     const time_point now = W::now();
-    learn_from(*each, now);
-    // One more may be roused below.
-    std::size_t at_once = ends == which::all && with.seems_free() ? sleepers.capacity() - 1 : 0;
     bool moves = false;
-    while (each != nullptr) {
-      waiter* const next = ends == which::all ? next_behind(waiters, *each) : nullptr;
-      if (!each->spins.read() && at_once > 0) {
-        --at_once;
-        sleepers.add(waiters.release_expected(*each, fate::awake));
-      } else if (tell_or_move(waiters, *each, now)) {
+    for (auto room = attendance::lot::batch; room > 0 && left.waits > 0; --room) {
+      waiter* const oldest = first(waiters);
+      if (oldest == nullptr) {
+        left.waits = 0;
+        break;
+      }
+      --left.waits;
+      // relaxed(locked): the guard protects it.
+      if (attendance::bucket::length(oldest) == 1) mutex_.store(nullptr, std::memory_order_relaxed);
+      if (!oldest->spins.read() && left.wakes > 0) {
+        --left.wakes;
+        sleepers.add(waiters.release_expected(*oldest, fate::awake));
+      } else if (tell_or_move(waiters, *oldest, now)) {
         moves = true;
       }
-      each = next;
     }
     if (!moves) return;
     if (const auto sleeper = with.rouse_if_free(waiters)) sleepers.add(*sleeper);
@@ -191,7 +218,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   // and, if it was until now, for the last touch.
 
   bool waits(const waiter& one) const noexcept {
-    return one.seen() == fate::asleep && one.lock() == this;
+    return one.seen() == fate::asleep && one.kind() == detail::waiter_kind::condition;
   }
   void note_who_is_left(attendance& waiters) noexcept {
     // order[left]: release; pairs [notify]; the last touch, for who has not taken the guard.
@@ -208,9 +235,6 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   waiter* first(attendance& waiters) const noexcept {
     return static_cast<waiter*>(waiters.first_for(this));
-  }
-  static waiter* next_behind(attendance& waiters, const waiter& one) noexcept {
-    return static_cast<waiter*>(waiters.next_for_the_same(one));
   }
 
   // The waiter's side
@@ -239,7 +263,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (self.spins.read()) spin(waiters, self);
     const bool in_time = sleep(waiters, self, limit...);
     // Who was moved keeps its place, though it may have been roused already.
-    if (in_time && self.lock() == &held) {
+    if (in_time && self.kind() == detail::waiter_kind::mutex) {
       held.sleep_until_turn(waiters, self, true);
     } else if (!held.take()) {
       held.lock_contended();

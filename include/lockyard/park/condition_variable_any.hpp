@@ -51,6 +51,9 @@ class basic_condition_variable_any
   basic_condition_variable_any(const basic_condition_variable_any&) = delete;
   basic_condition_variable_any& operator=(const basic_condition_variable_any&) = delete;
 
+  /// Waits call the members of a class that derives from std::unique_lock.
+  static constexpr bool takes_derived_locks = true;
+
   // wait, wait_for, wait_until: see condition_waits. A lock is whatever has lock() and unlock(),
   // and whoever waits may do so with its own. If they throw, std::terminate is called.
 
@@ -61,13 +64,14 @@ class basic_condition_variable_any
   /// system call.
   void notify_one() noexcept {
     if (is_awaited()) [[unlikely]]
-      wake_one();
+      wake_up_to(1);
   }
 
-  /// Effects: the same for all who wait. Progress: the same, and a system call for each.
+  /// Effects: the same for all threads that wait when the call begins; some that begin later may
+  /// return, too. Progress: the same, and a system call for each, with no guard held.
   void notify_all() noexcept {
     if (is_awaited()) [[unlikely]]
-      wake_all();
+      wake_up_to(UINT32_MAX);
   }
 
  protected:
@@ -76,7 +80,7 @@ class basic_condition_variable_any
   template <basic_lockable Lock, class Watch, class... Deadline>
   bool wait_once(Lock& lock, Watch watch, Deadline... limit) noexcept LOCKYARD_UNCHECKED {
     bucket& home = lot::bucket_of(this);
-    node self{this, {}};  // all came at the same time: in the order in which they are linked
+    node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     self.falls_asleep();
     home.guard().lock();
     set_awaited(true);
@@ -94,6 +98,8 @@ class basic_condition_variable_any
   }
 
  private:
+  static constexpr auto kind = detail::waiter_kind::any_condition;
+
   [[nodiscard]] bool is_awaited() const noexcept {
     // Stale or not, who must be seen released the lock before the caller acquired it.
     // order[awaited]: acquire; pairs [left]; whoever ends the condition variable after this, with
@@ -109,12 +115,12 @@ class basic_condition_variable_any
   /// Under the guard.
   void note_who_is_left(const bucket& home) noexcept {
     // order[left]: release; pairs [awaited]; the last touch, for who has not taken the guard.
-    if (home.find(this) == nullptr) is_awaited_.store(false, std::memory_order_release);
+    if (home.first(this, kind) == nullptr) is_awaited_.store(false, std::memory_order_release);
   }
 
   /// By a stop.
   void end(bucket& home, node& waits) noexcept {
-    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
+    const typename lot::sleeping_word* sleeper = nullptr;
     home.guard().lock();
     if (home.is_linked(waits)) {
       sleeper = &home.release(waits, fate::awake);
@@ -124,29 +130,11 @@ class basic_condition_variable_any
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
-  [[gnu::noinline, gnu::cold]] void wake_one() noexcept {
-    bucket& home = lot::bucket_of(this);
-    const typename W::unwatched::template atomic<std::uint32_t>* sleeper = nullptr;
-    home.guard().lock();
-    node* const first = home.find(this);
-    if (first == nullptr || home.find_behind(*first) == nullptr) set_awaited(false);
-    if (first != nullptr) sleeper = &home.release(*first, fate::awake);
-    home.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
-  }
-
-  [[gnu::noinline, gnu::cold]] void wake_all() noexcept {
-    bucket& home = lot::bucket_of(this);
-    home.guard().lock();
-    node* each = home.find(this);
-    if (each != nullptr) set_awaited(false);
-    while (each != nullptr) {
-      node* const next = home.find_behind(*each);
-      // Their addresses cannot be kept until the guard is free, for there may be any number.
-      W::wake(home.release(*each, fate::awake), 1);
-      each = next;
-    }
-    home.guard().unlock();
+  [[gnu::noinline, gnu::cold]] void wake_up_to(std::uint32_t most) noexcept {
+    lot::wake_up_to(most, this, kind, [this](bool is_last) {
+      // The last waiter may end the condition variable as soon as it is told.
+      if (is_last) set_awaited(false);
+    });
   }
 
   typename W::template atomic<bool> is_awaited_{false};

@@ -244,6 +244,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Returns whether it acquired the mutex; without a limit it always does.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_in_line(Deadline... limit) noexcept {
+    typename W::contended scope{this};
     const std::uint64_t word = seize();
     if ((word & held) == 0) {
       publish(head_of(word), held);
@@ -264,7 +265,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     for (;;) {
       const std::uint32_t news = await_news(self, spins, limit...);
       if (news == granted) return true;
-      if (const auto acquired = step_forward(self, news == asleep)) return *acquired;
+      if (const auto acquired = step_forward(self, news == asleep)) return scope.result(*acquired);
       spins = true;
     }
   }

@@ -37,10 +37,11 @@ enum class release_fence : std::uint8_t {
 /// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may overtake; the first
 ///   sleeper, once roused, overtaken, and waiting for longer than `patience`, is handed the lock at
 ///   the next unlock that finds it unattended. Not recursive. A signal handler must take no mutex:
-///   it may wait for the guard of a bucket that its own thread holds. After fork, held
-///   by the forking thread alone. May be destroyed by the next owner as soon as that one holds it:
-///   after the store that releases, unlock uses the bucket and the lock's address only. Within one
-///   process only.
+///   it may wait for the guard of a bucket that its own thread holds. After fork, held by the
+///   forking thread alone. May be destroyed by the next owner as soon as that one holds it: after
+///   the store that releases, unlock uses the bucket and the address only; if another mutex lies
+///   there by then, its first sleeper may be woken for no reason. Within one process only. On x86
+///   unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | held_ | meaning |
@@ -51,8 +52,8 @@ enum class release_fence : std::uint8_t {
 /// I1 A linked node is announced in its bucket before its thread looks at held_ for the last time.
 /// I2 A thread that attends the lock either acquires it, or ends its attendance under the guard
 ///    and then looks at held_ again, with a barrier between that every unlock sees, or a fence
-///    where unlock has one too. One that was called answers before it looks; who counted on it
-///    counts from then on on the one that is awake, itself or another.
+///    where unlock has one too. A thread that was called answers before it looks: an unlock that
+///    relied on it relies from then on on the thread that is awake.
 /// No lost wake-up: a thread sleeps after it has announced itself, has made that visible (by such a
 /// barrier or fence), and has still found the lock held; where no barrier can be had any more, it
 /// sleeps for a millisecond at most. An unlock that releases later sees the announcement in its
@@ -68,8 +69,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   using node = typename attendance::node;
   using fate = typename attendance::fate;
   static constexpr bool has_fence = Fence == release_fence::full;
-  /// Short holds are taken over at once, and the owner of a lock that is held for long, or taken
-  /// over and over, is left in peace.
+  /// Short holds are taken over at once; an owner that holds it long or often is left in peace.
   using spacing = wait_policies::backing_off<32, 512>;
 
  public:
@@ -106,16 +106,18 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// it may wait for the bucket's guard, and it wakes at most one thread.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
+    release(attendance::to_look_at(this));
+  }
+
+  /// As unlock(), but hands the mutex over if a thread sleeps for it: to the one that has waited
+  /// for longest, before any thread that spins or comes. For an owner that takes the mutex again at
+  /// once and is not to keep others from it. Progress: as unlock().
+  void unlock_fair() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
     attendance waiters{this};
-    if (has_fence || !waiters.is_silent()) [[unlikely]] {
-      unlock_watched(waiters);
-      return;
-    }
-    // order[unlock]: release; pairs [take]; publishes the critical section.
-    held_.store(false, std::memory_order_release);
-    W::asymmetric_fence_light(W::registered);
-    if (!waiters.is_silent()) [[unlikely]]
-      rouse_one(waiters);
+    if (waiters.is_concerned(waiters.announced())) [[unlikely]]
+      return hand_over(waiters);
+    release(waiters);
   }
 
   /// Whether waiters of both sleep in one bucket: for studies of what that costs.
@@ -129,9 +131,23 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
   // The owner's side. After the release the lock may be gone: `waiters` has its address as a name.
 
+  /// With a bucket to look at.
+  void release(attendance waiters) noexcept {
+    if (has_fence || !waiters.is_silent()) [[unlikely]] {
+      unlock_watched();
+      return;
+    }
+    // order[unlock]: release; pairs [take]; publishes the critical section.
+    held_.store(false, std::memory_order_release);
+    W::asymmetric_fence_light(W::registered);
+    if (!waiters.is_silent()) [[unlikely]]
+      rouse_one(waiters);
+  }
+
   /// Somebody sleeps in the bucket, or it is not open. Not cold: many locks share a bucket, and
   /// many an owner comes back while others sleep.
-  [[gnu::noinline]] void unlock_watched(attendance waiters) noexcept {
+  [[gnu::noinline]] void unlock_watched() noexcept {
+    attendance waiters{this};
     const detail::announcement before = waiters.announced();
     const bool concerned = waiters.is_concerned(before);
     if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
@@ -155,12 +171,17 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
   /// Somebody may sleep for this lock, and nobody attends it.
   [[gnu::noinline, gnu::cold]] void unlock_guarded(attendance waiters) noexcept {
-    waiters.guard().lock();
-    const auto sleeper = release_guarded(waiters);
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+    waiters.under_guard([&] { return release_guarded(waiters); });
   }
 
+  /// To the first sleeper, if there is one. Whether the mutex is attended does not matter: it stays
+  /// held, and its next owner's unlock comes later.
+  [[gnu::noinline, gnu::cold]] void hand_over(attendance waiters) noexcept {
+    waiters.under_guard([&] {
+      node* const first = waiters.first();
+      return first != nullptr ? waiters.release(*first, fate::owner) : release_guarded(waiters);
+    });
+  }
   /// Under the guard; returns whom to wake behind it.
   [[nodiscard]] typename attendance::sleeper release_guarded(attendance& waiters) noexcept {
     node* const first = waiters.first();
@@ -190,11 +211,10 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
   [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters,
                                                      bool has_barriers = true) noexcept {
-    waiters.guard().lock();
-    if (!has_barriers) waiters.close();
-    const auto sleeper = waiters.rouse();
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+    waiters.under_guard([&] {
+      if (!has_barriers) waiters.close();
+      return waiters.rouse();
+    });
   }
 
   /// From the first unlock on that finds it possible, unlock leaves its fence out.
@@ -215,15 +235,19 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { wait_for_turn(); }
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    const typename W::contended scope{this};
+    wait_for_turn();
+  }
   [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
-    return wait_for_turn(limit);
+    typename W::contended scope{this};
+    return scope.result(wait_for_turn(limit));
   }
 
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
     attendance waiters{this};
-    node self{this, W::now()};
+    node self{this, detail::waiter_kind::mutex, W::now()};
     bool stays_awake = true;
     bool attends = false;
     // While nobody sleeps nobody asks who is awake.
@@ -251,7 +275,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
                         Deadline... limit) noexcept {
     for (;;) {
       const bool in_time = sleep(self, is_covered, limit...);
-      const fate told = end_sleep(waiters, self);
+      const fate told = waiters.end_sleep(self);
       if (told == fate::owner) return true;
       bool attends = told == fate::designated && waiters.answer();
       if (take()) {
@@ -308,17 +332,6 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       }
     }
     return true;
-  }
-
-  /// What the node was told; unlinks it if it was told nothing.
-  static fate end_sleep(attendance waiters, node& self) noexcept {
-    fate told = self.seen();
-    if (told != fate::asleep) return told;
-    waiters.guard().lock();
-    told = self.seen();
-    if (told == fate::asleep) waiters.unlink(self);
-    waiters.guard().unlock();
-    return told;
   }
 
   /// By a waiter that gives up while others count on it. If an unlock may have done so without

@@ -62,7 +62,7 @@ class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mu
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
-      W::pi_lock(state_);
+      lock_contended();
   }
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
@@ -100,7 +100,14 @@ class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mu
                                           std::memory_order_relaxed);
   }
 
-  bool take_until(typename W::deadline limit) noexcept { return W::pi_lock(state_, limit); }
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    const typename W::contended scope{this};
+    W::pi_lock(state_);
+  }
+  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
+    typename W::contended scope{this};
+    return scope.result(W::pi_lock(state_, limit));
+  }
 
   typename W::template atomic<std::uint32_t> state_{0};
 };

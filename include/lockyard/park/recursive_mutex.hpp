@@ -3,6 +3,7 @@
 
 #include <lockyard/concepts.hpp>
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/world/in_world.hpp>
@@ -12,6 +13,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace lockyard::inline v0 {
 
@@ -27,6 +29,7 @@ namespace lockyard::inline v0 {
 ///   service, time-outs, destruction. Recursive. Not safe between a thread and its own signal
 ///   handler, which would find itself the owner between any two instructions. After fork, held by
 ///   the forking thread alone, in the child too, as far as M is.
+///   On x86 unlock over `mutex` does not order non-temporal stores: they need an sfence before it.
 /// Size: 12 bytes and M, rounded up to 8. If all zero bytes are M's free state, they are its own.
 ///
 /// | owner_ | depth_ | M | meaning |
@@ -38,12 +41,15 @@ namespace lockyard::inline v0 {
 /// I1 Only who holds M writes owner_ and depth_. Who holds M writes its own key into owner_ first,
 ///    and 0 last.
 /// The owner knows itself without any ordering: a thread that reads its own key reads what it wrote
-/// itself and has not overwritten since, for by I1 nobody else writes that value, and a thread sees
-/// its own writes in their order. So it holds M, and depth_ is its own. Any other value says no
-/// more than that it is not the owner. A key comes back only with a new thread, whose memory was
-/// the old one's: that handing-over orders the old thread's last 0 before it.
+/// itself and has not overwritten since, for by I1 no other thread writes that value, and a thread
+/// sees its own writes in their order. So it holds M, and depth_ is its own. Any other value says
+/// no more than that it is not the owner. Keys never come back: a mutex whose owner has ended
+/// without an unlock stays held, also for a later thread that lies where the owner lay in memory,
+/// and lock() waits as for any M that is never unlocked.
 template <lockable M = mutex, std::uint32_t MaxDepth = UINT32_MAX>
-class LOCKYARD_CAPABILITY recursive_mutex {
+class LOCKYARD_CAPABILITY recursive_mutex
+    : public detail::held_assertions<recursive_mutex<M, MaxDepth>, world_of_t<M>,
+                                     detail::ownership::known> {
   using W = world_of_t<M>;
 
  public:
@@ -61,10 +67,11 @@ class LOCKYARD_CAPABILITY recursive_mutex {
   /// Progress: as M; wait-free for its owner.
   /// Errors: a thread that holds it `max_depth` times already ends the process with a message.
   void lock() noexcept LOCKYARD_ACQUIRE() {
-    if (is_mine()) return lock_again();
+    const std::uintptr_t self = W::thread_key();
+    if (is_owned_by(self)) return lock_again();
     const typename W::acquiring scope{this};
     mutex_.lock();
-    own();
+    set_owner(self);
   }
 
   /// Effects: acquires the mutex if it is free, or the calling thread's and not held `max_depth`
@@ -94,25 +101,33 @@ class LOCKYARD_CAPABILITY recursive_mutex {
   /// Synchronisation: everything done before the last one happens before the next acquisition's
   /// return. Progress: as M.
   void unlock() noexcept LOCKYARD_RELEASE() {
-    const std::uint32_t depth = is_mine() ? depth_.read() : 0;
-    if (depth != 0) return depth_.write(depth - 1);
+    const bool is_mine = is_owned_by(W::thread_key());
+    if (is_mine) [[likely]] {
+      if (const std::uint32_t depth = depth_.read(); depth != 0) return depth_.write(depth - 1);
+    }
     const typename W::releasing scope{this};
-    assert(is_mine() && "recursive_mutex: a thread unlocks what it does not hold");
-    // relaxed(owner): a thread reads nothing but its own key out of it.
-    owner_.store(nobody, std::memory_order_relaxed);
+    assert(is_mine && "recursive_mutex: a thread unlocks what it does not hold");
+    set_owner(nobody);
     mutex_.unlock();
   }
 
  private:
+  friend detail::held_assertions<recursive_mutex, W, detail::ownership::known>;
+
   static constexpr std::uintptr_t nobody = 0;
 
-  [[nodiscard]] bool is_mine() const noexcept {
-    // relaxed(owner): this thread's key is there only if this thread put it there.
-    return owner_.load(std::memory_order_relaxed) == W::thread_key();
+  [[nodiscard]] std::optional<bool> is_held_here() const noexcept {
+    return is_owned_by(W::thread_key());
   }
-  void own() noexcept {
-    // relaxed(owner): as in is_mine().
-    owner_.store(W::thread_key(), std::memory_order_relaxed);
+
+  /// `self` is the calling thread.
+  [[nodiscard]] bool is_owned_by(std::uintptr_t self) const noexcept {
+    // relaxed(owner): this thread's key is there only if this thread put it there.
+    return owner_.load(std::memory_order_relaxed) == self;
+  }
+  void set_owner(std::uintptr_t next) noexcept {
+    // relaxed(owner): a thread reads nothing but its own key out of it.
+    owner_.store(next, std::memory_order_relaxed);
   }
 
   /// False if it is held as often as can be.
@@ -131,10 +146,11 @@ class LOCKYARD_CAPABILITY recursive_mutex {
 
   template <class Acquire>
   bool acquire(Acquire from_others) noexcept {
-    if (is_mine()) return deepen();
+    const std::uintptr_t self = W::thread_key();
+    if (is_owned_by(self)) return deepen();
     typename W::acquiring scope{this, W::trying};
     const bool acquired = from_others();
-    if (acquired) own();
+    if (acquired) set_owner(self);
     return scope.result(acquired);
   }
 

@@ -41,7 +41,8 @@ namespace lockyard::inline v0 {
 /// I1 `awaited` comes and goes only under the bucket's guard. When the guard is free, it stands if
 ///    and only if a node of this semaphore is linked.
 /// I2 While `awaited` stands only holders of the guard change the word. When the guard is free, the
-///    first one in line wants more permits than there are.
+///    first one in line wants more permits than there are, or a thread is about to take the guard
+///    to serve it: a release ends a batch of sleeps at a time.
 /// No lost wake-up: a node is linked in one step with the look that finds too few permits, by the
 /// compare-exchange that sets `awaited`, or behind others. By I1 every release until it is unlinked
 /// finds `awaited`, comes by the guard, and gives the first in line what they can get, as many as
@@ -49,14 +50,15 @@ namespace lockyard::inline v0 {
 /// parking_lot.hpp. A release that finds `awaited` has released nothing yet, so the semaphore is
 /// needed; under the guard it writes the word first and then the fates of those who go on, and
 /// after the last one it uses the bucket and the addresses of fates only. Otherwise its
-/// compare-exchange is its last step. Clients semaphore*; the mutants semaphore_* hang, or use what
-/// is gone.
+/// compare-exchange is its last step. Before a further batch it looks whether a node is linked, as
+/// another release may have served those that were. Clients semaphore*; the mutants semaphore_*
+/// hang, or use what is gone.
 template <world W = default_world, std::ptrdiff_t Most = INT32_MAX>
 class basic_semaphore {
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using fate = typename lot::fate;
-  using roused = typename lot::roused;
+  using wake_list = typename lot::wake_list;
 
  public:
   /// The most permits that there can be.
@@ -86,9 +88,11 @@ class basic_semaphore {
   }
 
   /// Effects: takes that many permits if there are, and nobody sleeps; returns whether it did.
-  /// Synchronisation: as acquire() if it returns true. Progress: lock-free.
+  /// Synchronisation: as acquire() if it returns true. Progress: lock-free, but for the bucket's
+  /// guard where there are enough permits and a thread that wants more of them sleeps.
   [[nodiscard]] bool try_acquire(std::ptrdiff_t permits = 1) noexcept {
-    return take(checked(permits));
+    const std::uint32_t wanted = checked(permits);
+    return take(wanted) || (seems_forked(wanted) && take_under_guard(wanted));
   }
 
   /// Effects: as acquire(), waiting for at least `duration` if it has to; returns whether it did.
@@ -140,11 +144,14 @@ class basic_semaphore {
   }
 
  private:
+  static constexpr auto kind = detail::waiter_kind::semaphore;
   static constexpr std::uint32_t awaited = 1, one = 2;
 
   struct node : lot::node {
     node(const void* semaphore, std::uint32_t number) noexcept
-        : lot::node{semaphore, {}},  // all came at the same time: in the order of their linking
+        : lot::node{semaphore,
+                    kind,
+                    {}},  // all came at the same time: in the order of their linking
           permits{number} {}
     const std::uint32_t permits;
   };
@@ -197,34 +204,53 @@ class basic_semaphore {
   /// Somebody slept a moment ago. False if there is no room.
   [[gnu::noinline, gnu::cold]] bool hand_out(std::uint32_t added) noexcept {
     bucket& home = lot::bucket_of(this);
-    roused awake;
+    wake_list awake;
+    bool serves_on = false;
     home.guard().lock();
     const std::uint32_t found = add(added);
     const bool fits = has_room(found, added);
-    if ((found & awaited) != 0 && fits) distribute(home, found / one + added, awake);
+    if ((found & awaited) != 0 && fits) serves_on = distribute(home, found / one + added, awake);
     home.guard().unlock();
     awake.wake();
+    if (serves_on) distribute_on(home);
     return fits;
   }
 
   /// Under the guard, while `awaited` stands: there are so many permits now. Those in line get what
-  /// they can, one after the other.
-  void distribute(bucket& home, std::uint32_t permits, roused& awake) noexcept {
-    auto* const first = home.find(this);
-    std::size_t served = 0;
+  /// they can, one after the other, but no more than a batch of them: true if there are permits for
+  /// the next one.
+  [[nodiscard]] bool distribute(bucket& home, std::uint32_t permits, wake_list& awake) noexcept {
+    auto* const first = home.first(this, kind);
+    std::uint32_t served = 0;
     auto* next = first;
-    for (; next != nullptr && own(next)->permits <= permits; next = home.find_behind(*next)) {
+    for (; next != nullptr && own(next)->permits <= permits && served < awake.room();
+         next = bucket::next(*next)) {
       permits -= own(next)->permits;
       ++served;
     }
+    const bool serves_on = next != nullptr && own(next)->permits <= permits;
     // (permits,awaited)  any,1 -> what is left, whether somebody is
     // order[distribute]: release; pairs [take, get_in_line]; publishes what was done with the
     // permits that are left, by this thread and by those who held the guard before it.
     word_.store(permits * one | (next != nullptr ? awaited : 0), std::memory_order_release);
     for (next = first; served > 0; --served) {
       auto& one_of_them = *next;
-      next = home.find_behind(one_of_them);  // before the node may be gone
+      next = bucket::next(one_of_them);  // before the node may be gone
       awake.add(home.release(one_of_them, fate::owner));
+    }
+    return serves_on;
+  }
+  /// After a batch that left permits for others. Another thread may have served them meanwhile, and
+  /// the semaphore may be gone unless a node of it is linked.
+  void distribute_on(bucket& home) noexcept {
+    for (bool serves_on = true; serves_on;) {
+      wake_list awake;
+      home.guard().lock();
+      // relaxed(locked): while a node is linked `awaited` stands, and the guard protects the word.
+      serves_on = home.first(this, kind) != nullptr &&
+                  distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
+      home.guard().unlock();
+      awake.wake();
     }
   }
 
@@ -236,18 +262,21 @@ class basic_semaphore {
   /// may be late by the length of a spin.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted, Deadline... limit) noexcept {
+    typename W::contended scope{this};
     if (spin(wanted)) return true;
     bucket& home = lot::bucket_of(this);
     node self{this, wanted};
     if (get_in_line(home, self)) return true;
-    roused awake;
+    wake_list awake;
+    bool serves_on = false;
     const auto left = [&] {
       // relaxed(locked): as I2 has it. Those behind may want less.
-      distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
+      serves_on = distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
     };
     const fate told = lot::sleep(home, self, left, limit...);
     awake.wake();
-    return told == fate::owner;
+    if (serves_on) distribute_on(home);
+    return scope.result(told == fate::owner);
   }
 
   /// Who finds that others sleep does not spin.
@@ -269,23 +298,45 @@ class basic_semaphore {
   bool get_in_line(bucket& home, node& self) noexcept {
     self.falls_asleep();
     home.guard().lock();
+    const bool taken = take_guarded(home, self.permits, awaited);
+    if (!taken) home.link(self);
+    home.guard().unlock();
+    return taken;
+  }
+
+  /// Whether there are enough permits although `awaited` stands: the first in line wants more, or
+  /// it sleeps in the parent of this forked process.
+  [[nodiscard]] bool seems_forked(std::uint32_t wanted) const noexcept {
+    // relaxed(hint): the guard decides.
+    const std::uint32_t found = word_.load(std::memory_order_relaxed);
+    return (found & awaited) != 0 && found / one >= wanted;
+  }
+  [[gnu::noinline, gnu::cold]] bool take_under_guard(std::uint32_t wanted) noexcept {
+    bucket& home = lot::bucket_of(this);
+    home.guard().lock();
+    const bool taken = take_guarded(home, wanted, 0);
+    home.guard().unlock();
+    return taken;
+  }
+
+  /// Under the guard: takes the permits unless there are too few, or others sleep; sets `mark` if
+  /// it did not.
+  bool take_guarded(const bucket& home, std::uint32_t wanted, std::uint32_t mark) noexcept {
     // As `awaited` says, but for a forked child, where it may be left over from the parent.
-    const bool others_sleep = home.find(this) != nullptr;
+    const bool others_sleep = home.first(this, kind) != nullptr;
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     bool taken = false;
     std::uint32_t next = 0;
     do {
-      taken = !others_sleep && found / one >= self.permits;
-      next = taken ? (found & ~awaited) - self.permits * one : found | awaited;
+      taken = !others_sleep && found / one >= wanted;
+      next = taken ? (found & ~awaited) - wanted * one : found | mark;
       // (permits,awaited)  n,any -> n-wanted,0;  n,any -> n,1
       // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and who distributes
       // later does so after all that was released before, by the guard.
       // relaxed(revalidated): the next turn compares what was found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));
-    if (!taken) home.link(self);
-    home.guard().unlock();
     return taken;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/park/semaphore.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
@@ -22,7 +23,8 @@ namespace lockyard::inline v0 {
 ///   destroyed by the next owner as soon as that one holds it. Within one process only.
 /// Size: 4 bytes. The free state is not all zero bytes.
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_semaphore_mutex {
+class LOCKYARD_CAPABILITY basic_semaphore_mutex
+    : public detail::held_assertions<basic_semaphore_mutex<W>, W, detail::ownership::none> {
  public:
   constexpr basic_semaphore_mutex() noexcept = default;
   basic_semaphore_mutex(const basic_semaphore_mutex&) = delete;

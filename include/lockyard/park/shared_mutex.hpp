@@ -96,6 +96,15 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
       give_up(request::write);
   }
 
+  /// As unlock(), but a thread that sleeps to write, and has waited for longer than all others, is
+  /// handed the lock at once. Readers that sleep are let in by unlock() already, and the last
+  /// reader hands the lock to a writer that sleeps.
+  void unlock_fair() noexcept LOCKYARD_RELEASE() {
+    const typename W::releasing scope{this};
+    if (!state_.free()) [[unlikely]]
+      state_.give_up(request::write, true);
+  }
+
   // Together
 
   /// Precondition: as lock(). Effects: acquires it beside other readers; while a writer holds it,
@@ -140,7 +149,7 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
   /// As try_lock_shared(), if there is no other upgrader.
   [[nodiscard]] bool try_lock_upgrade() noexcept LOCKYARD_TRY_ACQUIRE_SHARED(true) {
     typename W::acquiring scope{this, W::trying_to_share};
-    return scope.result(take(request::upgrade));
+    return scope.result(state_.try_take(request::upgrade));
   }
 
   /// Precondition: the calling thread holds it by lock_upgrade() or one of its kind; so below.
@@ -181,19 +190,21 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
   friend detail::timed_shared_lock<basic_shared_mutex, W>;
 
   bool take(request wanted = request::write) noexcept { return state_.take(wanted); }
-  bool take_shared() noexcept { return take(request::read); }
+  bool take_shared() noexcept { return state_.try_take(request::read); }
 
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_for(request wanted, Deadline... limit) noexcept {
-    return state_.wait_for(wanted, limit...);
+    typename W::contended scope{this};
+    return scope.result(state_.wait_for(wanted, limit...));
   }
   bool take_until(typename W::deadline limit) noexcept { return wait_for(request::write, limit); }
   bool take_shared_until(typename W::deadline limit) noexcept {
     return wait_for(request::read, limit);
   }
   [[gnu::noinline, gnu::cold]] void share_contended() noexcept {
+    const typename W::contended scope{this};
     leave();
-    wait_for(request::read);
+    state_.wait_for(request::read);
   }
 
   void leave() noexcept {

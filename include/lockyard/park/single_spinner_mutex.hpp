@@ -23,6 +23,7 @@ namespace lockyard::inline v0 {
 ///   any number of times. Not recursive. Not safe between a thread and its own signal handler.
 ///   After fork, held by the forking thread alone. May be destroyed by the next owner as soon as
 ///   that one holds it: after the store, unlock uses the address only. Within one process only.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 4 bytes. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
@@ -105,16 +106,17 @@ class LOCKYARD_CAPABILITY basic_single_spinner_mutex
   /// False if there is a deadline and it passed first.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+    typename W::contended scope{this};
     for (;;) {
       // (state)  0 -> 2 and owned,  1 -> 2 and spin,  2 -> 2 and sleep
       // order[retake]: acquire; pairs [unlock]; as in take().
       const std::uint32_t found = state_.exchange(2, std::memory_order_acquire);
       if (found == 0) return true;
       if (found == 2) {
-        if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return false;
+        if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return scope.result(false);
       } else if (!saw_free(limit...)) {
         give_up_spinning();
-        return false;
+        return scope.result(false);
       }
     }
   }

@@ -129,6 +129,7 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
   }
 
   [[gnu::noinline, gnu::cold]] void wait_for(std::uint32_t mine) noexcept {
+    const typename W::contended scope{this};
     for (;;) {
       // order[return]: acquire; pairs [unlock]; as in lock().
       const std::uint32_t called = serving_.load(std::memory_order_acquire);
@@ -139,11 +140,12 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
 
   /// Without a ticket: see the header block.
   [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
+    typename W::contended scope{this};
     for (;;) {
       // order[called_late]: acquire; pairs [unlock]; as in take().
       const std::uint32_t called = serving_.load(std::memory_order_acquire);
       if (draw_if_called(called)) return true;
-      if (sleep(called, limit) == W::wait_result::timed_out) return false;
+      if (sleep(called, limit) == W::wait_result::timed_out) return scope.result(false);
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -26,6 +27,7 @@ namespace lockyard::inline v0 {
 ///   recursive. Not safe between a thread and its own signal handler. After fork usable in the
 ///   child only if nobody waited. May be destroyed by the next owner as soon as that one holds it:
 ///   unlock's last access is the store that calls the next number.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: Slots + 1 times 128 bytes. All zero bytes are the free state.
 ///
 /// | next_ | slots_[n mod Slots] | meaning |
@@ -36,7 +38,8 @@ namespace lockyard::inline v0 {
 /// Invariants: I1 a slot holds the last of its numbers that was called, at first 0; the last called
 /// number is at most next_ (as distance, modulo 2^32). I2 only the owner writes slots_ and owner_.
 template <world W = default_world, std::uint32_t Slots = 8>
-class LOCKYARD_CAPABILITY basic_array_spinlock {
+class LOCKYARD_CAPABILITY basic_array_spinlock
+    : public detail::held_assertions<basic_array_spinlock<W, Slots>, W> {
   static_assert(std::has_single_bit(Slots), "tickets wrap around, and must keep to their slots");
 
  public:

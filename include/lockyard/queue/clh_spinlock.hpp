@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
@@ -29,6 +30,7 @@ namespace lockyard::inline v0 {
 ///   these. Not recursive. Not safe between a thread and its own signal handler. After fork usable
 ///   in the child only if nobody waited. May be destroyed by the next owner as soon as that one
 ///   holds it: unlock's last access to the lock is the store that calls the number.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 16 bytes, and for all locks together 512 KiB of nodes in zeroed static memory. All zero
 /// bytes are the free state. Numbers are even; they count by 2, and are taken not to wrap around.
 ///
@@ -49,7 +51,8 @@ namespace lockyard::inline v0 {
 /// last access. A thread's own nodes never go away (detail/queue_nodes.hpp) and are used again when
 /// they are 0; unlock(node) returns when its node is 0.
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_clh_spinlock {
+class LOCKYARD_CAPABILITY basic_clh_spinlock
+    : public detail::held_assertions<basic_clh_spinlock<W>, W> {
   using nodes = detail::queue_nodes<W>;
   using word = typename nodes::node;
 

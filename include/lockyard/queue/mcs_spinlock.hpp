@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -24,6 +25,7 @@ namespace lockyard::inline v0 {
 ///   recursive. Not safe between a thread and its own signal handler. After fork usable in the
 ///   child only if nobody waited. May be destroyed by the next owner as soon as that one holds it:
 ///   the last access of unlock to the lock is before the hand-over, or is the one that frees it.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 16 bytes. All zero bytes are the free state.
 ///
 /// | tail_ | meaning |
@@ -39,7 +41,8 @@ namespace lockyard::inline v0 {
 /// node, so that none will come, or the one behind has written. unlock(node) likewise. A planted
 /// return before the link is there turns mcs_spinlock 3x1 in the checker to `lifetime`.
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_mcs_spinlock {
+class LOCKYARD_CAPABILITY basic_mcs_spinlock
+    : public detail::held_assertions<basic_mcs_spinlock<W>, W> {
   struct link {
     typename W::template atomic<link*> next{nullptr};
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
@@ -47,7 +48,8 @@ namespace lockyard::inline v0 {
 /// number: the tail is another one or zero by then, and the one behind has written its number,
 /// which was its last access.
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_queued_spinlock {
+class LOCKYARD_CAPABILITY basic_queued_spinlock
+    : public detail::held_assertions<basic_queued_spinlock<W>, W> {
  public:
   constexpr basic_queued_spinlock() noexcept = default;
   basic_queued_spinlock(const basic_queued_spinlock&) = delete;

@@ -28,11 +28,11 @@ class [[nodiscard]] resilient_guard {
     return *this;
   }
   /// Effects: releases the lock if it is held here.
-  ~resilient_guard() { unlock(); }
+  ~resilient_guard() { unlock(std::source_location{}); }
 
   /// Effects: releases the lock before the guard's end; nothing if it is not held here.
-  void unlock() noexcept {
-    if (*this) lock_->unlock();
+  void unlock(std::source_location at = std::source_location::current()) noexcept {
+    if (*this) lock_->unlock(at);
     lock_ = nullptr;
   }
 

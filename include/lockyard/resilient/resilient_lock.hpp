@@ -3,6 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/held_locks.hpp>
 #include <lockyard/detail/resilient_line.hpp>
 #include <lockyard/detail/stall_watch.hpp>
@@ -15,10 +16,18 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <type_traits>
 
 namespace lockyard::inline v0 {
+
+namespace detail {
+/// A lock that does not recover keeps no tables.
+constexpr ownership ownership_of(resilience of) noexcept {
+  return of.recovers ? ownership::known : ownership::watched;
+}
+}  // namespace detail
 
 /// What basic_resilient_spinlock and basic_resilient_mutex share, which is everything but how
 /// waiters wait. docs/locks/resilient.md tells it at length.
@@ -29,7 +38,8 @@ namespace lockyard::inline v0 {
 /// ended, and looks again every millisecond. What it cannot see, because the wait goes over a
 /// std::mutex, a join or a device, ends by the stall time-out.
 template <class Self, world W, resilience R, detail::line_form Form>
-class LOCKYARD_CAPABILITY resilient_lock {
+class LOCKYARD_CAPABILITY resilient_lock
+    : public detail::held_assertions<Self, W, detail::ownership_of(R)> {
   using shared = typename W::unwatched;
   using tables = detail::held_locks<shared>;
   using entry = typename tables::entry;
@@ -102,15 +112,17 @@ class LOCKYARD_CAPABILITY resilient_lock {
   }
 
   /// Effects: releases the lock. By a thread that does not hold it: an assertion that fails where
-  /// there are assertions; otherwise the report `not_held`, and nothing else.
+  /// there are assertions; otherwise the report `not_held` with this place and the owner,
+  /// and nothing else.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free if `Form` spins; otherwise as a compare-exchange loop against those who
   /// come to wait. Locks may be released in any order; in the opposite order is fastest.
-  void unlock() noexcept LOCKYARD_RELEASE() {
+  void unlock([[maybe_unused]] std::source_location at = std::source_location::current()) noexcept
+      LOCKYARD_RELEASE() {
     if constexpr (R.recovers) {
       entry* const place = tables::begin_release(label().address);
       if (place == nullptr) [[unlikely]]
-        return unlock_other();
+        return unlock_other(at);
       const typename W::releasing scope{self()};
       line_.release();
       tables::end_release(place);
@@ -142,6 +154,12 @@ class LOCKYARD_CAPABILITY resilient_lock {
   [[nodiscard]] static stall_limits current_stall_limits() noexcept { return limits().get(); }
 
  private:
+  friend detail::held_assertions<Self, W, detail::ownership_of(R)>;
+
+  [[nodiscard]] std::optional<bool> is_held_here() const noexcept {
+    return tables::holds(label().address);
+  }
+
   /// What the debug mode names.
   const Self* self() const noexcept { return static_cast<const Self*>(this); }
   static detail::limits_of_type<R>& limits() noexcept {
@@ -181,9 +199,12 @@ class LOCKYARD_CAPABILITY resilient_lock {
   [[gnu::noinline, gnu::cold]] lock_errc acquire_contended(std::uint32_t found, entry* place,
                                                            const typename shared::deadline* limit,
                                                            std::source_location at) noexcept {
+    typename W::contended scope{self()};
     const bool is_own = R.recovers && tables::has_below(place, label().address);
     if (!is_own && line_.overtake()) return lock_errc::acquired;
-    return wait_in_line(found, place, limit, at, is_own);
+    const lock_errc how = wait_in_line(found, place, limit, at, is_own);
+    scope.result(how == lock_errc::acquired);
+    return how;
   }
 
   [[gnu::noinline]] lock_errc wait_in_line(std::uint32_t found, entry* place,
@@ -204,7 +225,7 @@ class LOCKYARD_CAPABILITY resilient_lock {
   }
 
   /// Another lock was acquired later, or this one has no entry.
-  [[gnu::noinline, gnu::cold]] void unlock_other() noexcept {
+  [[gnu::noinline, gnu::cold]] void unlock_other(std::source_location at) noexcept {
     const bool was_left = tables::take_back(label().address);
     const typename W::releasing scope{self()};
     if (was_left) return line_.release();
@@ -213,8 +234,9 @@ class LOCKYARD_CAPABILITY resilient_lock {
       return tables::remove(place);
     }
     if (tables::forget_unlisted()) return line_.release();
-    const lock_wait wait{shared::thread_id(), label(), {}};
-    detail::deliver({lock_event::not_held, wait, {}, {}}, tables::inside_handler());
+    const lock_wait unlock{shared::thread_id(), label(), at};
+    const std::uint32_t owner = tables::living_owner(label().address);
+    detail::deliver({lock_event::not_held, unlock, {}, {}, owner}, tables::inside_handler());
     assert(false && "unlock() by a thread that does not hold the lock");
   }
 

@@ -60,7 +60,13 @@ class LOCKYARD_CAPABILITY throwing {
       LOCKYARD_TRY_ACQUIRE(true) {
     return check_timed(lock_.try_lock_until(limit, at));
   }
-  void unlock() noexcept LOCKYARD_RELEASE() { lock_.unlock(); }
+  void unlock(std::source_location at = std::source_location::current()) noexcept
+      LOCKYARD_RELEASE() {
+    lock_.unlock(at);
+  }
+
+  void assert_held() const noexcept LOCKYARD_ASSERT_HELD(this) { lock_.assert_held(); }
+  void assert_not_held() const noexcept LOCKYARD_EXCLUDES(this) { lock_.assert_not_held(); }
 
   [[nodiscard]] Lock& get() noexcept { return lock_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -20,6 +21,7 @@ namespace lockyard::inline v0 {
 ///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
 ///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
 ///   lock once.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | locked_ | meaning |
@@ -27,7 +29,8 @@ namespace lockyard::inline v0 {
 /// | false | free |
 /// | true | held |
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_tas_spinlock {
+class LOCKYARD_CAPABILITY basic_tas_spinlock
+    : public detail::held_assertions<basic_tas_spinlock<W>, W> {
  public:
   constexpr basic_tas_spinlock() noexcept = default;
   basic_tas_spinlock(const basic_tas_spinlock&) = delete;

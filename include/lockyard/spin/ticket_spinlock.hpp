@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -24,6 +25,7 @@ namespace lockyard::inline v0 {
 ///   child only if nobody waited, for the waiters' numbers would be called in vain. May be
 ///   destroyed by the next owner as soon as that one holds it: unlock's last access is the store
 ///   that calls the next number.
+///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 8 bytes. All zero bytes are the free state.
 ///
 /// | (next_, serving_) | meaning |
@@ -33,7 +35,8 @@ namespace lockyard::inline v0 {
 ///
 /// Invariants: I1 serving_ <= next_ (as distance, modulo 2^32). I2 only the owner changes serving_.
 template <world W = default_world>
-class LOCKYARD_CAPABILITY basic_ticket_spinlock {
+class LOCKYARD_CAPABILITY basic_ticket_spinlock
+    : public detail::held_assertions<basic_ticket_spinlock<W>, W> {
  public:
   constexpr basic_ticket_spinlock() noexcept = default;
   basic_ticket_spinlock(const basic_ticket_spinlock&) = delete;

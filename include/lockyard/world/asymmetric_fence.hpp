@@ -6,6 +6,7 @@
 
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
+#include <lockyard/world/process_state.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -23,6 +24,9 @@ enum class [[gnu::visibility("default")]] asymmetric_mode : std::uint8_t{
 
 class [[gnu::visibility("default")]] asymmetric_fence {
  public:
+  static constexpr state_traits process_traits{.key = state_key{"asymmetric_fence"}.value(),
+                                               .starts_as_zeros = true};
+
   void light() const noexcept {
     // order[light]: acquire; pairs [registered, decided]; who sees `membarrier` knows that the
     // process is registered, so that every later heavy fence is a barrier on this core.

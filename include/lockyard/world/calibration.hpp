@@ -6,6 +6,7 @@
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
+#include <lockyard/world/process_state.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +20,8 @@ namespace lockyard::inline v0::detail {
 class [[gnu::visibility("default")]] calibration {
  public:
   using duration = std::chrono::nanoseconds;
+  static constexpr state_traits process_traits{.key = state_key{"calibration"}.value(),
+                                               .starts_as_zeros = true};
 
   /// Before any thread is bound to one of the processors that the process may use.
   void count_processors() noexcept {

@@ -88,6 +88,19 @@ struct [[gnu::visibility("default")]] debugging : native {
     native::releasing native_;
   };
 
+  template <class Lock>
+  [[gnu::always_inline]] static bool expect_held(
+      const Lock* lock,
+      detail::sanitizer::attempt kind = detail::sanitizer::attempt::blocking) noexcept {
+    watch().expect_held({lock, debug::detail::type_name<Lock>()}, kind);
+    return true;
+  }
+  template <class Lock>
+  [[gnu::always_inline]] static bool expect_not_held(const Lock* lock) noexcept {
+    watch().expect_not_held({lock, debug::detail::type_name<Lock>()});
+    return true;
+  }
+
  private:
   static debug::detail::lock_watch& watch() noexcept {
     return process_state<debug::detail::lock_watch>();

@@ -210,6 +210,25 @@ class [[gnu::visibility("default")]] lock_watch {
     wrong.deliver();
   }
 
+  /// The thread says that it holds the lock; if `kind` shares, in one way or another.
+  [[gnu::noinline]] void expect_held(lock_id lock, attempt_kind kind) noexcept {
+    const bool may_share = lockyard::detail::sanitizer::is_sharing(kind);
+    expect(lock, __builtin_return_address(0), problem::asserted_held,
+           [&](thread_watch& self, index known) {
+             const int owner = graph_[known].owner;
+             if (known != 0 && owner == self.number) return true;
+             if (known != 0 && may_share && self.share_of(known) != nullptr) return true;
+             return overflowed_ && owner == 0;  // it may not have been watched
+           });
+  }
+  /// The thread says that it does not hold the lock in any way.
+  [[gnu::noinline]] void expect_not_held(lock_id lock) noexcept {
+    expect(lock, __builtin_return_address(0), problem::asserted_not_held,
+           [&](thread_watch& self, index known) {
+             return graph_[known].owner != self.number && self.share_of(known) == nullptr;
+           });
+  }
+
   /// The memory at the address is no lock's any more, if it ever was.
   [[gnu::noinline]] void destroyed(const void* address) noexcept {
     thread_watch& self = this_thread();
@@ -242,6 +261,24 @@ class [[gnu::visibility("default")]] lock_watch {
   }
   static place here(const thread_watch& self, const void* from) noexcept {
     return {self.number, lockyard::detail::os::calls_from(from)};
+  }
+
+  template <class IsTrue>
+  void expect(lock_id lock, const void* from, problem otherwise, IsTrue is_true) noexcept {
+    thread_watch& self = this_thread();
+    const watching inside{self};
+    if (!inside) return;
+    step seen{lock, {}, lock, {}};
+    {
+      const std::scoped_lock locked{lock_};
+      const index known = graph_.find(lock);
+      if (is_true(self, known)) return;
+      if (known != 0 && is_held(graph_[known])) seen.since = graph_[known].since;
+    }
+    seen.at = here(self, from);
+    findings wrong;
+    wrong.add(otherwise, seen);
+    wrong.deliver();
   }
 
   /// A lock that the thread holds and the one that it is about to wait for: an order to remember.

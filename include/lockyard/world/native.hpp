@@ -9,8 +9,12 @@
 #include <lockyard/detail/sanitizer.hpp>
 #include <lockyard/world/asymmetric_fence.hpp>
 #include <lockyard/world/calibration.hpp>
+#include <lockyard/world/contention_hook.hpp>
+#include <lockyard/world/fork_epoch.hpp>
+#include <lockyard/world/native_deadline.hpp>
 #include <lockyard/world/process_state.hpp>
 #include <lockyard/world/spinning.hpp>
+#include <lockyard/world/thread_keys.hpp>
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -21,22 +25,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace lockyard::inline v0 {
 
 namespace detail {
 
-/// What a thread knows of its id in the system; 0 if it has not asked yet.
+/// What a thread knows of its id in the system. A forked child's thread has another id.
 struct [[gnu::visibility("default")]] thread_id_memory {
   std::uint32_t id = 0;
-};
-
-/// Whether a fork makes the child's thread forget its id, as this library keeps it.
-enum class [[gnu::visibility("default")]] fork_watch : std::uint8_t{none, begun, stands};
-
-struct [[gnu::visibility("default")]] fork_watch_state {
-  std::atomic<fork_watch> is{fork_watch::none};
+  std::uint32_t epoch = 0;  ///< of the process in which the thread asked; 0: it has not asked yet
 };
 
 /// A generator good enough to break ties (xorshift32, Marsaglia 2003).
@@ -56,6 +55,12 @@ struct [[gnu::visibility("default")]] xorshift {
 /// The real machine as a world; awaits come from spinning. See the concept `world` for the meaning
 /// of each member.
 struct [[gnu::visibility("default")]] native : spinning<native> {
+  /// By which parts of a program recognise this world, whatever their compilers.
+  struct name_in_key {
+    using world = native;
+    static constexpr std::string_view text = "native";
+  };
+
   template <class T>
   using atomic = std::atomic<T>;
 
@@ -93,15 +98,17 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static void yield() noexcept { detail::os::yield(); }
 
   using time_point = std::chrono::steady_clock::time_point;
-  using deadline = time_point;
+  using deadline = detail::native_deadline;
 
   static time_point now() noexcept { return std::chrono::steady_clock::now(); }
-  /// Saturates: a duration past the end of the clock is for ever.
   static deadline deadline_after(std::chrono::nanoseconds duration) noexcept {
-    const time_point start = now();
-    return duration < deadline::max() - start ? start + duration : deadline::max();
+    return deadline::after(duration);
   }
-  static bool passed(deadline limit) noexcept { return now() >= limit; }
+  static deadline deadline_at(const adjustable_limit& limit,
+                              std::chrono::nanoseconds left) noexcept {
+    return {deadline::after(left), limit};
+  }
+  static bool passed(deadline limit) noexcept { return limit.has_passed(); }
 
   static deadline spin_limit(
       std::chrono::nanoseconds most = std::chrono::nanoseconds::max()) noexcept {
@@ -119,8 +126,9 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           deadline limit) noexcept {
-    const timespec absolute = to_timespec(limit);
-    return detail::os::futex_wait(&word, expected, &absolute);
+    const timespec absolute = to_timespec(limit.end_of_sleep());
+    const wait_result how = detail::os::futex_wait(&word, expected, &absolute);
+    return how == wait_result::timed_out && limit.is_early() ? wait_result::woken : how;
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
     return detail::os::futex_wake(&word, count);
@@ -132,16 +140,25 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return detail::os::futex_requeue(&from, expected, wake_count, move_count, &to);
   }
 
-  static std::uintptr_t thread_key() noexcept { return detail::arch::thread_pointer(); }
+  static std::uintptr_t thread_key() noexcept {
+    const std::uintptr_t known = detail::key_of_this_thread.key;
+    return known != 0 ? known : detail::learn_thread_key();
+  }
 
   static std::uint32_t thread_id() noexcept {
-    const std::uint32_t known = thread_state<detail::thread_id_memory>().id;
-    return known != 0 ? known : find_thread_id();
+    const auto& known = thread_state<detail::thread_id_memory>();
+    // relaxed(owner): the forking thread's own fork wipes it; other threads of a child know
+    // nothing.
+    const auto now = process_state<detail::fork_epoch>().now.load(std::memory_order_relaxed);
+    return known.epoch != 0 && known.epoch == now ? known.id : find_thread_id();
   }
   static bool pi_lock(atomic<std::uint32_t>& word) noexcept { return pi_lock_until(word, nullptr); }
   static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
-    const timespec absolute = to_timespec(limit);
-    return pi_lock_until(word, &absolute);
+    for (;;) {
+      const timespec absolute = to_timespec(limit.end_of_sleep());
+      if (pi_lock_until(word, &absolute)) return true;
+      if (!limit.is_early()) return false;
+    }
   }
   static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
     // ThreadSanitizer does not see that the kernel's hand-over is a release.
@@ -158,6 +175,10 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   template <class T>
   static T& process_state() noexcept {
     return detail::state_of_process<T>();
+  }
+  template <class T>
+  static const T& process_state_to_look_at() noexcept {
+    return detail::state_to_look_at<T>();
   }
   static constexpr std::uint32_t slot_count = detail::slot_registry::capacity;
 
@@ -184,8 +205,27 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     at_start() noexcept {
       process_state<detail::calibration>().count_processors();
       asymmetric_fence_register();
-      if (!detail::os::call_in_forked_child(&State::forget_in_child)) {
-        detail::os::fatal("pthread_atfork", ENOMEM);
+      if constexpr (forgets<State>) {
+        std::uint32_t none = 0;
+        // relaxed(atomicity): the first part that is loaded has nothing to forget.
+        epoch_of<State>().compare_exchange_strong(none, detail::current_fork_epoch(),
+                                                  std::memory_order_relaxed,
+                                                  std::memory_order_relaxed);
+        if (!detail::os::call_in_forked_child([] { catch_up(); })) {
+          detail::os::fatal("pthread_atfork", ENOMEM);
+        }
+      }
+    }
+    template <class... Arguments>
+    static void catch_up(Arguments... arguments) noexcept {
+      const std::uint32_t now = detail::current_fork_epoch();
+      // relaxed(owner): a child that has not caught up yet has one thread.
+      std::uint32_t last = epoch_of<State>().load(std::memory_order_relaxed);
+      // relaxed(atomicity): the call is made once.
+      if (last != 0 && last != now &&
+          epoch_of<State>().compare_exchange_strong(last, now, std::memory_order_relaxed,
+                                                    std::memory_order_relaxed)) {
+        State::forget_in_child(arguments...);
       }
     }
   };
@@ -227,6 +267,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     bool acquired_ = true;
   };
 
+  using contended = detail::contended_wait;
+
   class releasing {
    public:
     explicit releasing(const void* lock, detail::sanitizer::attempt kind =
@@ -256,9 +298,15 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     const void* lock_;
   };
 
+  static bool expect_held(const void* /*lock*/, detail::sanitizer::attempt /*kind*/ =
+                                                    detail::sanitizer::attempt::blocking) noexcept {
+    return false;
+  }
+  static bool expect_not_held(const void* /*lock*/) noexcept { return false; }
+
  private:
   /// The kernel's clock starts with 0.
-  static timespec to_timespec(deadline limit) noexcept {
+  static timespec to_timespec(time_point limit) noexcept {
     const auto since_boot = std::max<std::int64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
     return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
@@ -277,30 +325,20 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return acquired;
   }
 
+  template <class State>
+  static constexpr bool forgets = requires { State::forget_in_child(); };
+  template <class State>
+  static std::atomic<std::uint32_t>& epoch_of() noexcept {
+    return process_state<detail::forgetting_epoch<State>>().last;
+  }
+
   static std::uint32_t find_thread_id() noexcept;
 };
 
-/// A forked child's thread has another id, so an id may be kept only where a fork will wipe it.
-/// Until the handler stands, and where it cannot be had, the kernel is asked every time.
 [[gnu::noinline, gnu::cold]] inline std::uint32_t native::find_thread_id() noexcept {
-  using detail::fork_watch;
-  auto& watch = detail::library_instance<detail::fork_watch_state>.is;
-  auto stage = fork_watch::none;
-  // relaxed(atomicity): one thread alone sets the handler up.
-  if (watch.compare_exchange_strong(stage, fork_watch::begun, std::memory_order_relaxed,
-                                    std::memory_order_relaxed)) {
-    const auto forget = [] { thread_state<detail::thread_id_memory>().id = 0; };
-    if (detail::os::call_in_forked_child(forget)) {
-      // order[watched]: release; pairs [keep]; the handler stands before anybody relies on it.
-      watch.store(fork_watch::stands, std::memory_order_release);
-    }
-  }
-  const std::uint32_t id = detail::os::thread_id();
-  // order[keep]: acquire; pairs [watched]; a fork of this thread will find the handler.
-  if (watch.load(std::memory_order_acquire) == fork_watch::stands) {
-    thread_state<detail::thread_id_memory>().id = id;
-  }
-  return id;
+  auto& memory = thread_state<detail::thread_id_memory>();
+  memory = {detail::os::thread_id(), detail::current_fork_epoch()};
+  return memory.id;
 }
 
 }  // namespace lockyard::inline v0

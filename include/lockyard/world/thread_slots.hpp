@@ -4,6 +4,7 @@
 // Small numbers for living threads, for the native world: a thread claims the lowest free slot at
 // its first question and gives it back when it ends.
 
+#include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <array>
@@ -18,6 +19,8 @@ namespace lockyard::inline v0::detail {
 class [[gnu::visibility("default")]] slot_registry {
  public:
   static constexpr std::uint32_t capacity = 4096;
+  static constexpr state_traits process_traits{.key = state_key{"slot_registry"}.value(),
+                                               .starts_as_zeros = true};
 
   /// Claims the lowest free slot; `no_slot` when all are taken.
   std::uint32_t claim() noexcept {

@@ -140,23 +140,9 @@ inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
   mine.is_writing = false;
 }
 
-/// The child has the parent's mapping, in which only the parent's threads write.
-inline void forget_in_child() noexcept {
-  // relaxed(owner): the child has one thread.
-  native::process_state<current_trace>().is.store(nullptr, std::memory_order_relaxed);
-}
-
-/// From now on all threads write there. False if another trace is being written, or there is no
-/// memory to watch for forks.
+/// From now on all threads write there. False if another trace is being written.
 inline bool begin(header* to) noexcept {
   auto& state = native::process_state<current_trace>();
-  // relaxed(atomicity): one thread registers.
-  if (!state.fork_is_watched.exchange(true, std::memory_order_relaxed) &&
-      !os::call_in_forked_child(&forget_in_child)) {
-    // relaxed(atomicity): the next one tries again.
-    state.fork_is_watched.store(false, std::memory_order_relaxed);
-    return false;
-  }
   header* none = nullptr;
   // order[begin]: release; pairs [trace_state.hpp:current, end]; publishes the header.
   // relaxed(hint): a failure says that there is another trace.

@@ -21,9 +21,14 @@ namespace os = lockyard::detail::os;
 namespace arch = lockyard::detail::arch;
 
 /// The trace that is being written; null if there is none.
+/// A forked child has none: it has the parent's mapping, in which only the parent's threads write.
 struct [[gnu::visibility("default")]] current_trace {
+  static constexpr lockyard::detail::state_traits process_traits{
+      .key = lockyard::detail::state_key{"current_trace"}.value(),
+      .starts_as_zeros = true,
+      .is_wiped_on_fork = true};
+
   std::atomic<header*> is{nullptr};
-  std::atomic<bool> fork_is_watched{false};
 };
 
 inline header* current() noexcept {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace lockyard::inline v0 {
@@ -20,6 +21,11 @@ namespace lockyard::inline v0 {
 /// As native; yields, sleeps and wakes are stamped, and acquisitions are not: what locks share
 /// among each other.
 struct [[gnu::visibility("default")]] tracing_waits : native {
+  struct name_in_key {
+    using world = tracing_waits;
+    static constexpr std::string_view text = "tracing_waits";
+  };
+
   using unwatched = tracing_waits;
 
   static void yield() noexcept {

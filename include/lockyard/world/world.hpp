@@ -34,6 +34,17 @@ struct any_value {
   }
 };
 
+}  // namespace detail
+
+/// A point in time on a clock that may be set, as a world sees it. It outlives the wait.
+struct adjustable_limit {
+  /// How long it takes until the clock has reached the point, if it goes on as it goes now; zero if
+  /// it has reached it.
+  std::chrono::nanoseconds (*time_left)(const adjustable_limit& self) noexcept;
+};
+
+namespace detail {
+
 /// The state with which the concepts probe per-thread and process-wide state.
 struct any_state {};
 
@@ -112,20 +123,22 @@ concept provides_inheritance =
     };
 
 template <class W>
-concept provides_surroundings = requires(const void* address, typename W::deadline deadline,
-                                         std::chrono::nanoseconds duration) {
-  { W::now() } noexcept -> std::same_as<typename W::time_point>;
-  { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
-  { W::passed(deadline) } noexcept -> std::same_as<bool>;
-  { W::thread_key() } noexcept -> std::same_as<std::uintptr_t>;
-  { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
-  requires W::slot_count > 0;
-  { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
-  { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
-  { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
-  { W::random() } noexcept -> std::same_as<std::uint32_t>;
-  requires std::has_single_bit(W::table_size);
-};
+concept provides_surroundings =
+    requires(const void* address, typename W::deadline deadline, std::chrono::nanoseconds duration,
+             const adjustable_limit& limit) {
+      { W::now() } noexcept -> std::same_as<typename W::time_point>;
+      { W::deadline_after(duration) } noexcept -> std::same_as<typename W::deadline>;
+      { W::deadline_at(limit, duration) } noexcept -> std::same_as<typename W::deadline>;
+      { W::passed(deadline) } noexcept -> std::same_as<bool>;
+      { W::thread_key() } noexcept -> std::same_as<std::uintptr_t>;
+      { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
+      requires W::slot_count > 0;
+      { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
+      { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
+      { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
+      { W::random() } noexcept -> std::same_as<std::uint32_t>;
+      requires std::has_single_bit(W::table_size);
+    };
 
 template <class W>
 concept provides_observation =
@@ -136,8 +149,14 @@ concept provides_observation =
     std::constructible_from<typename W::releasing, const void*> &&
     std::constructible_from<typename W::releasing, const void*, decltype(W::sharing)> &&
     std::constructible_from<typename W::notifying, const void*> &&
-    requires(typename W::acquiring& scope, bool acquired) {
+    std::constructible_from<typename W::contended, const void*> &&
+    requires(typename W::contended& wait, bool acquired) {
+      { wait.result(acquired) } noexcept -> std::same_as<bool>;
+    } && requires(typename W::acquiring& scope, bool acquired, const void* lock) {
       { scope.result(acquired) } noexcept -> std::same_as<bool>;
+      { W::expect_held(lock) } noexcept -> std::same_as<bool>;
+      { W::expect_held(lock, W::sharing) } noexcept -> std::same_as<bool>;
+      { W::expect_not_held(lock) } noexcept -> std::same_as<bool>;
     };
 
 }  // namespace detail
@@ -188,17 +207,23 @@ concept provides_observation =
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
-/// - `thread_key()`: names this thread among all living ones of the process, until its very end and
-/// in
-///   a forked child too; never 0.
+///   `deadline_at(limit, left)`: passes when the limit's clock has reached it, which may come
+///   sooner or later than `left` says. A world asks the clock again now and then, in a sleep too.
+/// - `thread_key()`: names this thread among all threads that the process has had, until the
+///   thread's very end and in a forked child too; never 0. No later thread gets the same key.
 /// - `thread_slot()`: a number below `slot_count` that no other living thread has, or `no_slot`.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may ask for it afterwards only if T is trivially destructible.
-///   `process_state<T>()`: the one T of the process; T must have default visibility.
+///   `process_state<T>()`: the one T of the process, however many libraries have this header
+///   compiled into them; its destructor never runs. T says how it is kept by `process_traits`.
+///   `process_state_to_look_at<T>()` costs less: it may be a T that is all zero bytes, which must
+///   not be written, until the other one has been called in this part of the program.
 /// - `hash(address)`, `random()`. `table_size`: how many entries, a power of two, a table has that
 ///   is found by hash.
 /// - `at_start<State>`: an object of static storage duration; from its construction on
-///   `State::forget_in_child()` is called in every child of fork.
+///   `State::forget_in_child()`, if it exists, is called in every child of fork, after the handlers
+///   of fork that were registered before. `catch_up(arguments...)` calls it
+///   earlier, with these arguments, if such a handler comes first.
 /// - `unwatched`: the world for what locks share among each other; users' tools do not see into it.
 /// - `inner_lock<Lock>`: Lock, for use inside of another lock. A checker puts an abstract lock
 ///   there, because Lock has been checked by itself.
@@ -210,6 +235,11 @@ concept provides_observation =
 ///   whose type may name the lock, and keep the address alone: the lock may be gone when a
 ///   `releasing` ends. `notifying{condition}` spans a notification, by a thread that need not
 ///   hold the lock, of those who wait between the two; it keeps the address alone too.
+/// - `contended{lock}` spans the wait of an acquisition that failed at first, in a function that is
+///   not inlined into its caller; `result(b)` tells the outcome and returns it, true by default.
+/// - `expect_held(lock)`, `expect_held(lock, sharing)`, `expect_not_held(lock)`: a world that
+///   watches locks reports where that is not true of the calling thread, and returns true; others
+///   return false. They get `this`, as the scopes do.
 template <class W>
 concept world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&

@@ -5,6 +5,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -121,6 +123,16 @@ inline std::uint32_t thread_id() noexcept {
 /// Has `handler` called in the child after each fork; false if there is no memory for that.
 inline bool call_in_forked_child(void (*handler)()) noexcept {
   return pthread_atfork(nullptr, nullptr, handler) == 0;
+}
+
+/// Makes the kernel fill these pages with zero bytes in every child of a later fork, before any
+/// code runs there; returns false where that is unavailable, as on kernels before 4.14. The range
+/// starts at a page, and the rest of its last page is filled too.
+inline bool wipe_on_fork(void* begin, std::size_t bytes) noexcept {
+  // Some emulators report success for any advice, and do nothing.
+  constexpr int no_advice = -1;
+  return call(SYS_madvise, begin, bytes, no_advice) != 0 &&
+         call(SYS_madvise, begin, bytes, MADV_WIPEONFORK) == 0;
 }
 
 /// As FUTEX_LOCK_PI2, on kernels before 5.14, whose only clock for this is the wall clock. A

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The deadlines of the native world, and how long a thread may sleep towards one.
+
+#include <lockyard/world/world.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace lockyard::inline v0::detail {
+
+/// A point of the steady clock; or of a clock that may be set, which is asked again, and then the
+/// point of the steady clock is an estimate.
+struct native_deadline : std::chrono::steady_clock::time_point {
+  using clock = std::chrono::steady_clock;
+  using nanoseconds = std::chrono::nanoseconds;
+
+  /// How long a sleep goes on without a look at a clock that may be set.
+  static constexpr std::chrono::milliseconds longest_without_a_look{50};
+
+  using clock::time_point::time_point;
+  constexpr native_deadline() noexcept = default;
+  constexpr native_deadline(clock::time_point at) noexcept : clock::time_point{at} {}
+  constexpr native_deadline(clock::time_point at, const adjustable_limit& limit) noexcept
+      : clock::time_point{at}, adjustable{&limit} {}
+
+  /// Saturates: a duration past the end of the clock lasts forever.
+  static native_deadline after(nanoseconds duration) noexcept {
+    const clock::time_point start = clock::now();
+    return duration < max() - start ? start + duration : max();
+  }
+
+  [[nodiscard]] bool has_passed() const noexcept {
+    return adjustable == nullptr ? clock::now() >= *this : left().count() == 0;
+  }
+  [[nodiscard]] clock::time_point end_of_sleep() const noexcept {
+    if (adjustable == nullptr) [[likely]]
+      return *this;
+    return after(std::min<nanoseconds>(left(), longest_without_a_look));
+  }
+  /// A sleep has ended by time; whether that was before this deadline.
+  [[nodiscard]] bool is_early() const noexcept {
+    return adjustable != nullptr && left().count() != 0;
+  }
+
+  const adjustable_limit* adjustable = nullptr;
+
+ private:
+  [[nodiscard]] nanoseconds left() const noexcept { return adjustable->time_left(*adjustable); }
+};
+
+}  // namespace lockyard::inline v0::detail
