@@ -68,11 +68,11 @@ class parking_lot_client : public model::client {
   void happen(event& mine) {
     auto& home = lot::bucket_of(&mine);
     mine.data.write(1);
-    std::array<const typename W::template atomic<std::uint32_t>*, model::max_threads> sleepers{};
+    std::array<const typename lot::sleeping_word*, model::max_threads> sleepers{};
     std::size_t count = 0;
     home.guard().lock();
     mine.has_happened.write(true);
-    while (node* const sleeper = home.find(&mine)) {
+    while (node* const sleeper = home.first(&mine, detail::waiter_kind::others)) {
       sleepers[count++] = &home.release(*sleeper, fate::awake);
     }
     home.guard().unlock();
@@ -82,7 +82,7 @@ class parking_lot_client : public model::client {
   template <class... Deadline>
   bool wait(event& mine, Deadline... limit) {
     auto& home = lot::bucket_of(&mine);
-    node self{&mine, {}};
+    node self{&mine, detail::waiter_kind::others, {}};
     self.falls_asleep();
     home.guard().lock();
     const bool has_happened = mine.has_happened.read();

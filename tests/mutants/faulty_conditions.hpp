@@ -49,7 +49,7 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
   template <class Watch, class... Deadline>
   bool wait_once(mutex& held, Watch watch, Deadline... limit) noexcept {
     attendance waiters{&held};
-    node self{this, W::now()};
+    node self{this, detail::waiter_kind::condition, W::now()};
     if (Fault == condition_fault::links_late) held.unlock();
     const auto end = [&]() noexcept { interrupt(held, self); };
     if constexpr (Fault == condition_fault::ignores_stop) {
@@ -66,8 +66,8 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
 
  private:
   void begin(mutex& held, attendance& waiters, node& self) noexcept {
-    self.falls_asleep();
     waiters.guard().lock();
+    self.falls_asleep();  // under the guard: a stop that is not ignored finds the node linked
     mutex_.store(&held, relaxed);
     if (Fault == condition_fault::expects_silently) {
       lot::bucket_of(&held).link(self);
@@ -94,7 +94,7 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
   void interrupt(mutex& with, node& one) noexcept {
     attendance waiters{&with};
     waiters.guard().lock();
-    const bool waits = one.seen() == fate::asleep && one.lock() == this;
+    const bool waits = one.seen() == fate::asleep && one.kind() == detail::waiter_kind::condition;
     if (waits) move(waiters, with, one);
     if (waits || Fault == condition_fault::stops_late) note_who_is_left(waiters);
     W::fence(std::memory_order_seq_cst);
@@ -117,11 +117,11 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
     waiters.guard().lock();
     node* each = waiters.first_for(this);
     if (each == nullptr) return waiters.guard().unlock();
-    const bool leaves_some = !all && waiters.next_for_the_same(*each) != nullptr;
+    const bool leaves_some = !all && attendance::bucket::next(*each) != nullptr;
     const bool forgets = !leaves_some || Fault == condition_fault::forgets_others;
     if (forgets && Fault != condition_fault::touches_late) mutex_.store(nullptr, relaxed);
     while (each != nullptr) {
-      node* const next = all ? waiters.next_for_the_same(*each) : nullptr;
+      node* const next = all ? attendance::bucket::next(*each) : nullptr;
       move(waiters, with, *each);
       each = next;
     }
@@ -137,7 +137,7 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
 
   static void move(attendance& waiters, mutex& with, node& moved) noexcept {
     if (Fault == condition_fault::moves_silently) {
-      lot::bucket_of(&with).move(moved, &with, W::now());
+      lot::bucket_of(&with).move(moved, &with, detail::waiter_kind::mutex, W::now());
     } else if (Fault == condition_fault::expects_silently) {
       lot::bucket_of(&with).remove(moved);
       waiters.expect(moved);
@@ -158,7 +158,7 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
   bool give_up(attendance& waiters, node& self) noexcept {
     waiters.guard().lock();
     bool gives_up = self.seen() == fate::asleep;
-    if (gives_up && self.lock() == this) {
+    if (gives_up && self.kind() == detail::waiter_kind::condition) {
       waiters.unlink_expected(self);
       self.gets_up();
       note_who_is_left(waiters);
@@ -187,6 +187,7 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
   using lot = detail::parking_lot<typename W::unwatched>;
   using node = typename lot::node;
   using fate = typename lot::fate;
+  static constexpr auto kind = detail::waiter_kind::any_condition;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
  public:
@@ -194,8 +195,8 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
     if (!is_awaited_.load(relaxed)) return;
     auto& home = lot::bucket_of(this);
     home.guard().lock();
-    node* const first = home.find(this);
-    const bool is_last = first == nullptr || home.find_behind(*first) == nullptr;
+    node* const first = home.first(this, kind);
+    const bool is_last = first == nullptr || home.next(*first) == nullptr;
     if (Fault == any_fault::forgets) is_awaited_.store(false, relaxed);
     if (is_last && Fault != any_fault::touches_late) is_awaited_.store(false, relaxed);
     const auto* const sleeper = first != nullptr ? &home.release(*first, fate::awake) : nullptr;
@@ -213,7 +214,7 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
   template <class Lock, class Watch, class... Deadline>
   bool wait_once(Lock& lock, Watch /*none*/, Deadline... limit) noexcept {
     auto& home = lot::bucket_of(this);
-    node self{this, {}};
+    node self{this, kind, {}};
     self.falls_asleep();
     if (Fault == any_fault::links_late) lock.unlock();
     home.guard().lock();
@@ -222,7 +223,7 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
     home.guard().unlock();
     if (Fault != any_fault::links_late) lock.unlock();
     const auto left = [&] {
-      if (home.find(this) == nullptr) is_awaited_.store(false, relaxed);
+      if (home.first(this, kind) == nullptr) is_awaited_.store(false, relaxed);
     };
     fate told = fate::asleep;
     if (Fault == any_fault::gives_up && sizeof...(Deadline) != 0) {

@@ -47,6 +47,7 @@ class faulty_event_count {
   using lot = detail::parking_lot<typename W::unwatched>;
   using node = typename lot::node;
   using fate = typename lot::fate;
+  static constexpr auto kind = detail::waiter_kind::event_count;
 
  public:
   void notify_all() noexcept {
@@ -55,7 +56,7 @@ class faulty_event_count {
     epoch_.fetch_add(1, std::memory_order_release);
     auto& home = lot::bucket_of(this);
     home.guard().lock();
-    while (node* const first = home.find(this)) {
+    while (node* const first = home.first(this, kind)) {
       count_out();
       W::wake(home.release(*first, fate::awake), 1);
     }
@@ -97,7 +98,7 @@ class faulty_event_count {
 
   void sleep(std::uint32_t epoch) noexcept {
     auto& home = lot::bucket_of(this);
-    node self{this, {}};
+    node self{this, kind, {}};
     self.falls_asleep();
     home.guard().lock();
     const bool is_news =
@@ -161,6 +162,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
   using lot = detail::parking_lot<typename W::unwatched>;
   using node = typename lot::node;
   using fate = typename lot::fate;
+  static constexpr auto kind = detail::waiter_kind::auto_reset_event;
 
  public:
   void lock() noexcept { wait(); }
@@ -177,13 +179,13 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
     }
     auto& home = lot::bucket_of(this);
     home.guard().lock();
-    node* const first = home.find(this);
+    node* const first = home.first(this, kind);
     if (first == nullptr) {
       state_.exchange(is_set, std::memory_order_release);
     } else {
       // With others behind it stands, but where a set has overwritten it: that fault shall be the
       // second token alone, and no sleeper be lost by it.
-      const bool is_last = home.find_behind(*first) == nullptr || Fault == event_fault::forgets;
+      const bool is_last = home.next(*first) == nullptr || Fault == event_fault::forgets;
       state_.store(is_last ? unset : awaited, std::memory_order_relaxed);
       W::wake(home.release(*first, fate::owner), 1);
     }
@@ -203,7 +205,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
   template <class... Deadline>
   bool wait(Deadline... limit) noexcept {
     auto& home = lot::bucket_of(this);
-    node self{this, {}};
+    node self{this, kind, {}};
     self.falls_asleep();
     home.guard().lock();
     bool taken = take();
@@ -221,7 +223,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
     const fate told = lot::sleep(
         home, self,
         [&] {
-          if (home.find(this) == nullptr) state_.store(unset, std::memory_order_relaxed);
+          if (home.first(this, kind) == nullptr) state_.store(unset, std::memory_order_relaxed);
         },
         limit...);
     if (Fault == event_fault::gives_up && sizeof...(limit) != 0) return false;

@@ -100,7 +100,7 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   template <class... Deadline>
   bool wait(Deadline... limit) noexcept {
     attendance waiters{this};
-    node self{this, W::now()};
+    node self{this, detail::waiter_kind::mutex, W::now()};
     return sleep_until_turn(waiters, self, announce(waiters, self, false), limit...);
   }
 
@@ -131,10 +131,10 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   static bool announce(attendance waiters, node& self, bool attends) noexcept {
     self.falls_asleep();
     waiters.guard().lock();
-    const detail::announcement after = waiters.link(self);
+    const auto after = waiters.link(self);
     if (attends) waiters.stop_attending();
     waiters.guard().unlock();
-    if (after.is_armed() && (!attends || Fault == mutex_fault::ends_by_fence)) {
+    if (after.is_armed && (!attends || Fault == mutex_fault::ends_by_fence)) {
       W::fence(seq_cst);
       return true;
     }

@@ -29,7 +29,8 @@ template <world W, semaphore_fault Fault>
 class faulty_semaphore {
   using lot = detail::parking_lot<typename W::unwatched>;
   using fate = typename lot::fate;
-  using roused = typename lot::roused;
+  using wake_list = typename lot::wake_list;
+  static constexpr auto kind = detail::waiter_kind::semaphore;
 
  public:
   void acquire(std::ptrdiff_t permits = 1) noexcept {
@@ -58,7 +59,7 @@ class faulty_semaphore {
     const std::uint32_t added = number(permits);
     if ((add(added) & awaited) == 0) return;
     auto& home = lot::bucket_of(this);
-    roused awake;
+    wake_list awake;
     home.guard().lock();
     const std::uint32_t found = Fault == semaphore_fault::trusts_the_mark
                                     ? word_.load(std::memory_order_relaxed) | awaited
@@ -73,7 +74,7 @@ class faulty_semaphore {
 
   struct node : lot::node {
     node(const void* semaphore, std::uint32_t wanted) noexcept
-        : lot::node{semaphore, {}}, permits{wanted} {}
+        : lot::node{semaphore, kind, {}}, permits{wanted} {}
     const std::uint32_t permits;
   };
 
@@ -90,13 +91,13 @@ class faulty_semaphore {
     return found;
   }
 
-  void distribute(std::uint32_t permits, roused& awake) noexcept {
+  void distribute(std::uint32_t permits, wake_list& awake) noexcept {
     auto& home = lot::bucket_of(this);
-    auto* const first = home.find(this);
+    auto* const first = home.first(this, kind);
     unsigned served = 0;
     auto* next = first;
     for (; next != nullptr && static_cast<node*>(next)->permits <= permits;
-         next = home.find_behind(*next)) {
+         next = home.next(*next)) {
       if (Fault == semaphore_fault::serves_one && served == 1) break;
       permits -= static_cast<node*>(next)->permits;
       ++served;
@@ -106,7 +107,7 @@ class faulty_semaphore {
     if (Fault != semaphore_fault::tells_first) word_.store(word, std::memory_order_release);
     for (next = first; served > 0; --served) {
       auto& told = *next;
-      next = home.find_behind(told);
+      next = home.next(told);
       awake.add(home.release(told, fate::owner));
     }
     if (Fault == semaphore_fault::tells_first) word_.store(word, std::memory_order_release);
@@ -117,9 +118,9 @@ class faulty_semaphore {
     auto& home = lot::bucket_of(this);
     node self{this, wanted};
     if (get_in_line(self)) return true;
-    roused awake;
+    wake_list awake;
     const auto left = [&] {
-      if (Fault == semaphore_fault::gives_up_silently && home.find(this) != nullptr) return;
+      if (Fault == semaphore_fault::gives_up_silently && home.first(this, kind) != nullptr) return;
       distribute(word_.load(std::memory_order_relaxed) / one, awake);
     };
     const fate told = lot::sleep(home, self, left, limit...);
@@ -131,7 +132,7 @@ class faulty_semaphore {
     auto& home = lot::bucket_of(this);
     self.falls_asleep();
     home.guard().lock();
-    const bool others_sleep = home.find(this) != nullptr;
+    const bool others_sleep = home.first(this, kind) != nullptr;
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     bool taken = false;
     if (Fault == semaphore_fault::looks_first && found / one < self.permits) {

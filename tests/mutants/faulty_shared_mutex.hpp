@@ -9,7 +9,10 @@
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/world.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace lockyard::checker {
@@ -86,7 +89,8 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
     if ((found & (readers | closed | written)) != (reader | closed) || !looks) return;
     auto& home = lot::bucket_of(&word_);
     home.guard().lock();
-    if (has(shared_fault::trusts_the_lock) || home.find(&word_) != nullptr) redistribute(0);
+    if (has(shared_fault::trusts_the_lock) || first_ones(home) != std::array<node*, 4>{})
+      redistribute(0);
     home.guard().unlock();
   }
   void give_up(std::uint32_t released) noexcept {
@@ -99,10 +103,9 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
   /// Wakes under the guard.
   void redistribute(std::uint32_t released) noexcept {
     auto& home = lot::bucket_of(&word_);
+    std::array<node*, 4> first = first_ones(home);
     line asleep;
-    for (const node* each = home.find(&word_); each != nullptr; each = home.find_behind(*each)) {
-      asleep.add(request{each->wanted()});
-    }
+    std::ranges::transform(first, asleep.counts.begin(), &lot::bucket::length);
     std::uint32_t found = word_.load(relaxed);
     choice chosen;
     std::uint32_t next = 0;
@@ -111,23 +114,31 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
       chosen.is_granted = true;
       next = granted(asleep, chosen, found - released);
       if (has(shared_fault::keeps_flag_of_writer)) next |= found & closed;
-      if (has(shared_fault::counts_no_sleepers) && chosen.all_readers) {
-        next -= asleep.of(request::read) * reader;
-      }
+      if (has(shared_fault::counts_no_sleepers)) next -= chosen.readers * reader;
     } while (!word_.compare_exchange_strong(found, next, acq_rel, relaxed));
-    for (node* each = home.find(&word_); each != nullptr;) {
-      node& one = *each;
-      each = home.find_behind(one);
-      const request wanted{one.wanted()};
-      if (chosen.first_of == wanted) {
-        chosen.first_of.reset();
-      } else if (chosen.all_readers && wanted == request::read) {
-        chosen.all_readers = !has(shared_fault::rouses_one_reader);
-      } else {
-        continue;
-      }
+    if (chosen.first_of) {
+      W::wake(home.release(*first[index_of(*chosen.first_of)], fate::owner), 1);
+    }
+    node* reading = first[index_of(request::read)];
+    if (has(shared_fault::rouses_one_reader)) chosen.readers = std::min(chosen.readers, 1U);
+    for (std::uint32_t left = chosen.readers; left > 0; --left) {
+      node& one = *reading;
+      reading = home.next(one);
       W::wake(home.release(one, fate::owner), 1);
     }
+  }
+
+  static constexpr auto kind_of(request wanted) noexcept {
+    return static_cast<detail::waiter_kind>(static_cast<std::size_t>(detail::waiter_kind::shared) +
+                                            index_of(wanted));
+  }
+  std::array<node*, 4> first_ones(const typename lot::bucket& home) const noexcept {
+    std::array<node*, 4> found{};
+    for (const request each :
+         {request::read, request::upgrade, request::write, request::write_on}) {
+      found[index_of(each)] = home.first(&word_, kind_of(each));
+    }
+    return found;
   }
 
   bool take_or_mark(request wanted) noexcept {
@@ -147,7 +158,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
   template <class... Deadline>
   bool wait_for(request wanted, Deadline... limit) noexcept {
     auto& home = lot::bucket_of(&word_);
-    node self{&word_, {}, static_cast<std::uint8_t>(wanted)};
+    node self{&word_, kind_of(wanted), {}};
     self.falls_asleep();
     home.guard().lock();
     const bool is_taken = take_or_mark(wanted);

@@ -103,6 +103,36 @@ TEST(Search, sees_more_with_every_preemption_that_is_allowed) {
   EXPECT_TRUE(std::ranges::includes(all, fewer));
 }
 
+/// Each thread stores to a word of its own, and loads the other's; what they found is an outcome.
+class storing_client : public client {
+ public:
+  explicit storing_client(std::set<unsigned>& outcomes) : outcomes_{outcomes} {}
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    words_[index].store(1, std::memory_order_relaxed);
+    found_[index].write(words_[1 - index].load(std::memory_order_relaxed));
+  }
+  void finish() override { outcomes_.insert(found_[0].read() * 2 + found_[1].read()); }
+
+ private:
+  word<unsigned> words_[2]{};
+  plain_data<unsigned> found_[2]{};
+  std::set<unsigned>& outcomes_;
+};
+
+TEST(Search, reads_as_many_old_values_as_are_allowed) {
+  const auto outcomes_with_old = [](std::optional<unsigned> old_reads) {
+    std::set<unsigned> outcomes;
+    const found result = explore([&outcomes] { return std::make_unique<storing_client>(outcomes); },
+                                 {.how = {.old_reads = old_reads}, .workers = 1});
+    EXPECT_EQ(result.result, verdict::passed) << result.what;
+    return outcomes;
+  };
+  EXPECT_EQ(outcomes_with_old(0), (std::set{1U, 2U, 3U})) << "as if memory had no buffers";
+  EXPECT_EQ(outcomes_with_old(1), (std::set{0U, 1U, 2U, 3U}));
+  EXPECT_EQ(outcomes_with_old({}), (std::set{0U, 1U, 2U, 3U}));
+}
+
 TEST(Search, finds_a_race_by_sampling) {
   for (const search order : {search::pct, search::random}) {
     const found result = explore(racing(), {.order = order, .workers = 2, .seconds = 10});
