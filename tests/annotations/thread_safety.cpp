@@ -29,6 +29,14 @@ class account {
     const lockyard::guard held{lock_};
     ++balance_;
   }
+  void pay_in_asserted() {
+    lock_.assert_held();
+    ++balance_;
+  }
+  void pay_in_not_held() {
+    lock_.assert_not_held();
+    pay_in();
+  }
   void pay_in_by_pieces() {
     const lockyard::guard held{lock_};
     pay_in_while_held();
@@ -60,7 +68,10 @@ void account<Lock>::misuse() {
 #elif MISUSE == 5
   static_cast<void>(lock_.try_lock());
   ++balance_;
-#elif MISUSE == 6 || MISUSE == 7  // of a lock that is shared, or waited with, below
+#elif MISUSE == 8
+  const lockyard::guard held{lock_};
+  lock_.assert_not_held();
+#elif MISUSE == 6 || MISUSE == 7 || MISUSE == 9  // of a lock that is shared, or waited with, below
 #else
 #error "no such misuse"
 #endif
@@ -74,6 +85,8 @@ void use(const lockyard::catalog_entry<Lock>& entry) {
     mine.pay_in();
     mine.pay_in_if_free();
     mine.pay_in_guarded();
+    mine.pay_in_asserted();
+    mine.pay_in_not_held();
     mine.pay_in_by_pieces();
 #if defined(MISUSE)
     mine.misuse();
@@ -87,6 +100,10 @@ class shared_account {
  public:
   int balance() {
     const lockyard::shared_guard held{lock_};
+    return balance_;
+  }
+  int balance_asserted() {
+    lock_.assert_held_shared();
     return balance_;
   }
   int balance_if_free() {
@@ -113,6 +130,11 @@ class shared_account {
 #if defined(MISUSE) && MISUSE == 6
   void misuse() {
     const lockyard::shared_guard held{lock_};
+    ++balance_;
+  }
+#elif defined(MISUSE) && MISUSE == 9
+  void misuse() {
+    lock_.assert_held_shared();
     ++balance_;
   }
 #endif
@@ -165,6 +187,7 @@ void use_all() {
   awaited.pay_out();
   shared_account mine;
   mine.pay_in_if_positive();
-  static_cast<void>(mine.balance() + mine.balance_if_free() + mine.pay_in());
+  static_cast<void>(mine.balance() + mine.balance_asserted() + mine.balance_if_free() +
+                    mine.pay_in());
   lockyard::for_each_entry([](const auto& entry) { use(entry); });
 }

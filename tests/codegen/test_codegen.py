@@ -94,6 +94,13 @@ def test_mutex_is_released_by_a_plain_store(code: str) -> None:
     assert [each for each in hot if each.startswith("movb $0x0,")], hot
 
 
+def test_mutex_finds_its_waiters_by_one_load_of_a_variable_of_the_part(code: str) -> None:
+    hot = instructions(code, "mutex_pair")
+    assert len([each for each in hot if "(%rip)" in each]) == 1, hot
+    # Is the lock free; was it free; does no thread sleep, before and after the release.
+    assert len([each for each in hot if each.startswith("j")]) == 4, hot
+
+
 def test_notifying_nobody_is_a_load_a_comparison_and_a_branch(code: str) -> None:
     hot = instructions(code, "notify_nobody")
     assert not [each for each in hot if is_locked(each)], hot

@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using attendance = lockyard::detail::attendance<native>;
 using fate = attendance::fate;
+using kind = lockyard::detail::waiter_kind;
 
 /// A lock whose first sleeper has been called, and has not arrived.
 class Attendance : public ::testing::Test {
@@ -37,7 +38,7 @@ class Attendance : public ::testing::Test {
         return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&lock_);
       });
   attendance waiters_{&lock_};
-  attendance::node sleeper_{&lock_, native::now()};
+  attendance::node sleeper_{&lock_, kind::mutex, native::now()};
 };
 
 TEST_F(Attendance, begins_with_the_call_and_ends_with_the_one_that_answered) {
@@ -87,8 +88,10 @@ TEST_F(Attendance, searches_for_no_sleeper_if_none_is_announced) {
 TEST_F(Attendance, asks_for_fences_while_somebody_waits_for_a_condition) {
   ASSERT_NE(other_, std::end(locks_));
   attendance others{other_};
-  attendance::node beside{other_, native::now()};
-  attendance::node waits[3]{{this, native::now()}, {this, native::now()}, {this, native::now()}};
+  attendance::node beside{other_, kind::mutex, native::now()};
+  attendance::node waits[3]{{this, kind::condition, native::now()},
+                            {this, kind::condition, native::now()},
+                            {this, kind::condition, native::now()}};
   for (auto* each : {&sleeper_, &beside, &waits[0], &waits[1], &waits[2]}) each->falls_asleep();
   const auto is_open = [this] { return waiters_.announced().is_open(); };
   waiters_.guard().lock();
@@ -124,6 +127,28 @@ TEST_F(Attendance, of_one_lock_is_not_that_of_another_in_its_bucket) {
   waiters_.stop_attending();
   EXPECT_TRUE(others.attend());
   others.stop_attending();
+}
+
+/// Or newcomers could overtake the sleepers of one lock for as long as another one is busy.
+TEST_F(Attendance, is_not_prolonged_by_the_sleepers_of_another_lock) {
+  ASSERT_NE(other_, std::end(locks_));
+  attendance others{other_};
+  attendance::node waits{other_, kind::mutex, native::now()};
+  for (auto* each : {&sleeper_, &waits}) each->falls_asleep();
+  waiters_.guard().lock();
+  waiters_.link(sleeper_);
+  const auto began = waiters_.relieved();
+  others.link(waits);
+  EXPECT_NE(others.rouse(), nullptr);
+  EXPECT_EQ(waiters_.relieved(), began);
+  others.stop_attending();
+  EXPECT_TRUE(others.answer());
+  others.stop_attending();
+  EXPECT_NE(waiters_.rouse(), nullptr);
+  EXPECT_GT(waiters_.relieved(), began);
+  waiters_.guard().unlock();
+  waiters_.answer();
+  waiters_.stop_attending();
 }
 
 TEST_F(Attendance, is_late_when_nobody_has_answered_for_a_while) {

@@ -72,7 +72,9 @@ class Condition : public ::testing::Test {
         std::is_same_v<condition, basic_condition_variable<sleepy_world>>;
     const void* const at = is_with_mutex ? static_cast<const void*>(&lock_) : &condition_;
     auto& home = lot::bucket_of(at);
-    typename lot::node other{&condition_, sleepy_world::now()};
+    using kind = lockyard::detail::waiter_kind;
+    const kind waits_for = is_with_mutex ? kind::condition : kind::any_condition;
+    typename lot::node other{&condition_, waits_for, sleepy_world::now()};
     other.falls_asleep();
     const auto guarded = [&](auto change) {
       const std::lock_guard held{home.guard()};
@@ -81,7 +83,7 @@ class Condition : public ::testing::Test {
     guarded([&] { home.link(other); });
     stop_.request_stop();
     EXPECT_EQ(other.seen(), lot::fate::asleep);
-    EXPECT_EQ(other.lock(), &condition_);
+    EXPECT_EQ(other.kind(), waits_for);
     if (other.seen() == lot::fate::asleep) guarded([&] { home.remove(other); });
   }
 
@@ -125,6 +127,68 @@ TYPED_TEST(Condition, waits_with_a_unique_lock_until_the_predicate_holds) {
   this->condition_.wait(held, [&] { return ++looks == 3; });
   EXPECT_TRUE(held.owns_lock());
   EXPECT_EQ(this->played().waits, 2);
+}
+
+/// A user's own lock on top of the standard's.
+template <class Lock>
+struct derived_lock : std::unique_lock<Lock> {
+  using std::unique_lock<Lock>::unique_lock;
+  int label = 7;
+};
+template <class Lock>
+derived_lock(Lock&) -> derived_lock<Lock>;
+
+TYPED_TEST(Condition, waits_with_a_class_that_derives_from_unique_lock) {
+  this->played().on_wait = [&] { this->condition_.notify_all(); };
+  derived_lock held{this->lock_};
+  this->condition_.wait(held);
+  EXPECT_EQ(this->condition_.wait_for(held, milliseconds{1}), std::cv_status::no_timeout);
+  EXPECT_EQ(this->condition_.wait_until(held, steady::now()), std::cv_status::no_timeout);
+  EXPECT_EQ(this->played().waits, 3);
+  EXPECT_TRUE(held.owns_lock());
+  EXPECT_FALSE(this->is_free());
+}
+
+TYPED_TEST(Condition, waits_for_a_predicate_or_a_stop_with_a_class_that_derives_from_unique_lock) {
+  int looks = 0;
+  const auto third_time = [&] { return ++looks % 3 == 0; };
+  const auto token = this->stop_.get_token();
+  const auto soon = milliseconds{1};
+  this->played().on_wait = [&] { this->condition_.notify_all(); };
+  derived_lock held{this->lock_};
+  this->condition_.wait(held, third_time);
+  EXPECT_TRUE(this->condition_.wait(held, token, third_time));
+  EXPECT_TRUE(this->condition_.wait_for(held, soon, third_time));
+  EXPECT_TRUE(this->condition_.wait_for(held, token, soon, third_time));
+  EXPECT_TRUE(this->condition_.wait_until(held, steady::now() + soon, third_time));
+  EXPECT_TRUE(this->condition_.wait_until(held, token, steady::now() + soon, third_time));
+  EXPECT_EQ(this->played().waits, 12);
+  EXPECT_TRUE(held.owns_lock());
+}
+
+/// As std::condition_variable_any: a class may do more than the one that it derives from.
+TEST(ConditionAny, calls_the_members_of_a_class_that_derives_from_unique_lock) {
+  struct counting_lock : std::unique_lock<mutex_here> {
+    using std::unique_lock<mutex_here>::unique_lock;
+    void lock() {
+      std::unique_lock<mutex_here>::lock();
+      ++locks;
+    }
+    void unlock() {
+      std::unique_lock<mutex_here>::unlock();
+      ++unlocks;
+    }
+    int locks = 0;
+    int unlocks = 0;
+  };
+  scripted_world::now_playing = {};
+  basic_condition_variable_any<sleepy_world> condition;
+  scripted_world::now_playing.on_wait = [&] { condition.notify_one(); };
+  mutex_here lock;
+  counting_lock held{lock};
+  condition.wait(held);
+  EXPECT_EQ(held.locks, 1);
+  EXPECT_EQ(held.unlocks, 1);
 }
 
 TYPED_TEST(Condition, gives_up_at_the_deadline_and_is_not_notified_afterwards) {

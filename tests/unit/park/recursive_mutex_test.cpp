@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "support/catalog_types.hpp"
 #include "support/exclusion.hpp"
@@ -86,6 +89,34 @@ TEST(RecursiveMutex, is_let_go_of_by_a_wait_for_a_condition) {
   }};
   changed.wait(held, [&] { return happened; });
   other.join();
+}
+
+/// A thread that ended while it held the lock; where its memory was.
+pthread_t end_with(recursive_mutex<>& lock) {
+  pthread_t ended{};
+  std::thread{[&] {
+    lock.lock();
+    ended = pthread_self();
+  }}.join();
+  return ended;
+}
+
+/// Threads are started until one of them lies where an ended one lay: the C library keeps the
+/// memory of ended threads for new ones.
+TEST(RecursiveMutex, does_not_belong_to_a_new_thread_in_the_memory_of_its_ended_owner) {
+  recursive_mutex<> lock;
+  const pthread_t ended = end_with(lock);
+  bool is_in_its_place = false;
+  bool acquired = false;
+  for (int tries = 0; tries < 1000 && !is_in_its_place; ++tries) {
+    std::thread{[&] {
+      is_in_its_place = pthread_equal(pthread_self(), ended) != 0;
+      acquired = lock.try_lock() || lock.try_lock_for(milliseconds{1});
+    }}.join();
+    ASSERT_FALSE(acquired);
+  }
+  ASSERT_TRUE(is_in_its_place) << "no new thread had the memory of the ended one";
+  EXPECT_FALSE(lock.try_lock());
 }
 
 #if !defined(NDEBUG)

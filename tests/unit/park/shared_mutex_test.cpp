@@ -246,7 +246,7 @@ using request = word::request;
 
 word::line line_of(std::initializer_list<request> asleep) {
   word::line made;
-  for (const request each : asleep) made.add(each);
+  for (const request each : asleep) ++made.counts[word::index_of(each)];
   return made;
 }
 
@@ -256,6 +256,15 @@ TEST(SharedWord, lets_all_readers_and_one_upgrader_in_after_a_writer) {
   const auto chosen = word::choose(line, 0, true, false);
   EXPECT_EQ(word::granted(line, chosen, 0),
             2 * word::reader + word::upgradable + word::closed + word::watched);
+}
+
+TEST(SharedWord, lets_readers_in_by_batches) {
+  word::line line;
+  line.counts[word::index_of(request::read)] = word::most_readers + 1;
+  const auto chosen = word::choose(line, 0, true, false);
+  EXPECT_EQ(chosen.readers, word::most_readers);
+  EXPECT_EQ(word::granted(line, chosen, 0), word::most_readers * word::reader + word::watched)
+      << "one reader is left asleep";
 }
 
 TEST(SharedWord, gives_a_due_writer_the_lock_in_place_of_readers) {

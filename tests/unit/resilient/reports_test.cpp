@@ -168,6 +168,34 @@ TYPED_TEST(Reports, are_printed_by_the_handler_that_does_so) {
   EXPECT_NE(text.find("this thread holds 'the lock' "), std::string::npos) << text;
 }
 
+std::string printed(const lock_report& report) {
+  ::testing::internal::CaptureStderr();
+  print_lock_report(report);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(PrintedReport, of_an_unlock_names_its_place_and_the_owner) {
+  const lock_label label{nullptr, "s"};
+  const auto here = std::source_location::current();
+  const std::string line = std::to_string(here.line());
+  const std::string text = printed({lock_event::not_held, {7, label, here}, {}, {}, 8});
+  EXPECT_TRUE(text.starts_with("lockyard: lock 's' ")) << text;
+  EXPECT_NE(text.find("is unlocked by a thread that does not hold it"), std::string::npos) << text;
+  EXPECT_NE(text.find("  unlocked by thread 7 at "), std::string::npos) << text;
+  EXPECT_NE(text.find("reports_test.cpp:" + line + "\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("  thread 8 holds it\n")) << text;
+  EXPECT_EQ(text.find("wants"), std::string::npos) << text;
+}
+
+TEST(PrintedReport, says_that_a_place_is_unknown) {
+  const lock_label label{nullptr, "s"};
+  const std::string unlock = printed({lock_event::not_held, {7, label, {}}, {}, {}});
+  EXPECT_TRUE(unlock.ends_with("  unlocked by thread 7 (place unknown)\n")) << unlock;
+  const std::string overflow = printed({lock_event::table_overflow, {7, label, {}}, {}, {}});
+  EXPECT_TRUE(overflow.ends_with(" (place unknown)\n")) << overflow;
+  EXPECT_EQ((unlock + overflow).find(":0"), std::string::npos);
+}
+
 // ThreadSanitizer would report what is done wrong here on purpose.
 #if !defined(LOCKYARD_TSAN_ANNOTATIONS)
 TYPED_TEST(Reports, are_what_comes_of_an_unlock_by_who_does_not_hold_it) {
@@ -175,15 +203,22 @@ TYPED_TEST(Reports, are_what_comes_of_an_unlock_by_who_does_not_hold_it) {
   ASSERT_TRUE(lock.lock());
 #if defined(NDEBUG)
   const reports told;
+  const unsigned line = __LINE__ + 1;
   std::thread{[&] { lock.unlock(); }}.join();
   EXPECT_EQ(told.count(lock_event::not_held), 1U);
   EXPECT_EQ(told.list().at(0).wait.wanted.address, &lock);
+  EXPECT_TRUE(is_here(told.list().at(0).wait.at, line));
   EXPECT_FALSE(is_free(lock));
   lock.unlock();
   lock.unlock();
   EXPECT_EQ(told.count(lock_event::not_held), 2U);
 #else
   EXPECT_DEATH(std::thread{[&] { lock.unlock(); }}.join(), "does not hold the lock");
+  const auto before = set_lock_report_handler(&print_lock_report);
+  EXPECT_DEATH(std::thread{[&] { lock.unlock(); }}.join(),
+               "unlocked by thread [0-9]+ at .*reports_test.cpp:[0-9]+\n"
+               "  thread [0-9]+ holds it\n");
+  set_lock_report_handler(before);
   EXPECT_FALSE(is_free(lock));
   lock.unlock();
   EXPECT_DEATH(lock.unlock(), "does not hold the lock");

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "support/catalog_types.hpp"
+#include "support/debug_reports.hpp"
 #include "support/exclusion.hpp"
 
 using lockyard::futex_mutex;
@@ -39,21 +41,15 @@ extern "C" [[gnu::noinline]] void takes_second_then_first(futex_mutex& first, fu
   const std::scoped_lock inner{first};
 }
 
+extern "C" [[gnu::noinline]] void asserts_held(const futex_mutex& lock) {
+  lock.assert_held();
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // no jump in place of the call
+}
+
 namespace lockyard::testing {
 namespace {
 
 using debug::problem;
-
-/// What has been reported since the test began.
-struct record {
-  problem kind;
-  std::vector<debug::step> steps;
-};
-std::deque<record> records;
-
-void keep(const debug::report& found) noexcept {
-  records.push_back({found.kind, {found.steps.begin(), found.steps.end()}});
-}
 
 bool passes_through(const debug::place& where, const std::string& function) {
   for (const void* const call : where.stack.calls) {
@@ -64,142 +60,12 @@ bool passes_through(const debug::place& where, const std::string& function) {
   return false;
 }
 
-template <class Lock>
-class Watched : public ::testing::Test {
- protected:
-  /// A report of this kind with the lock's own name in front.
-  static std::string message(problem kind) {
-    const std::string name{traits_of<Lock>().name};
-    return "lockyard: " + name.substr(0, name.find('[')) + ".* " +
-           std::string{debug::text_of(kind)};
-  }
-};
-TYPED_TEST_SUITE(Watched, owned_locks, catalog_name);
-
-TYPED_TEST(Watched, has_the_layout_that_it_has_unwatched) {
-  using unwatched = in_world_t<TypeParam, native>;
-  static_assert(std::is_same_v<in_world_t<TypeParam, debugging>, TypeParam>);
-  static_assert(sizeof(TypeParam) == sizeof(unwatched) && alignof(TypeParam) == alignof(unwatched));
-}
-
-TYPED_TEST(Watched, ends_the_process_when_it_is_unlocked_and_nobody_holds_it) {
-  TypeParam lock;
-  EXPECT_DEATH(lock.unlock(), this->message(problem::unlock_not_held));
-}
-
-TYPED_TEST(Watched, ends_the_process_before_its_owner_waits_for_itself) {
-  TypeParam lock;
-  lock.lock();
-  if (!traits_of<TypeParam>().recursive && !traits_of<TypeParam>().recovering) {
-    EXPECT_DEATH(lock.lock(), this->message(problem::recursive_lock));
-  }
-  lock.unlock();
-}
-
-TYPED_TEST(Watched, ends_the_process_when_it_is_destroyed_while_held) {
-  const auto destroys = [] {
-    TypeParam lock;
-    lock.lock();
-  };
-  EXPECT_DEATH(destroys(), this->message(problem::destroyed_while_held));
-}
-
-TYPED_TEST(Watched, excludes_and_reports_nothing_when_it_is_used_well) {
-  records.clear();
-  const debug::handler before = debug::set_handler(&keep);
-  TypeParam lock;
-  EXPECT_TRUE(counts_exactly(lock, 2, 500));
-  EXPECT_TRUE(records.empty());
-  debug::set_handler(before);
-}
-
-// Several threads can hold a lock together.
-
-constexpr const char* shared_recursion =
-    "lockyard: shared_mutex .*is locked again by the thread that holds it";
-
-TEST(WatchedConditionVariable, ends_the_process_when_the_mutex_is_not_held) {
-  mutex mine;
-  condition_variable changed;
-  condition_variable_any any;
-  const std::string message = "mutex.* " + std::string{debug::text_of(problem::unlock_not_held)};
-  EXPECT_DEATH(changed.wait(mine), message);
-  EXPECT_DEATH(any.wait(mine), message);
-}
-
-#ifndef NDEBUG  // an assertion
-TEST(WatchedConditionVariable, ends_the_process_when_threads_wait_with_different_mutexes) {
-  const auto waits_with_two = [] {
-    mutex first, second;
-    condition_variable changed;
-    std::thread other{[&] {
-      const std::scoped_lock held{first};
-      changed.wait(first);
-    }};
-    const std::scoped_lock held{second};
-    for (;;) static_cast<void>(changed.wait_for(second, std::chrono::milliseconds{1}));
-  };
-  EXPECT_DEATH(waits_with_two(), "threads wait with different mutexes");
-}
-#endif
-
-TEST(WatchedConditionVariable, reports_nothing_when_it_is_used_well) {
-  records.clear();
-  const debug::handler before = debug::set_handler(&keep);
-  mutex mine;
-  condition_variable changed;
-  bool is_set = false;
-  std::thread other{[&] {
-    const std::scoped_lock held{mine};
-    is_set = true;
-    changed.notify_all();
-  }};
-  {
-    const std::scoped_lock held{mine};
-    changed.wait(mine, [&] { return is_set; });
-  }
-  other.join();
-  debug::set_handler(before);
-  EXPECT_TRUE(records.empty());
-}
-
-TEST(WatchedSharedMutex, ends_the_process_before_a_reader_waits_for_itself) {
-  shared_mutex lock;
-  lock.lock_shared();
-  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
-  EXPECT_DEATH(lock.lock(), shared_recursion);
-  EXPECT_DEATH(lock.lock_upgrade(), shared_recursion);
-  lock.unlock_shared();
-  lock.lock();
-  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
-  lock.unlock_and_lock_upgrade();
-  EXPECT_DEATH(lock.lock_shared(), shared_recursion);
-  lock.unlock_upgrade();
-}
-
-TEST(WatchedSharedMutex, ends_the_process_when_it_is_released_in_another_way_than_it_is_held) {
-  shared_mutex lock;
-  EXPECT_DEATH(lock.unlock_shared(), "is unlocked, and nobody holds it");
-  lock.lock_shared();
-  EXPECT_DEATH(lock.unlock(), "is unlocked, and nobody holds it");
-  std::thread{[&] {
-    EXPECT_DEATH(lock.unlock_shared(), "is unlocked by a thread that does not hold it");
-  }}.join();
-  lock.unlock_shared();
-  const auto destroys = [] {
-    shared_mutex held;
-    held.lock_shared();
-  };
-  EXPECT_DEATH(destroys(), "is destroyed while it is held");
-}
-
 class Debugging : public ::testing::Test {
  protected:
-  Debugging() { records.clear(); }
-  ~Debugging() override { debug::set_handler(before_); }
+  std::deque<record>& records = recording::records;
 
  private:
-  debug::handler before_ = debug::set_handler(&keep);
+  recording reports_;
 };
 
 TEST_F(Debugging, reports_two_orders_with_the_places_and_threads_of_both) {
@@ -314,6 +180,39 @@ TEST_F(Debugging, names_the_holder_when_another_thread_unlocks) {
   lock.lock();
   lock.unlock();
   EXPECT_EQ(records.size(), 1U);
+}
+
+TEST_F(Debugging, names_the_holder_and_the_place_of_an_assertion_that_is_not_true) {
+  futex_mutex lock;
+  lock.lock();
+  std::thread{[&] { asserts_held(lock); }}.join();
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].kind, problem::asserted_held);
+  const debug::step& step = records[0].steps[0];
+  EXPECT_EQ(step.lock.address, &lock);
+  EXPECT_TRUE(passes_through(step.at, "asserts_held"));
+  EXPECT_NE(step.since.thread, 0);
+  EXPECT_NE(step.at.thread, step.since.thread);
+  lock.unlock();
+  EXPECT_EQ(records.size(), 1U) << "an assertion changes nothing";
+}
+
+TEST_F(Debugging, asserts_nothing_of_a_lock_without_owner) {
+  semaphore_mutex lock;
+  lock.assert_held();
+  lock.lock();
+  lock.assert_not_held();
+  lock.unlock();
+  EXPECT_TRUE(records.empty());
+}
+
+TEST_F(Debugging, lets_a_recursive_lock_go_on_where_the_handler_returns) {
+  recursive_mutex<> lock;
+  lock.assert_held();
+  lock.lock();
+  lock.assert_not_held();
+  lock.unlock();
+  EXPECT_EQ(records.size(), 2U);
 }
 
 TEST_F(Debugging, makes_no_order_with_a_lock_that_another_thread_has_unlocked) {

@@ -97,6 +97,15 @@ TEST(Await, reads_the_clock_after_sixteen_brief_steps_or_one_lengthy_step) {
   }
 }
 
+TEST(ThreadKey, is_never_zero_and_never_comes_back) {
+  std::set<std::uintptr_t> keys{native::thread_key()};
+  for (int i = 0; i < 100; ++i) {
+    std::thread{[&] { EXPECT_TRUE(keys.insert(native::thread_key()).second); }}.join();
+  }
+  EXPECT_FALSE(keys.contains(0));
+  EXPECT_TRUE(keys.contains(native::thread_key())) << "a thread keeps its key";
+}
+
 TEST(Deadline, of_an_endless_duration_never_passes) {
   EXPECT_FALSE(native::passed(native::deadline_after(std::chrono::nanoseconds::max())));
 }
