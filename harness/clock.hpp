@@ -82,21 +82,11 @@ constexpr std::string_view name_of(clock_source source) noexcept {
   return source == clock_source::tsc ? "tsc" : "monotonic_raw";
 }
 
-/// How far the counters of the cores are apart, as round trips between the first core that this
-/// process may use and each other one show.
-struct clock_skew {
-  double offset_ns = 0;       ///< the largest offset
-  double uncertainty_ns = 0;  ///< half the shortest round trip of that pair
-  unsigned pairs = 0;         ///< that answered in time
-  unsigned apart = 0;         ///< whose offset is more than their round trip leaves open
-  unsigned wanted = 0;        ///< pairs there are
+struct clock_skew;
 
-  /// Whether every pair was measured and none is apart.
-  [[nodiscard]] bool synchronised() const noexcept { return pairs == wanted && apart == 0; }
-};
-
-/// Measures the skew of the current source; at most 0.1 s a pair, usually below 1 ms. Starts
-/// threads.
+/// Measures the skew of the current source. A pair takes about 3 ms where its cores are free, and
+/// where they are not at most about 10 ms for each attempt and the time until its threads run.
+/// Starts threads.
 clock_skew measure_skew();
 
 }  // namespace lockyard::harness

@@ -11,6 +11,10 @@
 
 namespace lockyard::harness {
 
+/// Shorter gaps are not looked into, and shorter parts of gaps not counted: reading the other
+/// threads' lines costs about as much. What it asks of the clock is in skew.hpp.
+inline constexpr double idle_threshold_ns = 1000;
+
 /// The stamps around a hand-off, as the next owner sees them.
 struct gap_stamps {
   ticks release_began;            ///< just before the releaser called unlock

@@ -2,6 +2,7 @@
 #include "record.hpp"
 
 #include "own/adopted.hpp"
+#include "skew.hpp"
 #include "topology.hpp"
 
 #include <peers/all.hpp>
@@ -159,9 +160,11 @@ ordered_json describe_clock() {
   const double tsc_ns_per_tick = clock::ns_per_tick();
   const clock_skew skew = measure_skew();
   clock::calibrate(clock_source::monotonic_raw);
-  const auto source = invariant && skew.synchronised() ? clock_source::tsc : clock::source();
+  const auto refused = refusal_of(invariant, skew);
+  const auto source = refused ? clock::source() : clock_source::tsc;
   return {{"source", name_of(source)},
           {"ns_per_tick", source == clock_source::tsc ? tsc_ns_per_tick : clock::ns_per_tick()},
+          {"tsc_refused", refused ? ordered_json(name_of(*refused)) : ordered_json(nullptr)},
           {"tsc_invariant", invariant},
           {"tsc_hz", 1e9 / tsc_ns_per_tick},
           {"tsc_read_ns", tsc_read_ns},
@@ -170,7 +173,10 @@ ordered_json describe_clock() {
           {"skew_uncertainty_ns", skew.uncertainty_ns},
           {"skew_pairs", skew.pairs},
           {"skew_pairs_apart", skew.apart},
-          {"skew_pairs_wanted", skew.wanted}};
+          {"skew_pairs_wide", skew.wide},
+          {"skew_pairs_wanted", skew.wanted},
+          {"skew_attempts", skew.attempts},
+          {"skew_limit_ns", widest_skew_ns}};
 }
 
 }  // namespace

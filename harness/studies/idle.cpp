@@ -23,10 +23,6 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Shorter gaps are not looked into, and shorter parts of gaps not counted: reading the other
-/// threads' lines costs about as much.
-constexpr double threshold_ns = 1000;
-
 /// What the lock protects.
 struct handover {
   std::uint64_t counter = 0;
@@ -209,7 +205,7 @@ outcome measure(const job& of, const subject& lock, idle_loop loop) {
   const stage on{.state = place.data(),
                  .lines = lines.get(),
                  .threads = of.threads,
-                 .threshold = clock::from_ns(threshold_ns)};
+                 .threshold = clock::from_ns(idle_threshold_ns)};
   refusal_check refusal{lock, place.lock()};
   const team_run run = run_team(of, {.before = [&](unsigned) { refusal.probe(); },
                                      .gathered = [&] { refusal.finish(); },
@@ -224,7 +220,7 @@ outcome measure(const job& of, const subject& lock, idle_loop loop) {
   result.values["clock_inversions"] = all->inversions;
   report(result, "idle_published", all->published);
   if (!of.as_published) {
-    result.values["idle_threshold_ns"] = threshold_ns;
+    result.values["idle_threshold_ns"] = idle_threshold_ns;
     result.values["idle_wanted_share"] = run.share_of(all->wanted.total);
     result.values["idle_in_release_share"] = run.share_of(all->in_release.total);
     report(result, "idle_wanted", all->wanted);

@@ -71,10 +71,15 @@ struct alignas(detail::arch::interference_size) watch {
   ticks lost = 0;
   thread_books before{};
   thread_books after{};
+  ticks books_opened = 0;  ///< just before the first books were read
+  ticks books_closed = 0;  ///< just after the last books were read
 };
 
 [[gnu::noinline]] thread_span watch_clock(unsigned thread, loop_limit limit, ticks threshold,
                                           watch& log) {
+  // Between its books and its first or last clock reading the thread may wait in the queue. Its
+  // wait is in the books, so their share is of the books' own period and not of the time watched.
+  log.books_opened = clock::now();
   log.before = books_of_this_thread();
   thread_span span{.first = clock::now()};
   for (ticks last = span.first; last < limit.end; ++span.operations) {
@@ -89,6 +94,7 @@ struct alignas(detail::arch::interference_size) watch {
   }
   span.last = clock::now();
   log.after = books_of_this_thread();
+  log.books_closed = clock::now();
   return span;
 }
 
@@ -102,6 +108,14 @@ std::optional<double> of_cpu(const std::map<int, double>& all, int cpu) {
   return found == all.end() ? std::nullopt : std::optional{found->second};
 }
 
+/// Null if the watchers ran for less than half of the time asked: the time that the machine took is
+/// then mostly the time in which they did not watch.
+nlohmann::ordered_json share_of(ticks lost, ticks watched, double asked_ns) {
+  constexpr double least_watched = 0.5;
+  if (watched == 0 || clock::ns(watched) < least_watched * asked_ns) return nullptr;
+  return static_cast<double>(lost) / static_cast<double>(watched);
+}
+
 nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watch& log) {
   return {
       {"cpu", cpu},
@@ -110,6 +124,7 @@ nlohmann::ordered_json core_to_json(int cpu, const thread_span& span, const watc
       {"lost_ns", clock::ns(log.lost)},
       {"longest_ns", clock::ns(log.longest.longest_first()[0].length)},
       {"run_delay_ns", difference(log.before.run_delay_ns, log.after.run_delay_ns)},
+      {"run_delay_period_ns", clock::ns(elapsed(log.books_opened, log.books_closed))},
       {"involuntary_switches", log.after.involuntary_switches - log.before.involuntary_switches}};
 }
 
@@ -122,32 +137,41 @@ struct noise {
     const double threshold_ns = std::max(shortest_gap_ns, readings_in_gap * clock::read_ns());
     const ticks threshold = clock::from_ns(threshold_ns);
     std::map<int, double> stolen_before_ns;
+    ticks steal_opened = 0;
     const team_run run =
         run_team(of, {.before = [](unsigned) {},
-                      .gathered = [&] { stolen_before_ns = stolen_ns(); },
+                      .gathered =
+                          [&] {
+                            steal_opened = clock::now();
+                            stolen_before_ns = stolen_ns();
+                          },
                       .loop =
                           [&](unsigned thread, loop_limit limit) {
                             return watch_clock(thread, limit, threshold, logs[thread]);
                           }});
     const std::map<int, double> stolen_after_ns = stolen_ns();
+    const double steal_period_ns = clock::ns(elapsed(steal_opened, clock::now()));
     merged_histogram gaps;
     longest_stalls longest;
-    double lost_share = 0;
+    ticks lost = 0;
+    ticks watched = 0;
     auto cores = nlohmann::ordered_json::array();
     for (unsigned thread = 0; thread < of.threads; ++thread) {
       gaps.merge(logs[thread].gaps);
       longest.merge(logs[thread].longest);
-      lost_share += run.share_of(logs[thread].lost) / of.threads;
+      lost += logs[thread].lost;
+      watched += elapsed(run.spans[thread].first, run.spans[thread].last);
       const int cpu = cpus[thread];
       cores.push_back(core_to_json(cpu, run.spans[thread], logs[thread]));
       cores.back()["steal_ns"] =
           difference(of_cpu(stolen_before_ns, cpu), of_cpu(stolen_after_ns, cpu));
+      cores.back()["steal_period_ns"] = steal_period_ns;
     }
     outcome result{.values = run.values(of)};
     result.values["complete"] = true;
     result.values["gap_threshold_ns"] = threshold_ns;
     result.values["longest_ns"] = clock::ns(longest.longest_first()[0].length);
-    result.values["lost_share"] = lost_share;
+    result.values["lost_share"] = share_of(lost, watched, of.threads * of.bound.duration_s * 1e9);
     result.values["cores"] = std::move(cores);
     result.histograms["gap"] = gaps.to_json(clock::ns_per_tick());
     result.stalls = stalls_to_json(longest, run.start());

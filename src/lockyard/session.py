@@ -17,8 +17,9 @@ from lockyard.own.given import Given
 from lockyard.parameters import check_clock
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter, traces_beside
+from lockyard.report.clock import why_refused
 from lockyard.runner import Runner
-from lockyard.sweep import in_words
+from lockyard.sweep import runs_in_words, time_in_words
 from lockyard.timing import total
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def measure(
     missing = catalog.missing_locks
     if resume is not None:
         check_same_machine(resume.environment, measured.environment)
+        check_same_clock(resume.environment, measured.environment)
         measured.runs += resume.runs
     writer = RecordWriter(path, to_stdout, resume)
     say(_announcement(plan, len(measured.runs)))
@@ -178,13 +180,24 @@ def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
     )
 
 
+def check_same_clock(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuses to mix clocks in one file: a harness that cannot compare the cores, as on a busy
+    machine, uses another clock than before."""
+    source = before["clock"]["source"]
+    if source != now["clock"]["source"]:
+        why = why_refused(now["clock"])
+        reason = f" (the time-stamp counter is not used: {why})" if why else ""
+        raise UsageError(
+            f"the runs of the file were timed by {source}, and the clock is "
+            f"{now['clock']['source']} now{reason}, so its runs and new ones would not compare; "
+            "nothing was measured; try again on a quiet machine, or measure anew with --out"
+        )
+
+
 def _announcement(plan: Plan, done: int) -> str:
     whole = total(plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
-    text = (
-        f"measuring {cells} in {whole.runs} runs, about {in_words(whole.total_s)}, at most "
-        f"{in_words(whole.at_most_s)} (seed {plan.seed})"
-    )
+    text = f"measuring {cells} in {runs_in_words(whole)}, {time_in_words(whole)} (seed {plan.seed})"
     return f"{text}; {done} runs are there already" if done else text
 
 

@@ -56,8 +56,8 @@ def check_size(of: Expansion) -> None:
     """Refuses what nobody can have meant; to be asked where nobody said yes."""
     if of.number > MOST_CELLS:
         raise UsageError(
-            f"this sweep has {of.number:,} cells in {of.expected.runs:,} runs, which take about "
-            f"{in_words(of.expected.total_s)}; nothing was measured; give fewer values, look at "
+            f"this sweep has {of.number:,} cells in {runs_in_words(of.expected)}, which take "
+            f"{time_in_words(of.expected)}; nothing was measured; give fewer values, look at "
             f"them by --dry-run, or measure more than {MOST_CELLS:,} by --yes"
         )
 
@@ -73,6 +73,16 @@ def _each_once(cells: Iterable[Cell]) -> list[Cell]:
                 "both the same, or leave one out"
             )
     return list(found.values())
+
+
+def runs_in_words(of: Expected) -> str:
+    return f"{'at most ' if of.has_loops else ''}{of.runs:,} runs"
+
+
+def time_in_words(of: Expected) -> str:
+    """Without an estimate where there is none: how long loops take is not known before."""
+    most = f"at most {in_words(of.at_most_s)}"
+    return most if of.has_loops else f"about {in_words(of.total_s)}, {most}"
 
 
 def in_words(seconds: float) -> str:

@@ -60,6 +60,11 @@ def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
         budget_s = budget_s or study.default_budget_s
         runs = request.runs or max(WANTED_RUNS, int(budget_s / (run_s + overhead_s)))
         run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
+        if budget_s < run_s / 2:
+            raise UsageError(
+                f"--for {budget_s * 1e3:g}ms is too short for a run, which takes at least "
+                f"{SHORTEST_RUN_S * 1e3:g} ms, so nothing would be measured; give more time"
+            )
         if run_s > LONGEST_RUN_S:
             raise UsageError(
                 f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
@@ -80,7 +85,8 @@ class Expected:
     measuring_s: float = 0.0
     overhead_s: float = 0.0  # starting and ending runs
     rest_s: float = 0.0  # asked for before each run
-    at_most_s: float = 0.0
+    at_most_s: float = 0.0  # of runs that end at their limits
+    has_loops: bool = False  # of some runs: then all but at_most_s is what they may come to
 
     @property
     def total_s(self) -> float:
@@ -99,6 +105,7 @@ class Expected:
             self.overhead_s + other.overhead_s,
             self.rest_s + other.rest_s,
             self.at_most_s + other.at_most_s,
+            self.has_loops or other.has_loops,
         )
 
     def __mul__(self, cells: int) -> Expected:
@@ -108,6 +115,7 @@ class Expected:
             self.overhead_s * cells,
             self.rest_s * cells,
             self.at_most_s * cells,
+            self.has_loops,
         )
 
 
@@ -116,14 +124,36 @@ def total(cells: Iterable[Cell]) -> Expected:
 
 
 def expected(cell: Cell) -> Expected:
-    """Of a run that loops bound nobody knows how long it takes: all that it may."""
+    """How long a run of loops takes is not known, so all the time and all the runs that the cell
+    may have are expected.
+
+    A run begins while time of its cell is left, so the last run may end after that time: by its own
+    start and end, and a run bounded by time by up to half of its length.
+    """
     each_s = _overhead_s(cell.threads)
     if cell.loops is None:
-        fitting = int((cell.budget_s - cell.run_s / 2) / (cell.run_s + each_s)) + 1
-        runs = max(1, min(cell.runs, fitting))
+        runs = _runs_begun(cell, cell.run_s + each_s)
+        overhead_s = runs * each_s
         measuring_s = runs * cell.run_s
+        most_runs = _runs_begun(cell, cell.run_s)
+        late_s = cell.run_s / 2 + each_s
     else:
-        runs = cell.runs
-        measuring_s = max(cell.budget_s - runs * each_s, 0.0)
-    rest_s = runs * cell.conditions.rest_s
-    return Expected(runs, measuring_s, runs * each_s, rest_s, cell.budget_s + rest_s)
+        runs = most_runs = cell.runs
+        overhead_s = min(runs * each_s, cell.budget_s)
+        measuring_s = cell.budget_s - overhead_s
+        late_s = each_s
+    rest_s = cell.conditions.rest_s
+    return Expected(
+        runs,
+        measuring_s,
+        overhead_s,
+        runs * rest_s,
+        cell.budget_s + late_s + most_runs * rest_s,
+        cell.loops is not None,
+    )
+
+
+def _runs_begun(cell: Cell, each_s: float) -> int:
+    """How many runs bounded by time the cell begins, if each takes so long."""
+    spare_s = cell.budget_s - cell.run_s / 2
+    return min(cell.runs, int(spare_s / each_s) + 1) if spare_s >= 0 else 0

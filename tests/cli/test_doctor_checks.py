@@ -67,6 +67,20 @@ def test_skew_of_pairs_that_were_not_compared_is_unknown(tmp_path: Path) -> None
     assert "clock_skew" in checks.examine(machine(tmp_path, harness=harness)).unknown
 
 
+def test_cores_that_could_not_be_compared_well_enough_are_not_taken_for_fine(
+    tmp_path: Path,
+) -> None:
+    clock = {**CLOCK, "source": "monotonic_raw", "tsc_refused": "too_wide", "skew_pairs_wide": 1}
+    bounds = {"skew_ns": 3.16e6, "skew_uncertainty_ns": 7.84e6, "skew_attempts": 32}
+    harness = {**HARNESS, "clock": {**clock, **bounds, "skew_limit_ns": 500.0}}
+    diagnosis = checks.examine(machine(tmp_path, harness=harness))
+    within = "two cores' counters are known to agree within 11.0 ms only, after 32 attempts"
+    assert diagnosis.unknown["clock_skew"].reason == within
+    finding = diagnosis.findings["tsc"]
+    assert finding.cause.endswith(f"{within}, and idle needs 500 ns")
+    assert "end other programs" in finding.about_remedy
+
+
 def test_a_file_of_an_unknown_form_hides_no_other_check(tmp_path: Path) -> None:
     diagnosis = checks.examine(machine(tmp_path, {"/proc/loadavg": "much"}))
     assert "unknown form" in diagnosis.unknown["load_average"].reason

@@ -153,13 +153,24 @@ def test_what_is_lost_adds_up(noise: dict[str, Any]) -> None:
         assert core["watched_ns"] > 0
         assert 0 <= core["longest_ns"] <= core["lost_ns"] <= core["watched_ns"]
         assert core["lost_ns"] >= core["gaps"] * values["gap_threshold_ns"]
+        # What the kernel counts is counted from before the first reading to after the last one.
+        assert min(core["run_delay_period_ns"], core["steal_period_ns"]) > core["watched_ns"]
     assert values["longest_ns"] == max(core["longest_ns"] for core in cores)
-    assert 0 <= values["lost_share"] <= 1
+    watched_ns = sum(core["watched_ns"] for core in cores)
+    assert values["lost_share"] == pytest.approx(sum(c["lost_ns"] for c in cores) / watched_ns)
     gaps = Histogram()
     gaps.add(noise["histograms"]["gap"])
     assert gaps.total == sum(core["gaps"] for core in cores)
     lost_ns = sum(core["lost_ns"] for core in cores)
     assert sum(ns * n for ns, n in gaps.counts.items()) == pytest.approx(lost_ns, rel=ROUNDING)
+
+
+def test_watchers_that_hardly_ran_lost_no_share(clock: dict[str, Any]) -> None:
+    """Reading how long they waited takes them longer than the time asked."""
+    asked_s = 1e-6
+    values = ran(a_job("noise", asked_s, clock))["values"]
+    watched_ns = sum(core["watched_ns"] for core in values["cores"])
+    assert (values["lost_share"] is None) == (watched_ns < asked_s * 1e9 * len(CPUS) / 2)
 
 
 def test_the_stalls_are_the_longest_gaps(noise: dict[str, Any]) -> None:
@@ -177,7 +188,8 @@ def test_a_thread_beside_it_keeps_the_watch_waiting(clock: dict[str, Any]) -> No
     """Where the kernel counts that."""
     values = ran(a_job("noise", 0.3, clock, load=1), CPUS[:1])["values"]
     (core,) = values["cores"]
-    assert core["run_delay_ns"] is None or core["run_delay_ns"] > 0
+    if core["run_delay_ns"] is not None:
+        assert 0 < core["run_delay_ns"] <= core["run_delay_period_ns"] * (1 + ROUNDING)
     assert values["longest_ns"] == core["longest_ns"] > values["gap_threshold_ns"]
 
 

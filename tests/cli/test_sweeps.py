@@ -15,7 +15,7 @@ from lockyard.conditions import Conditions
 from lockyard.errors import UsageError
 from lockyard.plan import plan_cells, plan_grids
 from lockyard.request import Request
-from lockyard.sweep import MOST_CELLS, check_size, expand, in_words
+from lockyard.sweep import MOST_CELLS, check_size, expand, in_words, runs_in_words, time_in_words
 from lockyard.timing import expected
 from lockyard.work import Work
 
@@ -106,9 +106,66 @@ def test_the_time_of_a_cell_is_known_before(
     found = expected(first)
     assert found.runs == runs
     assert found.total_s == pytest.approx(found.measuring_s + found.overhead_s)
-    assert found.total_s <= found.at_most_s * 1.001
+    assert found.total_s <= found.at_most_s
     if measuring_s is not None:
         assert found.measuring_s == pytest.approx(measuring_s)
+
+
+@pytest.mark.parametrize("threads", [1, 16, 512])
+@pytest.mark.parametrize("rest_s", [0.0, 2.0])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"runs": 1},
+        {"runs": 5000},
+        {"budget_s": 0.06},
+        {"budget_s": 0.006, "runs": 50},
+        {"loops": 100, "runs": 5000, "budget_s": 2.0},  # whose starts alone take longer
+        {"loops": 100, "budget_s": 0.001},
+    ],
+)
+def test_the_bound_is_never_below_the_estimate(
+    changes: dict[str, Any], rest_s: float, threads: int
+) -> None:
+    request = Request([threads], conditions=[Conditions(rest_s=rest_s)], **changes)
+    (first, *_) = plan_cells(WAIT, CATALOG.locks, request)
+    found = expected(first)
+    assert 0 < found.total_s <= found.at_most_s
+    assert 0 <= found.overhead_share <= 1
+
+
+def test_the_bound_is_what_a_cell_takes_whose_last_run_begins_as_late_as_it_may() -> None:
+    cell = plan_cells(WAIT, CATALOG.locks, Request([2], runs=7, budget_s=1.0))[0]
+    each_s = expected(cell).overhead_s / expected(cell).runs
+    spent_s = cell.budget_s - cell.run_s / 2
+    assert cell.limit_s(spent_s - 1e-9) == cell.run_s and cell.limit_s(spent_s + 1e-9) == 0
+    assert expected(cell).at_most_s == pytest.approx(spent_s + cell.run_s + each_s)
+
+
+def test_the_bound_of_loops_follows_from_the_deadline_of_the_last_run() -> None:
+    request = Request([2], loops=10, runs=4, budget_s=2.0)
+    cell = plan_cells(WAIT, CATALOG.locks, request)[0]
+    found = expected(cell)
+    spent_s = 1.9
+    each_s = found.overhead_s / found.runs
+    assert found.at_most_s == pytest.approx(spent_s + cell.limit_s(spent_s) + each_s)
+
+
+def test_loops_have_a_bound_and_no_estimate() -> None:
+    (cell, *_) = plan_cells(WAIT, CATALOG.locks, Request([16], loops=100, runs=5000, budget_s=2.0))
+    assert runs_in_words(expected(cell)) == "at most 5,000 runs"
+    assert time_in_words(expected(cell)) == "at most 2.0 s"
+    timed = expected(plan_cells(WAIT, CATALOG.locks, Request([16], runs=10, budget_s=2.0))[0])
+    assert runs_in_words(timed) == "10 runs"
+    assert time_in_words(timed) == "about 2.0 s, at most 2.1 s"
+    assert time_in_words(timed + expected(cell)) == "at most 4.1 s"
+    assert time_in_words(expected(cell) * 3) == "at most 6.0 s"
+
+
+def test_a_time_too_short_for_a_run_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"--for 1ms is too short for a run, .* at least 10 ms"):
+        plan_cells(WAIT, CATALOG.locks, Request([2], runs=50, budget_s=0.001))
 
 
 def test_rests_are_part_of_the_time_and_no_overhead() -> None:
@@ -194,6 +251,17 @@ def test_a_dry_run_prints_the_cells_and_measures_nothing(
     assert "9 cells in " in dry.stdout  # with the machine's noise
     assert "nothing was measured" in dry.stdout
     assert not out.exists() and not state.exists()
+
+
+def test_a_dry_run_of_loops_prints_a_bound_and_no_estimate(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    dry = lockyard(*SMALL, "--loops", "100", "--runs", "5000", "--for", "2s", "--dry-run").stdout
+    rows = [" ".join(line.split()) for line in dry.splitlines() if line.split()[:1] == ["wait"]]
+    assert len(rows) == 4
+    assert all("≤ 5000 100 loops ≤ 2.0 s" in row for row in rows)
+    assert "5 cells in at most 20," in dry and "about 8" not in dry
+    assert " runs, at most 8." in dry  # with the machine's noise
 
 
 def test_a_dry_run_is_what_is_measured_then(lockyard: Callable[..., Outcome]) -> None:

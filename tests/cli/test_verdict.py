@@ -163,7 +163,54 @@ def test_says_what_of_the_machine_is_not_known() -> None:
     cell = noise(30 * MS)
     for core in cell.runs[0]["values"]["cores"]:
         core["steal_ns"] = None
-    assert "steal not known" in said(cell)[0]
+    assert "steal unavailable (the kernel does not report it)" in said(cell)[0]
+
+
+def starved(cell: CellSummary, *cpus: int) -> CellSummary:
+    """The cell, in which the watchers of these processors ran for 23 ns of the second asked."""
+    for run in cell.runs:
+        run["conditions"] = {"duration_s": 1.0}
+        for cpu in cpus:
+            core = run["values"]["cores"][cpu]
+            core |= {"watched_ns": 23.0, "lost_ns": 0.0, "longest_ns": 0.0, "run_delay_ns": 24 * MS}
+    longest_ns = max(core["longest_ns"] for core in cell.runs[0]["values"]["cores"])
+    cell.runs[0]["values"]["longest_ns"] = longest_ns
+    return cell
+
+
+def test_leaves_out_a_processor_whose_watcher_hardly_ran() -> None:
+    machine = the_one(said(starved(noise(30 * MS), 1)), "The machine itself")
+    assert machine.startswith(
+        "The machine itself took 3.0 % of the time, of 1.00 s watched on 1 of 2 processors "
+        "(cpu1 watched 23.0 ns of the 1.00 s asked): longest gap 30.0 ms; "
+    )
+
+
+def test_the_share_is_of_the_processors_that_were_watched_long_enough() -> None:
+    cell = starved(noise(30 * MS), 1)
+    cell.runs[0]["values"]["cores"][1] |= {"watched_ns": 400 * MS, "lost_ns": 400 * MS}
+    machine = the_one(said(cell), "The machine itself")
+    assert "took 3.0 % of the time, of 1.00 s watched on 1 of 2 processors (cpu1 " in machine
+
+
+def test_claims_nothing_of_a_machine_that_no_watcher_saw() -> None:
+    stalled = a_cell("wait", "tas_spinlock", LONG)
+    sentences = said(stalled, starved(noise(30 * MS), 0, 1))
+    machine = the_one(sentences, "machine itself")
+    assert machine.startswith(
+        "What the machine itself takes is unavailable (cpu0, cpu1 watched 23.0 ns of the 1.00 s "
+        "asked); "
+    )
+    assert "needs no lock" not in machine
+    assert "waiting behind other processes unavailable (" in machine
+    assert "machine" not in the_one(sentences, "tas_spinlock (over")
+
+
+def test_a_gap_of_a_short_watch_still_explains_a_stall() -> None:
+    brief = starved(noise(30 * MS), 0, 1)
+    brief.runs[0]["values"]["longest_ns"] = 300 * MS
+    stall = the_one(said(a_cell("wait", "tas_spinlock", LONG), brief), "tas_spinlock (over")
+    assert "the machine alone explains stalls of this length" in stall
 
 
 @pytest.mark.parametrize(

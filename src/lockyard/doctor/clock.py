@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lockyard import environment
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+from lockyard.report import clock as told
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
@@ -48,17 +49,30 @@ def tsc(facts: Facts) -> Outcome:
             return Unknown("the harness does not start and /proc/cpuinfo lists no flags")
     if is_invariant and source in ("tsc", "unknown"):
         return Fine("the time-stamp counter runs at one rate, always")
+    kind = told.refusal(facts.harness["clock"]) if facts.harness else told.NOT_INVARIANT
     cause = "the harness does not use the time-stamp counter"
-    if not is_invariant:
+    if kind == told.NOT_INVARIANT:
         cause = "the time-stamp counter changes its rate or stops in deep sleep"
+    elif facts.harness is not None:
+        cause = f"{cause}: {told.why_refused(facts.harness['clock'])}"
     return Finding(
         Severity.SPOILS,
         cause,
         "the harness reads CLOCK_MONOTONIC_RAW instead, so short times are mostly clock reads",
         None,
+        _remedy(kind),
+        {"tsc_invariant": is_invariant, "harness_clock": source, "refused": kind},
+    )
+
+
+def _remedy(refusal: str) -> str:
+    if refusal in told.OF_BUSY_MACHINES:
+        return "the machine is too busy to compare its cores: end other programs and try again"
+    if refusal == told.APART:
+        return "the check clock_skew says what to do"
+    return (
         "the processor or the hypervisor decides; in a virtual machine ask for an invariant tsc "
-        "(QEMU: -cpu host,+invtsc)",
-        {"tsc_invariant": is_invariant, "harness_clock": source},
+        "(QEMU: -cpu host,+invtsc)"
     )
 
 
@@ -67,7 +81,7 @@ def clock_skew(facts: Facts) -> Outcome:
         return Unknown("the harness measures it, and does not start")
     clock = facts.harness["clock"]
     evidence = {key: clock[key] for key in clock if key.startswith("skew")}
-    skew = f"{duration(abs(clock['skew_ns']))} ± {duration(clock['skew_uncertainty_ns'])}"
+    skew = told.skew(clock)
     if clock["skew_pairs_apart"] > 0:
         return Finding(
             Severity.SPOILS,
@@ -79,10 +93,9 @@ def clock_skew(facts: Facts) -> Outcome:
             evidence,
         )
     if clock["skew_pairs"] < clock["skew_pairs_wanted"]:
-        return Unknown(
-            f"only {clock['skew_pairs']} of {clock['skew_pairs_wanted']} pairs of cores could be "
-            "compared"
-        )
+        return Unknown(f"only {told.compared_pairs(clock)} could be compared")
+    if clock.get("skew_pairs_wide", 0) > 0:
+        return Unknown(told.too_wide(clock))
     return Fine(f"no two cores' counters are shown to be apart: at most {skew}")
 
 

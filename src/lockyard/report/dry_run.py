@@ -12,7 +12,7 @@ from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.naming import Naming
 from lockyard.report.summary import CellSummary, summary_of
 from lockyard.report.units import MISSING, duration, percent
-from lockyard.sweep import MOST_CELLS, in_words
+from lockyard.sweep import MOST_CELLS, in_words, runs_in_words, time_in_words
 from lockyard.timing import expected
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def summed_up(of: Expansion, seed: int) -> list[str]:
     lines = [f"and {of.left_out:,} cells more"] if of.left_out else []
     cells = "1 cell" if of.number == 1 else f"{of.number:,} cells"
     lines.append(
-        f"{cells} in {of.expected.runs:,} runs, about {in_words(of.expected.total_s)}, at most "
-        f"{in_words(of.expected.at_most_s)} (seed {seed}); nothing was measured"
+        f"{cells} in {runs_in_words(of.expected)}, {time_in_words(of.expected)} (seed {seed}); "
+        "nothing was measured"
     )
     share = of.expected.overhead_share
     if share > MOST_OVERHEAD:
@@ -94,9 +94,9 @@ def _table(cells: Sequence[Cell]) -> Table:
             Text(f"{cell.study} as published" if cell.as_published else cell.study),
             Text(cell.lock or MISSING),
             Text(naming.setting(summary)),
-            str(found.runs),
+            f"≤ {found.runs}" if found.has_loops else str(found.runs),
             each,
-            in_words(found.total_s),
+            f"≤ {in_words(found.at_most_s)}" if found.has_loops else in_words(found.total_s),
         )
     return table
 

@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from lockyard.report.console import titled_table
 from lockyard.report.naming import Naming, counted
-from lockyard.report.units import MISSING, duration, percent
+from lockyard.report.units import MISSING, duration
+from lockyard.report.watch import listed, watches_of
 from lockyard.stats import median_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
     from lockyard.report.summary import CellSummary
+    from lockyard.report.watch import Watch
 
 NOISE = "noise"
 COSTS = "costs"
@@ -53,20 +55,27 @@ def noise_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
     """One for each set of conditions that the machine was watched under."""
     naming = Naming.of(cells)
     for cell in cells:
-        cores = cores_of(cell)
-        if cell.study != NOISE or not cores:
+        watches = watches_of(cell)
+        if cell.study != NOISE or not watches:
             continue
-        by_cpu = sorted({core["cpu"] for core in cores})
-        each = [
-            f"cpu{cpu} {percent(part(of_cpu, 'lost_ns'))} lost, longest {longest(of_cpu)}, "
-            f"steal {known(of_cpu, 'steal_ns')}"
-            for cpu in by_cpu
-            if (of_cpu := [core for core in cores if core["cpu"] == cpu])
-        ]
-        watched_ns = sum(core["watched_ns"] for core in cores) / len(by_cpu)
         under = " · ".join(naming.conditions(cell))
         name = f"noise ({under})" if under else "noise"
-        yield f"{name}: {duration(watched_ns)} watched without a lock: {'; '.join(each)}"
+        each = "; ".join(_line_of(cpu, watch) for cpu, watch in watches.items())
+        seen_ns = [watch.watched_ns for watch in watches.values() if not watch.shortfall]
+        if seen_ns:
+            mean_ns = statistics.fmean(seen_ns)
+            yield f"{name}: {duration(mean_ns)} watched without a lock: {each}"
+        else:
+            yield f"{name}: {each}"
+
+
+def _line_of(cpu: int, watch: Watch) -> str:
+    if watch.shortfall:
+        return f"cpu{cpu} unavailable ({watch.shortfall})"
+    return (
+        f"cpu{cpu} {watch.lost.explained} lost, longest {duration(watch.longest_ns)}, "
+        f"steal {watch.steal.explained}"
+    )
 
 
 def machine_tables(cells: Sequence[CellSummary]) -> Iterator[Table]:
@@ -76,27 +85,6 @@ def machine_tables(cells: Sequence[CellSummary]) -> Iterator[Table]:
             make = {NOISE: _noise_table, COSTS: _costs_table}.get(cell.study)
             if make is not None:
                 yield make(cell, f"{cell.study} · {naming.setting(cell)}")
-
-
-def cores_of(cell: CellSummary) -> list[dict[str, Any]]:
-    """Of every run, what each core came to."""
-    return [core for run in cell.runs for core in run["values"].get("cores", [])]
-
-
-def part(cores: Iterable[dict[str, Any]], key: str) -> float | None:
-    """Of the time watched."""
-    cores = list(cores)
-    watched_ns = sum(core["watched_ns"] for core in cores)
-    return sum(core[key] for core in cores) / watched_ns if watched_ns else None
-
-
-def known(cores: Iterable[dict[str, Any]], key: str) -> str:
-    found = [core for core in cores if core.get(key) is not None]
-    return percent(part(found, key)) if found else "not known"
-
-
-def longest(cores: Iterable[dict[str, Any]]) -> str:
-    return duration(max(core["longest_ns"] for core in cores))
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -109,19 +97,25 @@ def _table(title: str, *columns: str) -> Table:
 def _noise_table(cell: CellSummary, title: str) -> Table:
     columns = ("core", "watched", "gaps\nper second", "lost", "longest", "steal")
     table = _table(f"{title}: gaps over 1 µs", *columns, "behind other\nthreads")
-    cores = cores_of(cell)
-    for cpu in sorted({core["cpu"] for core in cores}):
-        of_cpu = [core for core in cores if core["cpu"] == cpu]
-        watched_ns = sum(core["watched_ns"] for core in of_cpu)
+    reasons: dict[str, list[int]] = {}
+    for cpu, watch in watches_of(cell).items():
+        saw = not watch.shortfall
         table.add_row(
             f"cpu{cpu}",
-            duration(watched_ns),
-            f"{sum(core['gaps'] for core in of_cpu) / (watched_ns / 1e9):.0f}",
-            percent(part(of_cpu, "lost_ns")),
-            longest(of_cpu),
-            known(of_cpu, "steal_ns"),
-            known(of_cpu, "run_delay_ns"),
+            duration(watch.watched_ns),
+            f"{watch.gaps_per_s:.0f}" if saw else MISSING,
+            str(watch.lost) if saw else MISSING,
+            duration(watch.longest_ns) if saw else MISSING,
+            str(watch.steal),
+            str(watch.run_delay),
         )
+        shares = {"lost": watch.lost, "steal": watch.steal, "behind other threads": watch.run_delay}
+        for name, share in shares.items():
+            if share.reason:
+                reasons.setdefault(f"{name}: {share.reason}", []).append(cpu)
+    if reasons:
+        each = (f"{listed(cpus)} {reason}" for reason, cpus in reasons.items())
+        table.caption = f"unavailable: {'; '.join(each)}"
     return table
 
 

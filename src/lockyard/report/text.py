@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
 from lockyard.accounts import accounts_of
+from lockyard.report.clock import clock_line
 from lockyard.report.console import stdout_console
 from lockyard.report.contention import contention_tables
 from lockyard.report.frequency import frequency_tables
@@ -77,13 +78,11 @@ def _machine(environment: dict[str, Any]) -> list[str]:
     if not environment:
         return ["machine: the file holds no environment record"]
     topology = environment["harness"]["topology"]
-    clock = environment["clock"]
     return [
         f"machine: {environment['cpu']['model']}, {topology['cores']} cores, "
         f"{topology['processors']} processors, Linux {environment['system']['kernel']}, "
         f"virtual: {environment['system']['hypervisor']}",
-        f"clock: {clock['source']}, a read costs {duration(clock['tsc_read_ns'])} (tsc) or "
-        f"{duration(clock['monotonic_raw_read_ns'])} (monotonic_raw); {_skew(clock)}",
+        clock_line(environment["clock"]),
         f"scheduler: {_slice(environment)}, {_throttle(environment['scheduler'])}",
     ]
 
@@ -104,15 +103,6 @@ def _throttle(scheduler: dict[str, Any]) -> str:
     return (
         f"real-time throttle at {duration(int(runtime_us) * 1e3)} of each "
         f"{duration(int(period_us) * 1e3)}"
-    )
-
-
-def _skew(clock: dict[str, Any]) -> str:
-    if clock["skew_pairs"] < clock["skew_pairs_wanted"]:
-        return "how far the cores' counters are apart could not be measured"
-    return (
-        f"cores at most {duration(abs(clock['skew_ns']))} ± "
-        f"{duration(clock['skew_uncertainty_ns'])} apart"
     )
 
 

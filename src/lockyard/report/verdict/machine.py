@@ -6,16 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.report.machine import NOISE, cores_of, known, part
+from lockyard.report.machine import NOISE
 from lockyard.report.naming import NAMED_APART, counted
-from lockyard.report.units import duration, percent
+from lockyard.report.units import duration
 from lockyard.report.verdict.setting import Sentence
+from lockyard.report.watch import listed, together, watches_of
 from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lockyard.report.summary import CellSummary
+    from lockyard.report.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Machine:
 
     @classmethod
     def of(cls, cells: Iterable[CellSummary]) -> Machine:
-        return cls([cell for cell in cells if cell.study == NOISE and cores_of(cell)])
+        return cls([cell for cell in cells if cell.study == NOISE and watches_of(cell)])
 
     def sentences(self, stalls_shown: bool) -> Iterable[Sentence]:
         if self.watched:
@@ -48,6 +50,8 @@ class Machine:
         gap_ns = max(_longest_ns(other) for other in alike)
         if stall_ns <= gap_ns:
             return "; the machine alone explains stalls of this length"
+        if not any(_seen(other) for other in alike):
+            return ""
         if gap_ns == 0:
             return "; the machine itself showed no gap"
         return f"; the longest is {stall_ns / gap_ns:.3g} times the machine's longest gap"
@@ -68,18 +72,41 @@ def _longest_ns(cell: CellSummary) -> float:
 
 
 def _processors(cell: CellSummary) -> int:
-    return len({core["cpu"] for core in cores_of(cell)})
+    return len(watches_of(cell))
+
+
+def _seen(cell: CellSummary) -> list[Watch]:
+    """The watches that ran long enough to mean something."""
+    return [watch for watch in watches_of(cell).values() if not watch.shortfall]
 
 
 def _share(cell: CellSummary) -> str:
-    cores = cores_of(cell)
-    watched_ns = sum(core["watched_ns"] for core in cores) / _processors(cell)
-    parts = [
-        f"The machine itself took {percent(part(cores, 'lost_ns'))} of the time, of "
-        f"{duration(watched_ns)} watched on each of "
-        f"{counted(_processors(cell), 'processor')}: longest gap {duration(_longest_ns(cell))}",
-        f"steal {known(cores, 'steal_ns')}",
-        f"waiting behind other processes {known(cores, 'run_delay_ns')}",
-        f"a stall of up to about {duration(_longest_ns(cell))} needs no lock to explain it",
-    ]
+    parts = [_lost(cell)]
+    every = together(watches_of(cell).values())
+    parts.append(f"steal {every.steal.explained}")
+    parts.append(f"waiting behind other processes {every.run_delay.explained}")
+    if _longest_ns(cell) or _seen(cell):
+        longest = duration(_longest_ns(cell))
+        parts.append(f"a stall of up to about {longest} needs no lock to explain it")
     return "; ".join(parts) + "."
+
+
+def _lost(cell: CellSummary) -> str:
+    """The share of the processors that were watched long enough, and which ones were not."""
+    missed: dict[str, list[int]] = {}
+    for cpu, watch in watches_of(cell).items():
+        if watch.shortfall:
+            missed.setdefault(watch.shortfall, []).append(cpu)
+    why = "; ".join(f"{listed(cpus)} {shortfall}" for shortfall, cpus in missed.items())
+    seen = _seen(cell)
+    if not seen:
+        return f"What the machine itself takes is unavailable ({why})"
+    each = together(seen)
+    where = f"on each of {counted(len(seen), 'processor')}"
+    if missed:
+        where = f"on {len(seen)} of {counted(_processors(cell), 'processor')} ({why})"
+    return (
+        f"The machine itself took {each.lost.explained} of the time, of "
+        f"{duration(each.watched_ns / len(seen))} watched {where}: "
+        f"longest gap {duration(_longest_ns(cell))}"
+    )
