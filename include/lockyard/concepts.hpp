@@ -3,7 +3,8 @@
 
 // What a lock offers its users, in the terms of the standard ([thread.req.lockable]).
 
-#include <chrono>
+#include <lockyard/detail/durations.hpp>
+
 #include <concepts>
 
 namespace lockyard::inline v0 {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <lockyard/concepts.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/park/mutex.hpp>
 
 #include <cassert>
-#include <chrono>
 #include <concepts>
 #include <functional>
 #include <mutex>

@@ -3,7 +3,8 @@
 
 // What a resilient lock can be told about how it recovers.
 
-#include <chrono>
+#include <lockyard/detail/durations.hpp>
+
 #include <cstdint>
 
 namespace lockyard::inline v0 {

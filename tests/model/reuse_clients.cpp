@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string_view>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,32 +15,12 @@ namespace lockyard::checker {
 
 namespace {
 
-template <class Object>
-struct kind {
-  using type = Object;
-  std::string_view name;
-};
-
-constexpr std::tuple kinds{
-    kind<reused_mutex>{"mutex"},
-    kind<reused_byte_mutex>{"byte_mutex"},
-    kind<reused_shared_mutex>{"shared_mutex"},
-    kind<reused_shared_mutex_read>{"shared_mutex_read"},
-    kind<reused_shared_mutex_write>{"shared_mutex_write"},
-    kind<reused_semaphore>{"semaphore"},
-    kind<reused_condition_variable>{"condition_variable"},
-    kind<reused_condition_variable_any>{"condition_variable_any"},
-    kind<reused_event_count>{"event_count"},
-    kind<reused_auto_reset_event>{"auto_reset_event"},
-    kind<reused_manual_reset_event>{"manual_reset_event"},
-    kind<reused_shared_mutex_timed>{"shared_mutex_timed"},
-};
-constexpr std::size_t count = std::tuple_size_v<decltype(kinds)>;
+constexpr std::size_t count = reused_kinds.size();
 
 /// Which thread comes when is what matters here; what memory shows of each kind is searched by the
 /// clients of that kind. A wake for no reason lets a thread go on between the word that it is told
 /// and the wake that follows.
-constexpr model::settings bounds(unsigned spurious_wakes, bool gives_up = false) {
+constexpr model::settings bounds(unsigned spurious_wakes, bool gives_up) {
   return {.preemptions = 1,
           .spurious_wakes = gives_up ? 0 : spurious_wakes,
           .timeouts = gives_up ? 1U : 0U,
@@ -49,15 +28,12 @@ constexpr model::settings bounds(unsigned spurious_wakes, bool gives_up = false)
           .old_reads = 0};
 }
 
-template <class Object>
-constexpr bool gives_up = std::is_same_v<Object, reused_shared_mutex_timed>;
-
 /// Names that live as long as the program.
 template <std::size_t Old, std::size_t New, unsigned Others>
 constexpr auto name_of_pair = [] {
   constexpr std::array<std::string_view, 4> parts{Others == 1 ? "reuse_" : "reuse_several_",
-                                                  std::get<Old>(kinds).name, "_then_",
-                                                  std::get<New>(kinds).name};
+                                                  reused_kinds[Old].name, "_then_",
+                                                  reused_kinds[New].name};
   constexpr std::size_t length =
       parts[0].size() + parts[1].size() + parts[2].size() + parts[3].size();
   std::array<char, length> name{};
@@ -68,15 +44,18 @@ constexpr auto name_of_pair = [] {
 
 template <std::size_t Old, std::size_t New, unsigned Others>
 subject of_pair(std::string_view summary, unsigned spurious_wakes) {
-  using old_type = typename std::tuple_element_t<Old, decltype(kinds)>::type;
-  using new_type = typename std::tuple_element_t<New, decltype(kinds)>::type;
   constexpr auto& name = name_of_pair<Old, New, Others>;
   return {.name = {name.data(), name.size()},
           .of = group::client,
           .summary = summary,
-          .make = &client_of<reuse_client<old_type, new_type, Others>>,
+          .make = [](const model::exclusion_shape& /*shape*/) -> model::client_maker {
+            return [] {
+              return std::make_unique<reused_memory_client>(reused_kinds[Old], reused_kinds[New],
+                                                            Others);
+            };
+          },
           .shape = {.threads = 2 + Others},
-          .how = bounds(spurious_wakes, gives_up<old_type> || gives_up<new_type>)};
+          .how = bounds(spurious_wakes, reused_kinds[Old].gives_up || reused_kinds[New].gives_up)};
 }
 
 template <std::size_t... Pairs>
@@ -96,8 +75,6 @@ std::vector<subject> pairs_with_several(std::index_sequence<New...> /*each*/) {
 
 }  // namespace
 
-/// Each kind of object that sleeps in the parking lot in the memory of each, and
-/// manual_reset_event, whose wakes name its address.
 std::vector<subject> reuse_clients() {
   std::vector<subject> all = pairs(std::make_index_sequence<count * count>{});
   for (const subject& each : pairs_with_several(std::make_index_sequence<count - 1>{})) {

@@ -27,6 +27,8 @@
 #include <new>
 #include <optional>
 #include <source_location>
+#include <string_view>
+#include <vector>
 
 namespace lockyard::checker {
 
@@ -55,7 +57,7 @@ struct reuse_world : model::model {
   }
 };
 
-/// What the threads of a reuse_client share besides the object whose memory is reused.
+/// What the threads of a client share besides the object whose memory is reused.
 struct reuse_surroundings {
   basic_mutex<reuse_world> mutex;             ///< for condition_variable
   basic_ttas_spinlock<reuse_world> spinlock;  ///< for condition_variable_any
@@ -185,57 +187,95 @@ struct reused_manual_reset_event : reused_event<basic_manual_reset_event<reuse_w
   using reused_event::reused_event;
 };
 
-/// Three objects have one address, one after the other: an Old, a New, and a mutex. The first
-/// thread releases each. The second thread waits for each, ends it, and makes the next one. Each
-/// other thread waits for a mutex of its own, which the first thread releases last. All objects
-/// share a bucket. One other mutex has the tag of the reused address; two others have tags of their
-/// own, so that the bucket says "several" while both have sleepers.
+/// A kind of object: what a client does with one of them.
+struct reused_kind {
+  std::string_view name;
+  std::size_t bytes;
+  bool outlives_release;
+  bool gives_up;  ///< a wait of it ends by time first
+  void (*make)(void* at, reuse_surroundings& shared);
+  void (*wait)(void* at);
+  void (*release)(void* at);
+  void (*end)(void* at);
+};
+
+template <class Object>
+Object& object_at(void* memory) {
+  return *std::launder(static_cast<Object*>(memory));
+}
+
+template <class Object>
+constexpr reused_kind kind_of(std::string_view name, bool gives_up = false) {
+  static_assert(alignof(Object) <= alignof(std::max_align_t));
+  return {.name = name,
+          .bytes = sizeof(Object),
+          .outlives_release = Object::outlives_release,
+          .gives_up = gives_up,
+          .make = [](void* memory, reuse_surroundings& with) { ::new (memory) Object{with}; },
+          .wait = [](void* memory) { object_at<Object>(memory).wait(); },
+          .release = [](void* memory) { object_at<Object>(memory).release(); },
+          .end = [](void* memory) { std::destroy_at(&object_at<Object>(memory)); }};
+}
+
+/// Each kind of object that sleeps in the parking lot, and manual_reset_event, whose wakes name its
+/// address.
+inline constexpr std::array reused_kinds{
+    kind_of<reused_mutex>("mutex"),
+    kind_of<reused_byte_mutex>("byte_mutex"),
+    kind_of<reused_shared_mutex>("shared_mutex"),
+    kind_of<reused_shared_mutex_read>("shared_mutex_read"),
+    kind_of<reused_shared_mutex_write>("shared_mutex_write"),
+    kind_of<reused_semaphore>("semaphore"),
+    kind_of<reused_condition_variable>("condition_variable"),
+    kind_of<reused_condition_variable_any>("condition_variable_any"),
+    kind_of<reused_event_count>("event_count"),
+    kind_of<reused_auto_reset_event>("auto_reset_event"),
+    kind_of<reused_manual_reset_event>("manual_reset_event"),
+    kind_of<reused_shared_mutex_timed>("shared_mutex_timed", true),
+};
+
+/// Three objects have one address, one after the other: an old one, a new one, and a mutex. The
+/// first thread releases each. The second thread waits for each, ends it, and makes the next one.
+/// Each other thread waits for a mutex of its own, which the first thread releases last. All
+/// objects share a bucket. One other mutex has the tag of the reused address; two others have tags
+/// of their own, so that the bucket says "several" while both have sleepers.
 ///
 /// So what the first thread still does with the bucket after a release may meet the waiter of an
 /// object that was made since. No waiter may return before its release, and each must return after
 /// it: no rouse is spent on another object, none is counted twice, and a mutex in whose memory
 /// another object was takes no leftover of that object for its own.
-template <class Old, class New, unsigned Others>
-class reuse_client : public model::client {
-  using Last = reused_mutex;
-
+class reused_memory_client : public model::client {
  public:
-  explicit reuse_client(const model::exclusion_shape& /*shape*/) {
+  reused_memory_client(const reused_kind& old_kind, const reused_kind& new_kind, unsigned others)
+      : kinds_{&old_kind, &new_kind, &reused_kinds.front()}, others_(others) {
     reuse_world::addresses = {};
-    if constexpr (Others == 2) reuse_world::addresses = {place_.data(), &others_[0], &others_[1]};
+    if (others == 2) reuse_world::addresses = {place_.data(), &others_[0], &others_[1]};
     // As every mutex that is in use: the bucket is open.
     shared_.mutex.lock();
     shared_.mutex.unlock();
     for (auto& each : others_) each.lock();
-    ::new (place_.data()) Old{shared_};
+    old_kind.make(place_.data(), shared_);
   }
 
-  [[nodiscard]] unsigned threads() const override { return 2 + Others; }
+  [[nodiscard]] unsigned threads() const override {
+    return 2 + static_cast<unsigned>(others_.size());
+  }
 
   void thread(unsigned index) override {
     if (index == 0) {
-      release<Old>(0);
-      release<New>(1);
-      release<Last>(2);
+      for (unsigned generation = 0; generation < kinds_.size(); ++generation) release(generation);
       for (auto& each : others_) each.unlock();
     } else if (index == 1) {
-      wait_and_end<Old>();
-      make<New>(1);
-      wait_and_end<New>();
-      make<Last>(2);
-      wait_and_end<Last>();
+      for (unsigned generation = 0; generation < kinds_.size(); ++generation) {
+        if (generation > 0) make(generation);
+        wait_and_end(*kinds_[generation]);
+      }
     } else {
       wait_for_other(index - 2);
     }
   }
 
  private:
-  template <class Object>
-  Object& object() {
-    return *std::launder(reinterpret_cast<Object*>(place_.data()));
-  }
-
-  template <class Object>
   void release(unsigned generation) {
     const auto is_made = [generation](unsigned made) noexcept { return made >= generation; };
     if (generation > 0) {
@@ -243,27 +283,25 @@ class reuse_client : public model::client {
       reuse_world::await(made_, is_made, std::memory_order_acquire, wait_policies::pausing{});
     }
     is_released_.write(true);
-    object<Object>().release();
-    if constexpr (Object::outlives_release) {
+    kinds_[generation]->release(place_.data());
+    if (kinds_[generation]->outlives_release) {
       // order[released]: release; pairs [await_released]; nothing of the object is used any more.
       released_.store(true, std::memory_order_release);
     }
   }
 
-  template <class Object>
   void make(unsigned generation) {
-    ::new (place_.data()) Object{shared_};
+    kinds_[generation]->make(place_.data(), shared_);
     // order[made]: release; pairs [await_made]; publishes the object.
     made_.store(generation, std::memory_order_release);
   }
 
-  template <class Object>
-  void wait_and_end() {
-    object<Object>().wait();
+  void wait_and_end(const reused_kind& kind) {
+    kind.wait(place_.data());
     // Or this look is a race, which says as much: nothing of the release happens before.
     model::require(is_released_.read(), "no wait ends before its release");
     is_released_.write(false);
-    if constexpr (Object::outlives_release) {
+    if (kind.outlives_release) {
       // order[await_released]: acquire; pairs [released]; as the object's precondition has it.
       reuse_world::await(
           released_, [](bool released) noexcept { return released; }, std::memory_order_acquire,
@@ -271,12 +309,12 @@ class reuse_client : public model::client {
       // relaxed(unpublished): the first thread stores to it again when the next object is made.
       released_.store(false, std::memory_order_relaxed);
     }
-    object<Object>().~Object();
+    kind.end(place_.data());
   }
 
   /// One of them comes first, for they are alike.
   void wait_for_other(unsigned which) {
-    if (Others > 1) {
+    if (others_.size() > 1) {
       // relaxed(hint): for the size of the search.
       if (which == 0) comes_.store(true, std::memory_order_relaxed);
       const auto is_true = [](bool comes) noexcept { return comes; };
@@ -289,8 +327,10 @@ class reuse_client : public model::client {
     others_[which].unlock();
   }
 
-  alignas(16) std::array<std::byte, std::max({sizeof(Old), sizeof(New), sizeof(Last)})> place_{};
-  std::array<basic_mutex<reuse_world>, Others> others_;
+  alignas(std::max_align_t)
+      std::array<std::byte, std::ranges::max(reused_kinds, {}, &reused_kind::bytes).bytes> place_{};
+  std::array<const reused_kind*, 3> kinds_;
+  std::vector<basic_mutex<reuse_world>> others_;
   reuse_surroundings shared_;
   model::word<unsigned> made_{0};
   model::word<bool> released_{false};

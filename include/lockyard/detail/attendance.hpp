@@ -2,11 +2,11 @@
 #pragma once
 
 #include <lockyard/detail/announcement.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {

@@ -3,9 +3,9 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -24,7 +24,8 @@ concept unique_lock_like = requires(T& held) { []<class Lock>(std::unique_lock<L
 
 /// What a wait releases and acquires with its own members. A class that derives from
 /// std::unique_lock is that only for a condition variable with the member `takes_derived_locks`, as
-/// std::condition_variable_any would have it; for others an object of the class stands for its lock.
+/// std::condition_variable_any would have it; for others an object of the class stands for its
+/// lock.
 template <class T, class Condition>
 concept held_itself =
     !unique_lock_like<T> || (requires { Condition::takes_derived_locks; } && !is_unique_lock<T>);

@@ -3,10 +3,8 @@
 
 // From the standard's durations and time points, on any clock, to a world's deadlines.
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
-
-#include <algorithm>
-#include <chrono>
 
 namespace lockyard::inline v0::detail {
 

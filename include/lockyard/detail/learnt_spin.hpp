@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/bounds.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/parking_bucket.hpp>
 #include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -33,8 +33,8 @@ namespace lockyard::inline v0::detail {
 /// N3 A thread leaves the frame of its node only after it has seen its fate, or has unlinked the
 ///    node itself under the guard.
 /// So a node outlives every use of it, and `fate` is the one word through which a sleeper learns
-/// anything. The checker's clients parking_lot and reuse_*, and the clients of the locks, would show
-/// a use after the end.
+/// anything. The checker's clients parking_lot and reuse_*, and the clients of the locks, would
+/// show a use after the end.
 ///
 /// B1 No thread makes a system call while it holds a guard, but for the look at the clock where
 ///    that is one.
@@ -72,8 +72,8 @@ class parking_lot {
     static_cast<void>(&at_start_);  // makes sure that it exists
     return W::template process_state<table>().buckets[index_of(W::hash(lock))];
   }
-  /// The same for a look at the announcement alone: may be a bucket that is all zero bytes, where no
-  /// thread has slept in this process.
+  /// The same for a look at the announcement alone: may be a bucket that is all zero bytes, where
+  /// no thread has slept in this process.
   static const bucket& bucket_to_look_at(const void* lock) noexcept {
     return W::template process_state_to_look_at<table>().buckets[index_of(W::hash(lock))];
   }
@@ -107,7 +107,7 @@ class parking_lot {
                          Before before) noexcept {
     bucket& home = bucket_of(object);
     home.guard().lock();
-    std::uint32_t left = std::min(most, bucket::length(home.first(object, kind)));
+    std::uint32_t left = at_most(most, bucket::length(home.first(object, kind)));
     for (;;) {
       wake_list sleepers;
       while (left > 0 && sleepers.room() > 0) {

@@ -4,6 +4,7 @@
 // The line of those who wait for a resilient lock. Why a wait ends without the lock is the affair
 // of a watch (stall_watch.hpp); how it ends is this file's.
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
 #include <lockyard/detail/resilient_word.hpp>
@@ -12,7 +13,6 @@
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 

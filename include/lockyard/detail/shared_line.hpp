@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/detail/shared_word.hpp>
 #include <lockyard/world/await.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

@@ -4,6 +4,7 @@
 // What a waiter of a resilient lock does between the slices of its wait: it looks for the reasons
 // why it may wait for ever.
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/wait_graph.hpp>
 #include <lockyard/lock_report.hpp>
 #include <lockyard/resilience.hpp>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -3,9 +3,8 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
-
-#include <chrono>
 
 namespace lockyard::inline v0::detail {
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
-
-#include <chrono>
 
 namespace lockyard::inline v0::detail {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/learnt_spin.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/await.hpp>
@@ -10,7 +11,6 @@
 
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>

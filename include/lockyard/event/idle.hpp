@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 

@@ -3,6 +3,7 @@
 
 // Needs exceptions: tasks may throw, and threads may be refused.
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/idle.hpp>
 #include <lockyard/event/task.hpp>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>

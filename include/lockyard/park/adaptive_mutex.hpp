@@ -2,13 +2,13 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <type_traits>
 

@@ -3,12 +3,12 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/attendance.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0 {

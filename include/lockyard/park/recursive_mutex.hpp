@@ -3,6 +3,7 @@
 
 #include <lockyard/concepts.hpp>
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/park/mutex.hpp>
@@ -11,7 +12,6 @@
 
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 

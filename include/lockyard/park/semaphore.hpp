@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/await.hpp>
@@ -9,7 +10,6 @@
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 

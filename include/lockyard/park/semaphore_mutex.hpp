@@ -2,12 +2,12 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/park/semaphore.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <chrono>
 
 namespace lockyard::inline v0 {
 

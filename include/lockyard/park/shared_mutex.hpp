@@ -2,13 +2,13 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/shared_line.hpp>
 #include <lockyard/detail/shared_word.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <chrono>
 
 namespace lockyard::inline v0 {
 

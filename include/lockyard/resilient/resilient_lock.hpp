@@ -3,6 +3,7 @@
 
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/deadlines.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/held_locks.hpp>
 #include <lockyard/detail/resilient_line.hpp>
@@ -14,7 +15,6 @@
 
 #include <atomic>
 #include <cassert>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <source_location>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/resilient/lock_result.hpp>
 #include <lockyard/world/in_world.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <source_location>

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0 {

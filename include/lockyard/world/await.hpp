@@ -6,8 +6,9 @@
 // affair. The native world looks, lets the policy act, and looks again; a checker schedules the
 // thread only when a condition can hold; a simulator wakes it when the line changes.
 
+#include <lockyard/detail/durations.hpp>
+
 #include <atomic>
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <optional>

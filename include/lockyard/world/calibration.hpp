@@ -5,12 +5,12 @@
 // first thread that has to wait, in some 20 microseconds.
 
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/bounds.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/world/process_state.hpp>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {
@@ -42,8 +42,8 @@ class [[gnu::visibility("default")]] calibration {
     std::uint32_t cost = pause_ps_.load(std::memory_order_relaxed);
     if (cost == 0) cost = find_pause();
     const std::int64_t longest = 1'000'000'000;  // a second: more is no pause
-    const std::int64_t ps = std::clamp<std::int64_t>(length.count(), 0, longest) * 1000;
-    return static_cast<std::uint32_t>(std::max<std::int64_t>(ps / cost, 1));
+    const std::int64_t ps = at_most(at_least<std::int64_t>(length.count(), 0), longest) * 1000;
+    return static_cast<std::uint32_t>(at_least<std::int64_t>(ps / cost, 1));
   }
 
  private:
@@ -56,10 +56,11 @@ class [[gnu::visibility("default")]] calibration {
     for (int run = 0; run < 4; ++run) {
       const auto start = clock::now();
       for (int i = 0; i < steps; ++i) step();
-      least = std::min<duration>(least, clock::now() - start);
+      least = at_most<duration>(least, clock::now() - start);
     }
     const std::int64_t each = least.count() * 1000 / steps;
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(each, 1, UINT32_MAX));
+    return static_cast<std::uint32_t>(
+        at_most<std::int64_t>(at_least<std::int64_t>(each, 1), UINT32_MAX));
   }
 
   [[gnu::noinline, gnu::cold]] std::uint32_t find_pause() noexcept {
@@ -80,8 +81,8 @@ class [[gnu::visibility("default")]] calibration {
     if ((counted != 0 ? counted : os::allowed_processors()) > 1) {
       const std::uint32_t word = 0;
       const std::uint64_t wake_ps = cost_ps(8, [&word] { os::futex_wake(&word, 1); });
-      budget = static_cast<std::uint32_t>(
-          std::clamp<std::uint64_t>(wake_ps * ratio / 1000, least_ns, most_ns));
+      budget = static_cast<std::uint32_t>(at_most<std::uint64_t>(
+          at_least<std::uint64_t>(wake_ps * ratio / 1000, least_ns), most_ns));
     }
     // relaxed(hint): as above.
     budget_ns_.store(budget, std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/process_state.hpp>
 
 #include <atomic>
-#include <chrono>
 
 namespace lockyard::inline v0 {
 

@@ -5,6 +5,8 @@
 // docs/decisions/0001-the-seam.md shows by disassembly.
 
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/bounds.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/os.hpp>
 #include <lockyard/detail/sanitizer.hpp>
 #include <lockyard/world/asymmetric_fence.hpp>
@@ -18,10 +20,8 @@
 #include <lockyard/world/thread_slots.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -113,7 +113,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static deadline spin_limit(
       std::chrono::nanoseconds most = std::chrono::nanoseconds::max()) noexcept {
     const std::chrono::nanoseconds budget = process_state<detail::calibration>().spin_budget();
-    return now() + std::min(budget, most);
+    return now() + detail::at_most(budget, most);
   }
   static std::uint32_t pauses_in(std::chrono::nanoseconds length) noexcept {
     return process_state<detail::calibration>().pauses_in(length);
@@ -307,7 +307,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
  private:
   /// The kernel's clock starts with 0.
   static timespec to_timespec(time_point limit) noexcept {
-    const auto since_boot = std::max<std::int64_t>(
+    const auto since_boot = detail::at_least<std::int64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
     return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
   }

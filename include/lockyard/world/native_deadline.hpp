@@ -3,10 +3,9 @@
 
 // The deadlines of the native world, and how long a thread may sleep towards one.
 
+#include <lockyard/detail/bounds.hpp>
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
-
-#include <algorithm>
-#include <chrono>
 
 namespace lockyard::inline v0::detail {
 
@@ -37,7 +36,7 @@ struct native_deadline : std::chrono::steady_clock::time_point {
   [[nodiscard]] clock::time_point end_of_sleep() const noexcept {
     if (adjustable == nullptr) [[likely]]
       return *this;
-    return after(std::min<nanoseconds>(left(), longest_without_a_look));
+    return after(at_most<nanoseconds>(left(), longest_without_a_look));
   }
   /// A sleep has ended by time; whether that was before this deadline.
   [[nodiscard]] bool is_early() const noexcept {

@@ -230,6 +230,14 @@ find_registry() noexcept {
   return known != nullptr ? *static_cast<state_registry*>(known) : *find_registry();
 }
 
+/// Before the part's ordinary objects are constructed, not by the first use: that may hold a lock
+/// for which the thread waits that holds the loader's lock. The part may be used even before: by
+/// constructors of another part that calls into this one. Such a use finds the registry itself.
+struct registry_finder {
+  registry_finder() noexcept { registry_of_process(); }
+};
+[[gnu::visibility("hidden"), gnu::init_priority(101)]] inline registry_finder registry_at_load;
+
 /// Whether this part has had a handler of fork registered.
 [[gnu::visibility("hidden")]] inline constinit std::atomic<bool> part_has_handler{false};
 
@@ -252,7 +260,9 @@ template <class T>
 class [[gnu::visibility("hidden")]] state_of_part {
  public:
   static T& get() noexcept {
-    static_cast<void>(&at_load);  // makes sure that it exists
+    if constexpr (traits_of_state<T>().is_looked_at) {
+      static_cast<void>(&at_load);  // makes sure that it exists
+    }
     // order[use]: acquire; pairs [learn]; the object is complete.
     T* const known = pointer.to.load(std::memory_order_acquire);
     return known != nullptr ? *known : learn();
@@ -274,8 +284,7 @@ class [[gnu::visibility("hidden")]] state_of_part {
     static inline constinit Looked nothing{};  // not const: then it would fill room in the file
     std::atomic<const Looked*> of{&nothing};
   };
-  /// Before the part's ordinary objects are constructed. The part may be used even before that: by
-  /// constructors of another part that calls into this one. Such a use learns by itself.
+  /// What is looked at is learnt when the part is loaded, or nobody might ever learn it.
   struct learner {
     learner() noexcept { learn(); }
   };

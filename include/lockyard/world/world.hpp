@@ -12,11 +12,11 @@
 //      lock for the outermost time only, and those of a lock that has no owner never. What another
 //      thread does in between to the nodes that are written inside of them is `notifying`.
 
+#include <lockyard/detail/durations.hpp>
 #include <lockyard/world/await.hpp>
 
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

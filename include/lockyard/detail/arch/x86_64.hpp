@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cpuid.h>
-#include <x86intrin.h>
 
 #include <cstddef>
 #include <cstdint>
 
+// The compilers' own names of instructions: <x86intrin.h> has 60,000 lines.
 namespace lockyard::inline v0::detail::arch {
 
 /// Tells the processor that this is a spin loop; costs 10 to 140 cycles depending on the model.
 inline void pause() noexcept {
-  _mm_pause();
+  __builtin_ia32_pause();
 }
 
 /// Bytes that two threads must keep apart to stay out of each other's way: two lines, because
@@ -37,12 +37,12 @@ inline std::uint64_t cycle_counter() noexcept {
 /// The time-stamp counter, perhaps before earlier instructions have been executed: for the
 /// beginning of an interval, to which what was still under way is then added.
 inline std::uint64_t cycle_counter_early() noexcept {
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 }
 
 /// Nothing after it begins before every earlier instruction has been executed.
 inline void settle() noexcept {
-  _mm_lfence();
+  __builtin_ia32_lfence();
 }
 
 /// Whether the counter runs at one rate through every power state (CPUID 8000_0007h, EDX bit 8).

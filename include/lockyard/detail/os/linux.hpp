@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/bounds.hpp>
+
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -10,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
@@ -59,7 +60,7 @@ inline int allowed_processors() noexcept {
   // More processors than the set has room for are certainly more than one.
   const long size = call(SYS_sched_getaffinity, 0, sizeof allowed, &allowed);
   if (size == -EINVAL) return CPU_SETSIZE;
-  return size > 0 ? std::max(CPU_COUNT(&allowed), 1) : 1;
+  return size > 0 ? at_least(CPU_COUNT(&allowed), 1) : 1;
 }
 
 enum class wait_result : std::uint8_t {
@@ -151,8 +152,8 @@ inline bool wipe_on_fork(void* begin, std::size_t bytes) noexcept {
   }
   timespec wall{};
   clock_gettime(CLOCK_REALTIME, &wall);
-  const std::int64_t limit = std::max<std::int64_t>(
-      std::min(nanoseconds(wall), INT64_MAX - std::max<std::int64_t>(left(), 0)) + left(), 0);
+  const std::int64_t limit = at_least<std::int64_t>(
+      at_most(nanoseconds(wall), INT64_MAX - at_least<std::int64_t>(left(), 0)) + left(), 0);
   wall = {.tv_sec = limit / second, .tv_nsec = limit % second};
   const long result = call(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, &wall, nullptr, 0);
   return result == -ETIMEDOUT && left() > 0 ? -EAGAIN : result;
