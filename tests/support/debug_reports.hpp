@@ -23,13 +23,14 @@ class recording {
   recording& operator=(const recording&) = delete;
   ~recording() { debug::set_handler(before_); }
 
-  static inline std::deque<record> records;
-
- private:
+  /// The handler.
   static void keep(const debug::report& found) noexcept {
     records.push_back({found.kind, {found.steps.begin(), found.steps.end()}});
   }
 
+  static inline std::deque<record> records;
+
+ private:
   debug::handler before_ = debug::set_handler(&keep);
 };
 

@@ -101,14 +101,14 @@ class LOCKYARD_CAPABILITY recursive_mutex
   /// Synchronisation: everything done before the last one happens before the next acquisition's
   /// return. Progress: as M.
   void unlock() noexcept LOCKYARD_RELEASE() {
-    const bool is_mine = is_owned_by(W::thread_key());
-    if (is_mine) [[likely]] {
-      if (const std::uint32_t depth = depth_.read(); depth != 0) return depth_.write(depth - 1);
-    }
-    const typename W::releasing scope{this};
-    assert(is_mine && "recursive_mutex: a thread unlocks what it does not hold");
-    set_owner(nobody);
-    mutex_.unlock();
+    release([this] { mutex_.unlock(); });
+  }
+
+  /// As unlock(), but the last one hands the mutex over as M's unlock_fair() does.
+  void unlock_fair() noexcept LOCKYARD_RELEASE()
+    requires requires(M& mutex) { mutex.unlock_fair(); }
+  {
+    release([this] { mutex_.unlock_fair(); });
   }
 
  private:
@@ -142,6 +142,18 @@ class LOCKYARD_CAPABILITY recursive_mutex
           "a recursive_mutex is locked once more by a thread that holds it max_depth times, as "
           "often as it counts: a lock of it is missing its unlock, or recurses without an end");
     }
+  }
+
+  template <class Release>
+  void release(Release to_others) noexcept {
+    const bool is_mine = is_owned_by(W::thread_key());
+    if (is_mine) [[likely]] {
+      if (const std::uint32_t depth = depth_.read(); depth != 0) return depth_.write(depth - 1);
+    }
+    const typename W::releasing scope{this};
+    assert(is_mine && "recursive_mutex: a thread unlocks what it does not hold");
+    set_owner(nobody);
+    to_others();
   }
 
   template <class Acquire>

@@ -45,6 +45,30 @@ TYPED_TEST(RecursiveOver, excludes_other_threads) {
   EXPECT_TRUE(counts_exactly(this->lock_, 2, 2000));
 }
 
+/// Tells by which of its functions it was released.
+template <world W>
+struct noted_lock {
+  void lock() {}
+  bool try_lock() { return true; }
+  void unlock() { ++unlocks; }
+  void unlock_fair() { ++fair_unlocks; }
+  static inline int unlocks = 0;
+  static inline int fair_unlocks = 0;
+};
+
+TEST(RecursiveMutex, hands_over_by_the_unlock_that_releases_it) {
+  using noted = noted_lock<native>;
+  recursive_mutex<noted> lock;
+  lock.lock();
+  lock.lock();
+  lock.unlock_fair();
+  EXPECT_EQ(noted::fair_unlocks, 0) << "it is still held";
+  lock.unlock_fair();
+  EXPECT_EQ(noted::fair_unlocks, 1);
+  EXPECT_EQ(noted::unlocks, 0);
+  EXPECT_TRUE(tried_elsewhere(lock));
+}
+
 TYPED_TEST(RecursiveOver, is_timed_exactly_if_its_lock_is) {
   using tested = recursive_mutex<TypeParam>;
   static_assert(timed_lockable<tested> == timed_lockable<TypeParam>);

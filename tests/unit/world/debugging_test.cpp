@@ -304,7 +304,7 @@ TEST_F(Debugging, lets_a_handler_use_locks) {
   static futex_mutex used_by_handler;
   debug::set_handler([](const debug::report& found) noexcept {
     const std::scoped_lock guard{used_by_handler};
-    keep(found);
+    recording::keep(found);
   });
   futex_mutex lock;
   lock.unlock();
@@ -326,7 +326,8 @@ TEST_F(Debugging, says_once_that_there_is_too_much_to_remember_and_reports_nothi
     std::vector<futex_mutex> many(debug::detail::lock_watch::most_locks + 10);
     for (auto& each : many) each.lock();
     for (auto& each : many) each.unlock();
-    std::exit(records.size() == 1 && records[0].kind == problem::overflow ? 0 : 1);
+    const auto& reports = recording::records;
+    std::exit(reports.size() == 1 && reports[0].kind == problem::overflow ? 0 : 1);
   };
   EXPECT_EXIT(overflows(), ::testing::ExitedWithCode(0), "");
 }
