@@ -355,7 +355,7 @@ struct held_up_times {
   double longest_us;
 };
 
-/// Two FIFO-20 threads pass a mutex to and fro; an ordinary thread notifies a condition in its
+/// Two FIFO-20 threads pass a mutex back and forth; an ordinary thread notifies a condition in its
 /// bucket, for which many wait; FIFO-10 threads take every processor away from it again and again.
 /// `place(condition)` gives the mutex.
 template <class Mutex, class Condition, class Place>

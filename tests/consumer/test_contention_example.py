@@ -24,7 +24,7 @@ def test_the_example_prints_the_places_that_wait(tmp_path: Path) -> None:
     run("cmake", "-G", "Ninja", "-S", EXAMPLE, "-B", tmp_path, folder, flags)
     run("cmake", "--build", tmp_path)
     lines = run(tmp_path / "shop").splitlines()
-    titles = [at for at, line in enumerate(lines) if line.split() == "waits waited (ms) at".split()]
+    titles = [at for at, line in enumerate(lines) if line.split()[:2] == ["waits", "waited"]]
     assert len(titles) == 2
     last = lines[titles[1] + 1 :]
     assert 1 <= len(last) <= 5

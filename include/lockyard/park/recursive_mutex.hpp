@@ -105,9 +105,9 @@ class LOCKYARD_CAPABILITY recursive_mutex
   }
 
   /// As unlock(), but the last one hands the mutex over as M's unlock_fair() does.
-  void unlock_fair() noexcept LOCKYARD_RELEASE()
-    requires requires(M& mutex) { mutex.unlock_fair(); }
-  {
+  template <class Inner = M>
+    requires requires(Inner& mutex) { mutex.unlock_fair(); }
+  void unlock_fair() noexcept LOCKYARD_RELEASE() {
     release([this] { mutex_.unlock_fair(); });
   }
 

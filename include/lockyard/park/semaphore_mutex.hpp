@@ -8,7 +8,6 @@
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
-
 namespace lockyard::inline v0 {
 
 /// A mutex that is a semaphore with one permit: the lock that programs make where they have

@@ -9,7 +9,6 @@
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
-
 namespace lockyard::inline v0 {
 
 /// A lock that one writer holds alone or many readers together, with an upgrade and a downgrade.
