@@ -203,7 +203,7 @@ def test_a_trace_has_the_kernels_switches_or_says_why_not(
     _, trace = traced
     if not trace.has_switches:
         assert trace.why_no_wakeups
-        return
+        pytest.skip(f"the kernel shows no switches here: {trace.why_no_wakeups}")
     added, *others = trace.of_kind(SWITCHES)
     assert added.tid == 0
     team = [ring for ring in trace.of_kind(STAMPS) if ring.records]
@@ -314,7 +314,7 @@ def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
     )
     if found.returncode == ExitStatus.MISSING_CAPABILITY:
         assert any(remedy in found.stderr for remedy in (*REMEDIES, "two processors"))
-        return
+        pytest.skip(f"this machine cannot plant it: {found.stderr}")
     assert found.returncode == 0, found.stderr
     summary = json.loads(found.stdout)
     truth = [json.loads(line) for line in Path(summary["truth"]).read_text().splitlines()]

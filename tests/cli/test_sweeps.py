@@ -306,7 +306,7 @@ def test_sweeps_over_policies_and_threads(lockyard: Callable[..., Outcome]) -> N
     )
     if measured.returncode == 3:
         assert os.geteuid() != 0, measured.stderr
-        return
+        pytest.skip("real-time policies are not permitted here")
     assert measured.returncode == 0, measured.stderr
     runs = [json.loads(line) for line in measured.stdout.splitlines()]
     found = {

@@ -45,7 +45,7 @@ def check(document: dict[str, Any]) -> None:
         (why,) = document["why_no_switches"]
         assert NOT_PERMITTED in why or "has no perf events" in why
         assert wait["cause"] == "unexplained"
-        return
+        pytest.skip(f"the kernel shows no switches here: {why}")
     assert wait["cause"] == "holder_preempted", wait
     assert wait["shares"]["holder_preempted"] > 0.4
     first = wait["evidence"][0]
