@@ -6,11 +6,13 @@
 //   cmake --preset bench && cmake --build --preset bench --target parking-costs
 //   build/bench/tools/parking-costs queues [THREADS...]
 //   build/bench/tools/parking-costs sharing [THREADS...]
+//   build/bench/tools/parking-costs guards [THREADS...]
 //   build/bench/tools/parking-costs held-up          (as root: it needs real-time priorities)
 //
 // Each block is a process of its own; blocks of what is compared alternate. Printed are medians,
 // and the median of the ratios of neighbours with a 95 % interval by the sign test.
 
+#include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/condition_variable.hpp>
 #include <lockyard/park/condition_variable_any.hpp>
@@ -343,12 +345,44 @@ void sharing(const std::vector<int>& sizes) {
 
 // Real-time threads that unlock a mutex of their own while others notify in its bucket
 
-/// The guards of its buckets inherit priorities.
-struct inheriting : lockyard::native {
-  using unwatched = inheriting;
+/// Its buckets have a lock that lends no priority.
+struct lending_nothing : lockyard::native {
+  using unwatched = lending_nothing;
+  template <class Lock>
+  using inner_lock = lockyard::basic_adaptive_mutex<lockyard::native>;
+};
+/// Its buckets have a lock for which all threads wait in the kernel's queue.
+struct always_lending : lockyard::native {
+  using unwatched = always_lending;
   template <class Lock>
   using inner_lock = lockyard::basic_pi_mutex<lockyard::native>;
 };
+
+template <class W>
+void compare_guards(const std::string& count, const char* guard, int n) {
+  compare(
+      count + " threads, mutex, " + guard, [=] { return contended<lockyard::mutex>(n); },
+      [=] { return contended<lockyard::basic_mutex<W>>(n); });
+  compare(
+      count + " threads, byte_mutex, " + guard, [=] { return contended<lockyard::byte_mutex>(n); },
+      [=] { return contended<lockyard::basic_byte_mutex<W>>(n); });
+  compare(
+      count + " on a condition, 4 notify, " + guard,
+      [=] { return with_waiters<lockyard::mutex, lockyard::condition_variable>(n, true); },
+      [=] {
+        return with_waiters<lockyard::basic_mutex<W>, lockyard::basic_condition_variable<W>>(n,
+                                                                                             true);
+      });
+}
+
+/// What the bucket lock as shipped costs threads that need no priority.
+void guards(const std::vector<int>& sizes) {
+  std::printf("%-44s %12s %12s   %s\n", "pairs/s", "as shipped", "other guard", "ratio [95 %]");
+  for (const int n : sizes) {
+    compare_guards<lending_nothing>(std::to_string(n), "adaptive", n);
+    compare_guards<always_lending>(std::to_string(n), "pi_mutex", n);
+  }
+}
 
 struct held_up_times {
   double p999_us;
@@ -445,8 +479,9 @@ void held_up_tables() {
     std::printf("\n");
     std::fflush(stdout);
   };
-  print("mutex and condition_variable_any, one bucket", &in_one_bucket<lockyard::native>);
-  print("the same, guards inherit priorities", &in_one_bucket<inheriting>);
+  print("mutex, condition_variable_any, one bucket", &in_one_bucket<lockyard::native>);
+  print("the same, adaptive bucket lock", &in_one_bucket<lending_nothing>);
+  print("the same, pi_mutex as bucket lock", &in_one_bucket<always_lending>);
   print(
       "std::mutex and std::condition_variable_any", +[] {
         return held_up<std::mutex, std::condition_variable_any>(
@@ -455,7 +490,7 @@ void held_up_tables() {
 }
 
 int usage() {
-  std::fputs("usage: parking-costs queues|sharing [THREADS...] | held-up\n", stderr);
+  std::fputs("usage: parking-costs queues|sharing|guards [THREADS...] | held-up\n", stderr);
   return 2;
 }
 
@@ -478,6 +513,8 @@ int main(int count, char** words) {
     queues(sizes.empty() ? std::vector{0, 100, 1000, 4000, 10'000} : sizes);
   } else if (what == "sharing") {
     sharing(sizes.empty() ? std::vector{4, 16, 128} : sizes);
+  } else if (what == "guards") {
+    guards(sizes.empty() ? std::vector{4, 16, 128, 1000} : sizes);
   } else if (what == "held-up" && sizes.empty()) {
     held_up_tables();
   } else {

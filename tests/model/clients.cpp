@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clients.hpp"
 
+#include <lockyard/detail/bucket_lock.hpp>
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/manual_reset_event.hpp>
 #include <lockyard/park/mutex.hpp>
@@ -36,6 +37,12 @@ subject client(std::string_view name, std::string_view summary, maker make,
           .shape = shape,
           .how = how};
 }
+
+/// A world whose first thread has a real-time policy.
+struct first_real_time : model::model {
+  using unwatched = first_real_time;
+  static bool is_real_time() noexcept { return thread_slot() == 0; }
+};
 
 constexpr mcs_rules nodes_in_lock{.nodes_in_thread = false};
 
@@ -132,6 +139,18 @@ std::vector<subject> other_clients() {
        .summary = "two clh_spinlocks in turn, so that a thread may have two nodes in use",
        .make = &client_of<two_locks_client<basic_clh_spinlock<model::model>>>,
        .shape = {.threads = 3}},
+      {.name = "bucket_lock",
+       .of = group::client,
+       .summary = "the lock of the parking lot's buckets",
+       .make = &model::exclusion_of<lockyard::detail::bucket_lock<model::model>>,
+       .shape = {.threads = 3},
+       .how = {.preemptions = 3}},
+      {.name = "bucket_lock_real_time",
+       .of = group::client,
+       .summary = "the same where the first thread has a real-time policy",
+       .make = &model::exclusion_of<lockyard::detail::bucket_lock<first_real_time>>,
+       .shape = {.threads = 3},
+       .how = {.preemptions = 3}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

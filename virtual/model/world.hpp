@@ -294,6 +294,7 @@ struct model {
   // Priority inheritance
 
   static std::uint32_t thread_id() noexcept { return detail::now().pi_id(); }
+  static bool is_real_time() noexcept { return false; }
   static bool pi_lock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
     return detail::now().pi_lock(on.index(where), std::nullopt, where);
   }

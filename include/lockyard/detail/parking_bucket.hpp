@@ -2,8 +2,8 @@
 #pragma once
 
 #include <lockyard/detail/arch.hpp>
+#include <lockyard/detail/bucket_lock.hpp>
 #include <lockyard/detail/durations.hpp>
-#include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -125,8 +125,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
 
   constexpr parking_bucket() noexcept = default;
 
-  using guard_type =
-      typename W::template inner_lock<basic_adaptive_mutex<W, lock_use::within_locks>>;
+  using guard_type = typename W::template inner_lock<bucket_lock<W>>;
   guard_type& guard() noexcept { return guard_; }
 
   /// One bit of 32, which tells most locks of one bucket apart.

@@ -41,8 +41,8 @@ namespace lockyard::inline v0::detail {
 /// B2 The work done under a guard is bounded by the number of objects that have sleepers in the
 ///    bucket, plus `batch` ended sleeps, plus `bucket::most_places` steps along one queue. It does
 ///    not grow with the number of threads that sleep for one object. So a thread waits for a guard
-///    no longer than such a section takes, and than its owner is preempted for, once for each owner
-///    before it.
+///    for as long as such sections take, and for as long as their owners are preempted. A thread
+///    with a real-time policy lends its priority to an owner that was preempted (bucket_lock.hpp).
 template <world W>
 class parking_lot {
  public:

@@ -24,6 +24,7 @@ class shared_line : shared_word {
   using node = typename lot::node;
   using fate = typename lot::fate;
   using wake_list = typename lot::wake_list;
+  static_assert(most_readers + 1 <= lot::batch, "an upgrader is roused with the readers");
 
  public:
   using shared_word::request;

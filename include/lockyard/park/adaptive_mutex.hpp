@@ -10,15 +10,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 namespace lockyard::inline v0 {
-
-/// Whose waits a contention hook is told of.
-enum class lock_use : std::uint8_t {
-  by_programs,
-  within_locks,  ///< not of these: the program cannot name them, and a hook may run under them
-};
 
 /// A mutex that spins for as long as spinning has lately helped, and then sleeps.
 ///
@@ -53,9 +46,9 @@ enum class lock_use : std::uint8_t {
 /// newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A wake that
 /// reaches a sleeper at its deadline is reported as a wake, so none is spent on a thread that goes.
 /// A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long red.
-template <world W = default_world, lock_use Use = lock_use::by_programs>
+template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_adaptive_mutex
-    : public detail::timed_lock<basic_adaptive_mutex<W, Use>, W> {
+    : public detail::timed_lock<basic_adaptive_mutex<W>, W> {
  public:
   constexpr basic_adaptive_mutex() noexcept = default;
   basic_adaptive_mutex(const basic_adaptive_mutex&) = delete;
@@ -94,13 +87,6 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
  private:
   friend detail::timed_lock<basic_adaptive_mutex, W>;
 
-  struct unreported {
-    explicit unreported(const void* /*lock*/) noexcept {}
-    static bool result(bool acquired) noexcept { return acquired; }
-  };
-  using contended =
-      std::conditional_t<Use == lock_use::by_programs, typename W::contended, unreported>;
-
   /// Pauses, and counts the looks.
   struct counting {
     std::int32_t looks = 0;
@@ -128,7 +114,7 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
   /// may be late by the length of a spin.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
-    contended scope{this};
+    typename W::contended scope{this};
     // relaxed(hint): how long to spin.
     const std::int32_t known = eight_means_.load(std::memory_order_relaxed);
     counting spin;

@@ -152,6 +152,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     const auto now = process_state<detail::fork_epoch>().now.load(std::memory_order_relaxed);
     return known.epoch != 0 && known.epoch == now ? known.id : find_thread_id();
   }
+  static bool is_real_time() noexcept { return detail::os::is_real_time(); }
   static bool pi_lock(atomic<std::uint32_t>& word) noexcept { return pi_lock_until(word, nullptr); }
   static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
     for (;;) {

@@ -117,6 +117,7 @@ template <class W>
 concept provides_inheritance =
     requires(typename W::template atomic<std::uint32_t>& word, typename W::deadline deadline) {
       { W::thread_id() } noexcept -> std::same_as<std::uint32_t>;
+      { W::is_real_time() } noexcept -> std::same_as<bool>;
       { W::pi_lock(word) } noexcept -> std::same_as<bool>;
       { W::pi_lock(word, deadline) } noexcept -> std::same_as<bool>;
       { W::pi_unlock(word) } noexcept;
@@ -197,6 +198,7 @@ concept provides_observation =
 /// - A word holds 0, or its owner's `thread_id()`, and beside it a bit while threads may wait. Its
 ///   users take it from 0 to their own id and from that to 0, and leave the rest to these two.
 /// - `thread_id()`: names this thread among all living ones of the system; never 0.
+/// - `is_real_time()`: whether this thread has a real-time policy; a system call.
 /// - `pi_lock(word [, deadline])`: acquires the word for this thread, which sleeps while another
 ///   one has it and lends that one its priority; an acquire. Returns false, and has changed nothing
 ///   that matters, if the deadline passed first. Fatal where this thread has the word already, its

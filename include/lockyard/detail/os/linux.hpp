@@ -199,6 +199,13 @@ bool futex_lock_pi(const void* word, const timespec* deadline, Predicate is_mine
   }
 }
 
+/// Whether this thread's policy is one of real time; false if the kernel does not say.
+inline bool is_real_time() noexcept {
+  const long policy = call(SYS_sched_getscheduler, 0) & ~long{SCHED_RESET_ON_FORK};
+  constexpr long deadline = 6;  // SCHED_DEADLINE, which the C library does not name
+  return policy == SCHED_FIFO || policy == SCHED_RR || policy == deadline;
+}
+
 /// Hands the calling thread's word on, or frees it.
 inline void futex_unlock_pi(const void* word) noexcept {
   long result = 0;
