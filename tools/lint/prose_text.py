@@ -26,7 +26,8 @@ _ITEM = re.compile(r"^\s*(?:[*+-]|\d+[.)]) ")
 _HIDDEN = re.compile(
     r"`+[^`]+`+|\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|https?://\S+|<!--.*?-->", re.DOTALL
 )
-_QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”", re.DOTALL)
+# Emphasis with one asterisk marks the names of columns, which programs print.
+_QUOTATION = re.compile(r"\"[^\"]*\"|“[^”]*”|(?<!\*)\*(?![\s*])[^*\n]+\*(?!\*)", re.DOTALL)
 _HASH_COMMENT = re.compile(r"(?:^|(?<=\s))#(?!!)\s?(.*)$")
 _STRING_MARKS = re.compile(r"^[A-Za-z]*(?:\"\"\"|'''|\"|')|(?:\"\"\"|'''|\"|')$")
 _ESCAPES = re.compile(r"\\[nt]")
