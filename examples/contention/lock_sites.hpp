@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <vector>
 
-/// What is known of one place.
+/// The counts of one place.
 struct lock_site {
   std::atomic<std::uintptr_t> caller{0};
   std::atomic<std::uint64_t> waits{0};

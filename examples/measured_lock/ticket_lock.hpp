@@ -8,11 +8,11 @@
 
 namespace my {
 
-/// Grants in the order of arrival. Whoever waits offers the processor to others.
+/// Grants in the order of arrival. Waiting threads yield the processor.
 class ticket_lock {
  public:
   void lock() noexcept {
-    // relaxed(atomicity): a number that nobody else has is all that is wanted.
+    // relaxed(atomicity): the number only has to be unique.
     const std::uint32_t mine = next_.fetch_add(1, std::memory_order_relaxed);
     // order[seen]: acquire; pairs [served]; starts after the last critical section.
     while (serving_.load(std::memory_order_acquire) != mine) sched_yield();
@@ -21,7 +21,7 @@ class ticket_lock {
   bool try_lock() noexcept {
     // order[free]: acquire; pairs [served]; starts after the last critical section, if it takes it.
     std::uint32_t mine = serving_.load(std::memory_order_acquire);
-    // relaxed(atomicity): the turn that was seen cannot pass while nobody has the next number.
+    // relaxed(atomicity): the turn cannot pass while no thread has the next number.
     return next_.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }

@@ -8,7 +8,7 @@
 
 namespace my {
 
-/// A spinlock with a fault planted: on x86-64 no test that runs it would ever notice.
+/// A spinlock with a seeded fault: on x86-64 no test that runs it can find the fault.
 template <lockyard::world W = lockyard::native>
 class basic_spinlock {
  public:
@@ -18,7 +18,7 @@ class basic_spinlock {
   }
 
   void unlock() noexcept {
-    locked_.store(false, std::memory_order_relaxed);  // the fault: has to be a release
+    locked_.store(false, std::memory_order_relaxed);  // the fault: must be a release
   }
 
  private:

@@ -54,7 +54,7 @@ lock_result drop_order() {
   return held.result();
 }
 
-/// What can fail comes first: where it does, nothing has changed yet, and nothing has to be undone.
+/// Calls that can fail come first: after a failure no data has changed and nothing must be undone.
 lock_result fill_order(bool meets) {
   const guard held{book.lock.get()};
   if (!held) return held.result();
@@ -87,18 +87,18 @@ lock_result refund_order_in_order(bool /*meets*/) {
 using step = lock_result (*)(bool meets);
 using failures = std::array<bool, rounds>;  ///< by round
 
-/// Each failed attempt has released all that it held by the time it is back here.
+/// Repeats failed attempts. An attempt has released all its locks when it returns.
 void work(step attempt, step attempt_again, failures& failed) {
   for (std::size_t round = 0; round < rounds; ++round) {
     for (lock_result done = attempt(true); !done; done = attempt_again(false)) {
       failed[round] = true;
-      std::this_thread::yield();  // the other one goes on
+      std::this_thread::yield();  // lets the other thread run
     }
     both.arrive_and_wait();
   }
 }
 
-/// For those who look at no result: the standard's guards. A failure is a std::system_error.
+/// Uses the standard's guards, which have no result: a failure is a std::system_error.
 bool adds_up() {
   const std::scoped_lock all{book.lock, accounts.lock};
   constexpr long half = rounds * price;

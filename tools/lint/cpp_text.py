@@ -65,6 +65,13 @@ def comment_lines(text: str) -> dict[int, str]:
     return lines
 
 
+def literals(text: str) -> Iterator[tuple[int, str]]:
+    """Each string or character literal as it is written, with its position."""
+    for match in _TOKEN.finditer(text):
+        if match["literal"]:
+            yield match.start(), match["literal"]
+
+
 def directives(code: str) -> Iterator[tuple[int, str]]:
     """Each preprocessor directive with its first line; continuation lines are joined."""
     for match in _DIRECTIVE.finditer(code):
