@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planted stalls, whose causes are known, against what was found: the confusion matrix."""
+"""Compares injected stalls, whose causes are known, with the causes found: a confusion matrix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TRUTH_SUFFIX = ".truth.jsonl"
 RIGHT_SHARE = 0.95
-LEAST_OVERLAP = 0.2  # of both together, for a stall to be the planted one
+LEAST_OVERLAP = 0.2  # of the time of both, for a stall to match an injected one
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Planted:
 
 @dataclass
 class Matrix:
-    """How often what was planted was found to be what; None: not found at all."""
+    """Counts each injected cause by the cause that was found; None: no stall was found."""
 
     counts: Counter[tuple[Cause, Cause | None]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    outside: int = 0  # planted, but no longer in the rings
+    outside: int = 0  # injected stalls that the rings no longer contain
 
     def planted(self, cause: Cause) -> int:
         return sum(n for (planted, _), n in self.counts.items() if planted is cause)
@@ -66,7 +66,7 @@ class Matrix:
 
 
 def is_right(planted: Cause, found: Cause) -> bool:
-    """Where the whole was planted, its parts are right too."""
+    """Tells whether the found cause is the injected cause or a part of it."""
     return found is planted or (planted is planted.whole and found.whole is planted)
 
 
@@ -84,11 +84,14 @@ def matrix_of(found: Found, longer_than_ns: float) -> Matrix:
             _count(matrix, explanation, planted)
     if not files:
         raise UsageError(
-            f"no trace here has a file of its planted causes beside it (<trace>{TRUTH_SUFFIX}), so "
-            "nothing can be compared; name traces of planted scenes (docs/explain.md)"
+            f"no trace here has a file of injected causes next to it (<trace>{TRUTH_SUFFIX}), so "
+            "nothing can be compared; name traces with injected stalls (docs/explain.md)"
         )
     if not matrix.causes:
-        raise UsageError("nothing was planted in the window of the traces; nothing can be compared")
+        raise UsageError(
+            "no stall was injected in the window of the traces, so nothing can be compared; "
+            "inject again"
+        )
     return matrix
 
 
@@ -108,8 +111,8 @@ def read_truth(path: Path, start: int) -> list[Planted]:
             )
         except (ValueError, KeyError, TypeError):
             raise UsageError(
-                f"{path}, line {number}: is no planted cause; the file is damaged, nothing was "
-                "compared; plant again"
+                f"{path}, line {number}: not an injected cause, so the file is damaged and nothing "
+                "was compared; inject again"
             ) from None
     return found
 
@@ -121,7 +124,7 @@ def _count(matrix: Matrix, explanation: Explanation, planted: Planted) -> None:
         return
     stall = _matching(explanation, planted)
     found = None if stall is None else stall.cause
-    # Where the whole was planted, the matrix does not tell its parts.
+    # Where a cause as a whole was injected, the matrix does not distinguish its parts.
     if found is not None and is_right(planted.cause, found):
         found = planted.cause
     matrix.counts[planted.cause, found] += 1
@@ -132,7 +135,7 @@ def _count(matrix: Matrix, explanation: Explanation, planted: Planted) -> None:
             else {c.stored: round(stall.share(c), 3) for c in Cause if stall.amounts[c]}
         )
         matrix.wrong.append(
-            f"{trace.path.name}: {planted.cause.stored} planted at "
+            f"{trace.path.name}: {planted.cause.stored} injected at "
             f"{trace.ns(planted.begin) / 1e6:.3f} ms for "
             f"{trace.ns(planted.end - planted.begin) / 1e6:.3f} ms: "
             f"{'no stall' if stall is None else f'{stall.kind.value} {shares}'}"
@@ -140,7 +143,7 @@ def _count(matrix: Matrix, explanation: Explanation, planted: Planted) -> None:
 
 
 def _matching(explanation: Explanation, planted: Planted) -> Stall | None:
-    """That stall of the lock which covers most of the planted time, and little else."""
+    """Returns the lock's stall that covers most of the injected time, and little else."""
     best, best_overlap = None, LEAST_OVERLAP
     for lock in explanation.locks:
         if planted.lock not in (0, lock.history.address):
@@ -149,7 +152,7 @@ def _matching(explanation: Explanation, planted: Planted) -> Stall | None:
             common = min(stall.end, planted.end) - max(stall.begin, planted.begin)
             both = max(stall.end, planted.end) - min(stall.begin, planted.begin)
             is_of_thread = planted.tid in (0, explanation.threads[stall.subject].tid)
-            # Of waits that began together, the one whose thread is named.
+            # Of waits that began together, the wait of the named thread matches.
             overlap = common / both + (1e-3 if is_of_thread else 0) if both > 0 else 0.0
             if common > 0 and overlap > best_overlap:
                 best, best_overlap = stall, overlap
@@ -162,8 +165,8 @@ def print_matrix(matrix: Matrix) -> None:
     columns: list[Cause | None] = [*dict.fromkeys([*matrix.causes, *seen])]
     if any(found is None for _, found in matrix.counts):
         columns.append(None)
-    table = titled_table("planted causes (rows) and what was found (columns)")
-    table.add_column("planted", no_wrap=True)
+    table = titled_table("injected causes (rows) and found causes (columns)")
+    table.add_column("injected", no_wrap=True)
     table.add_column("times", justify="right")
     for column in columns:
         title = "no stall" if column is None else column.stored.replace("_", "\n")
@@ -182,11 +185,13 @@ def print_matrix(matrix: Matrix) -> None:
     console.print(table)
     never = [cause.stored for cause in Cause if not matrix.planted(cause)]
     if never:
-        print_line(console, f"not planted: {', '.join(never)}")
+        print_line(console, f"not injected: {', '.join(never)}")
     if matrix.outside:
-        print_line(console, f"left out: {matrix.outside} that the rings do not reach back to")
+        print_line(
+            console, f"left out: {matrix.outside} injected stalls older than the rings' events"
+        )
     verdict = "holds" if matrix.holds else "FAILS"
-    print_line(console, f"at least {RIGHT_SHARE:.0%} of every planted cause found: {verdict}")
+    print_line(console, f"at least {RIGHT_SHARE:.0%} of every injected cause found: {verdict}")
 
 
 def matrix_document(matrix: Matrix) -> dict[str, Any]:
