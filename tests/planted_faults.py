@@ -220,9 +220,9 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
         {},
         after(processors={0: Processor(111, 0, 10_020), 1: Processor(100, 0, 10_020)}),
         "spoils",
-        "not visible",
+        "invisible",
     ),
-    ("load_average", {"/proc/loadavg": "1.50 1 1 1/9 9\n"}, {}, "note", "two minutes"),
+    ("load_average", {"/proc/loadavg": "1.50 1 1 1/9 9\n"}, {}, "note", "two quiet minutes"),
     ("memory", {"/proc/meminfo": "MemTotal: 1000 kB\nMemAvailable: 9 kB\n"}, {}, "spoils", "ps"),
     ("memory", {}, after(swapped_pages=6), "spoils", "ps"),
     (

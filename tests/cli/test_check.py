@@ -122,7 +122,7 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("ticket_spinlock", "--all"), "one of them at a time"),
         (("--bench", "--mutants"), "one of them at a time"),
         (("ticket_spinlock", "--bench"), "one of them at a time"),
-        (("--litmus", "--threads", "2"), "shapes of its own"),
+        (("--litmus", "--threads", "2"), "has its own client sizes"),
         (("--all", "--mutants", "--threads", "2"), "--mutants: has shapes of its own"),
         (("--bound", "0", "--all"), "--bound 0: without preemptions"),
         (("--bound", "-1", "--all"), "--bound -1: must be from 1"),
@@ -137,13 +137,19 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--search", "all", "--all"), "--search all: there are exhaustive"),
         (("--replay", "x"), "name it"),
         (("tas_spinlock", "futex_mutex", "--replay", "x"), "name it"),
-        (("tas_spinlock", "--replay", "x"), "is not of the form"),
-        (("tas_spinlock", "--replay", "tas_spinlock:2x:00"), "is not of the form"),
-        (("tas_spinlock", "--replay", "tas_spinlock:2x1tw:00"), "is not of the form"),
+        (("tas_spinlock", "--replay", "x"), "not of the form LOCK:SIZE:CHOICES"),
+        (("tas_spinlock", "--replay", "tas_spinlock:2x:00"), "not of the form LOCK:SIZE:CHOICES"),
+        (
+            ("tas_spinlock", "--replay", "tas_spinlock:2x1tw:00"),
+            "not of the form LOCK:SIZE:CHOICES",
+        ),
         (("tas_spinlock", "--replay", "tas_spinlock:9x1:00"), "refuses the job"),
         (("tas_spinlock", "--replay", "futex_mutex:2x1:00"), "is an execution of futex_mutex"),
         (("tas_spinlock", "--replay", "tas_spinlock:2x1:zz"), "does not fit"),
-        (("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"), "the text has its shape"),
+        (
+            ("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"),
+            "already contains the client size",
+        ),
     ],
 )
 def test_refuses_bad_input_with_the_reason(arguments: tuple[str, ...], says: str) -> None:
@@ -209,8 +215,8 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
         ("print('nonsense', flush=True)", 4, "it wrote no record but: b'nonsense'"),
         ("print('[]', flush=True)", 4, "it wrote no record but: b'[]'"),
         ("print('{}', flush=True)", 4, "it wrote no result but: {}"),
-        ("print('{\"result\": {}}', flush=True)", 4, "of another form"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 5, "perhaps for want of memory"),
+        ("print('{\"result\": {}}', flush=True)", 4, "has an unknown form"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 5, "perhaps out of memory"),
     ],
 )
 def test_a_checker_that_fails_is_a_result_and_the_next_check_goes_on(

@@ -125,7 +125,7 @@ def test_the_list_of_survivors_names_lines_by_their_text(tmp_path: Path) -> None
         Key("b.hpp", "wake dropped", "y.wake();"): "nobody sleeps",
     }
     path.write_text("a.hpp: acquire -> relaxed\n  x.load();\n")
-    with pytest.raises(MissingCapabilityError, match="no entry of three parts"):
+    with pytest.raises(MissingCapabilityError, match="is not an entry of three parts"):
         read_list(path)
     assert isinstance(read_list(LIST), dict)
 

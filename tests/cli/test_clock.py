@@ -63,7 +63,7 @@ def test_every_refusal_has_its_words(changes: dict[str, Any], kind: str, said: s
 
 
 def test_an_older_record_may_not_say_why() -> None:
-    assert why_refused(a_clock(source="monotonic_raw")) == "the record does not say why"
+    assert why_refused(a_clock(source="monotonic_raw")) == "the record gives no reason"
     assert why_refused(a_clock()) == ""
 
 

@@ -172,7 +172,7 @@ def test_compares_what_is_whole_of_a_torn_file(
     torn.write_bytes(Path(before).read_bytes()[:-40])
     told = lockyard("compare", before, str(torn))
     assert told.returncode == 0
-    assert "the last line is torn" in told.stderr
+    assert "the last line is incomplete" in told.stderr
     assert "11 runs" in told.stdout
 
 
@@ -206,11 +206,11 @@ def written(path: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("bad", "cause"),
     [
-        (lambda path: str(path), "cannot read records from"),
+        (lambda path: str(path), "records cannot be read"),
         (lambda path: str(folder(path)), "is a folder without record files"),
         (lambda path: written(path, ""), "is empty, so there is nothing to compare"),
         (lambda path: written(path, "\n"), "holds no run"),
-        (lambda path: str(a_file(path, [])), "holds a plan and no run"),
+        (lambda path: str(a_file(path, [])), "holds a plan but no run"),
         (lambda path: written(path, '{"schema": 2}\n'), "is of schema 2, and this version"),
         (lambda path: written(path, "hello\nworld\n"), "line 1: is no JSON object"),
         (a_mixture, "holds runs under 2 environments"),
@@ -240,9 +240,9 @@ def test_a_bad_file_is_one_error(
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ([], "compare needs two files, or one and two of its locks"),
-        (["--locks", "std::mutex"], "names no two locks"),
-        (["--locks", "a,b,c"], "names no two locks"),
+        ([], "only one file was given, so there is nothing to compare it with"),
+        (["--locks", "std::mutex"], "must name two locks, one of A and one of B"),
+        (["--locks", "a,b,c"], "must name two locks, one of A and one of B"),
         (["--locks", "futex_mutex,none"], "--locks names 'none', of which"),
         (["--locks", "futex_mutex,futex_mutex", "--study", "wait"], "it holds throughput"),
     ],

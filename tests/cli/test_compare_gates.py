@@ -81,13 +81,13 @@ def test_what_is_no_gate_is_refused_with_its_cause_and_an_example(text: str, cau
     [
         (
             "wait.p9999 > +5%",
-            "no cell of both files has a figure 'p9999'; did you mean p99.9\\? wait has",
+            "no cell in both files has a figure 'p9999'; did you mean p99.9\\? wait has",
         ),
         ("wait.throughput > +5%", "wait.p50 \\(any percentile\\)"),
         ("speed < -5%", "wait has .*, overlap, wait_max_ns"),
         ("noise.p99 > +5%", "do not share the study noise, but wait"),
-        ("wait.p99.9999 > +5%", "no cell of both files has a figure"),
-        ("wait.complete > +5%", "no cell of both files has a figure"),
+        ("wait.p99.9999 > +5%", "no cell in both files has a figure"),
+        ("wait.complete > +5%", "no cell in both files has a figure"),
     ],
 )
 def test_a_gate_that_could_never_fail_is_refused_with_what_there_is(

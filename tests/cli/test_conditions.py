@@ -185,14 +185,14 @@ def test_no_load_outlives_its_run() -> None:
         (("--deadline", "1ms/2ms/3ms"), "--deadline: means nothing to other"),
         (("--policy", "deadline", "--deadline", "3ms/2ms/4ms"), "RUNTIME/DEADLINE/PERIOD"),
         (("--policy", "deadline", "--deadline", "3ms"), "RUNTIME/DEADLINE/PERIOD"),
-        (("--policy", "deadline", "--pin", "compact"), "kernel refuses to confine a deadline"),
+        (("--policy", "deadline", "--pin", "compact"), "kernel does not confine a deadline"),
         (("--policy", "fifo", "--load", str(PROCESSORS + 1)), "real-time throttle leaves"),
         (("--load", "-1"), "--load -1"),
-        (("--load-nice", "3"), "of no load"),
+        (("--load-nice", "3"), "there is no load that it could apply to"),
         (("--load", "1", "--load-nice", "-30"), "--load-nice -30"),
         (("--timer-slack", "5"), "--timer-slack 5"),
-        (("--autogroup", "maybe"), "is on or off"),
-        (("--quota", "0.5"), "less than one processor"),
+        (("--autogroup", "maybe"), "must be on or off"),
+        (("--quota", "0.5"), "must be at least 1 processor"),
         (("--quota", "2", "--policy", "rr"), "--quota with --policy rr"),
         (("--rest", "-1s"), "--rest -1s"),
         (("--pin", "4095"), "--pin 4095"),
@@ -221,7 +221,7 @@ def test_runs_are_as_the_command_was_started_unless_something_else_is_asked() ->
 
 
 def test_deadline_threads_cannot_be_pinned() -> None:
-    with pytest.raises(UsageError, match="leave one of the two out"):
+    with pytest.raises(UsageError, match="drop one of the two"):
         check(Conditions(policy="deadline"), "spread")
 
 
@@ -325,4 +325,4 @@ def test_a_guardian_that_cannot_change_the_machine_says_so(tmp_path: Path) -> No
         check=False,
         cwd=tmp_path,
     )
-    assert "cannot change" in json.loads(told.stdout)["error"]
+    assert "cannot be changed" in json.loads(told.stdout)["error"]

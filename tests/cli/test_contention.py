@@ -138,7 +138,7 @@ def row(text: str, *starts: str) -> list[str]:
 
 def test_a_row_for_each_lock_and_a_column_for_each_share_beside_ideal_and_published() -> None:
     text = contention_text(contention_of("futex_mutex", {0: 1.9, 50: 1.5, 60: 0.6}))
-    parallelism, waiting = text.split("contention: part of")
+    parallelism, waiting = text.split("contention: share of")
     assert "2 threads · workload draws · rate 15.0 k/s" in " ".join(parallelism.split())
     assert row(parallelism, "futex", "ideal", "published") == [
         "futex_mutex 1.90 1.50 0.60 50 to 60 %: 56.5 %",

@@ -103,8 +103,8 @@ def test_findings_come_most_severe_first(tmp_path: Path) -> None:
     found = checks.examine(machine(tmp_path, {**faults, f"{CPU}/online": "0-2"}))
     assert [each.severity for each in found.findings.values()] == list(Severity)
     assert found.sentence == (
-        "1 thing will spoil measurements, 1 thing cannot be had here, 1 is worth knowing, "
-        f"{len(checks.CHECKS) - 3} checks are fine"
+        "1 problem distorts measurements here, 1 capability is unavailable here, 1 note, "
+        f"{len(checks.CHECKS) - 3} checks passed"
     )
 
 

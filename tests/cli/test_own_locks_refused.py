@@ -81,7 +81,7 @@ def test_says_what_is_missing_from_what_is_no_lock(
     refused: Callable[..., list[str]], name: str, cause: str
 ) -> None:
     first, *said = refused("--lock", f"my/no_locks.hpp:my::{name}")
-    assert f"is no lock that can be measured, for {cause}" in first
+    assert f"not a lock that can be measured, because {cause}" in first
     assert "so nothing was measured; give" in first
     assert any("static assertion failed" in line for line in said)
 
@@ -114,15 +114,15 @@ def test_says_that_headers_do_not_go_together(
     [
         (("--lock", "nowhere.hpp:my::lock"), "there is no file nowhere.hpp"),
         (("--lock", "my:my::lock"), "cannot read my: Is a directory"),
-        (("--lock", "my/ticket_lock.hpp"), "names no lock; give header and type"),
-        (("--lock", "my/ticket_lock.hpp:a;b"), "names no lock; give header and type"),
-        ((*TICKET_LOCK, "--include", "nowhere"), "there is no such folder"),
-        ((*TICKET_LOCK, "--flags", "'"), "cannot be taken apart into words"),
-        ((*TICKET_LOCK, "--flags", "-fsanitize=thread"), "do not fit those of the harness"),
-        ((*TICKET_LOCK, "--flags", "-o other"), "is lockyard's own to say"),
-        (("--include", "waits"), "is for compiling one's own lock"),
-        (("--flags", "-O1"), "is for compiling one's own lock"),
-        (("--lock", "my/no_locks.hpp:std::mutex"), "the catalogue has that name already"),
+        (("--lock", "my/ticket_lock.hpp"), "not HEADER:TYPE; name both"),
+        (("--lock", "my/ticket_lock.hpp:a;b"), "not HEADER:TYPE; name both"),
+        ((*TICKET_LOCK, "--include", "nowhere"), "no such folder"),
+        ((*TICKET_LOCK, "--flags", "'"), "cannot be split into words"),
+        ((*TICKET_LOCK, "--flags", "-fsanitize=thread"), "are incompatible with the harness's"),
+        ((*TICKET_LOCK, "--flags", "-o other"), "lockyard sets this flag itself"),
+        (("--include", "waits"), "applies only to a user lock"),
+        (("--flags", "-O1"), "applies only to a user lock"),
+        (("--lock", "my/no_locks.hpp:std::mutex"), "the catalogue has a lock of this name"),
         (
             ("--lock", "my/no_locks.hpp:x::y", "--lock", "my/misspelt.hpp:x::y"),
             "is named from two headers",
@@ -149,7 +149,7 @@ def test_refuses_studies_that_measure_no_lock_of_ones_own(
 def test_says_what_the_linker_misses(home: Path, environment: dict[str, str]) -> None:
     found = measure(home, environment, "wait", "--lock", "my/no_locks.hpp:my::elsewhere")
     assert found.returncode == 2
-    assert "cannot be linked, so nothing was measured" in found.stderr
+    assert "does not link, so nothing was measured" in found.stderr
     assert "undefined reference to `my::elsewhere::lock()'" in found.stderr
 
 
@@ -169,7 +169,7 @@ def test_says_that_there_is_no_binutils(home: Path, environment: dict[str, str])
         home, {**environment, "CXX": compiler, "PATH": "/nowhere"}, "wait", *TICKET_LOCK
     )
     assert found.returncode == 3
-    assert "readelf does not say which libraries" in found.stderr
+    assert "readelf does not list the libraries of" in found.stderr
     assert "install binutils" in found.stderr
 
 

@@ -56,7 +56,7 @@ def test_reads_each_value_of_each_name_once() -> None:
     ],
 )
 def test_refuses_what_is_no_number_of_a_name(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--set {text}: is no NAME=NUMBER"):
+    with pytest.raises(UsageError, match=f"--set {text}: not NAME=NUMBER"):
         parsed([text])
 
 
@@ -140,4 +140,4 @@ def test_a_study_that_takes_none_says_so(lockyard: Callable[..., Outcome]) -> No
     assert "--set share_percent: wait takes no parameters" in refused.stderr
     malformed = lockyard("measure", "wait", "--set", "share_percent")
     assert malformed.returncode == 2
-    assert "is no NAME=NUMBER" in malformed.stderr
+    assert "not NAME=NUMBER" in malformed.stderr

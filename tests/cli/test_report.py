@@ -35,14 +35,14 @@ def test_says_that_a_file_is_torn_and_shows_the_rest(
     torn.write_bytes(GOLDEN.read_bytes()[:-40])
     shown = lockyard("report", "--from", str(torn))
     assert shown.returncode == 0
-    assert "the last line is torn" in shown.stderr
+    assert "the last line is incomplete" in shown.stderr
     assert "futex_mutex" in shown.stdout
 
 
 def test_says_so_when_there_is_no_such_file(lockyard: Callable[..., Outcome]) -> None:
     shown = lockyard("report", "--from", "/nowhere.jsonl")
     assert shown.returncode == 2
-    assert "cannot read records" in shown.stderr
+    assert "records cannot be read" in shown.stderr
 
 
 def _mixture(path: Path) -> Path:

@@ -48,7 +48,7 @@ def test_its_cells_are_scheduled_and_others_are_not() -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (Request([2], work=[Work(5, 5)]), "--gap: the threads of response"),
+        (Request([2], work=[Work(5, 5)]), "--gap: threads of the study response"),
         (Request([2], parameters={"load_percent": (0, 50)}), "arrivals that never come"),
     ],
 )

@@ -49,7 +49,7 @@ def test_goes_on_where_the_file_stops(
     path.write_text("".join(lines[:kept]) + torn)
     resumed = lockyard("measure", "--resume", str(path))
     assert resumed.returncode == 0, resumed.stderr
-    assert ("torn" in resumed.stderr) == bool(torn)
+    assert ("the last line is incomplete" in resumed.stderr) == bool(torn)
     assert runs_of(path) == runs_of(whole)
     assert f"records: {path}" in resumed.stdout
     again = [line["record"] for line in lines_of(path) if "record" in line]
@@ -104,7 +104,7 @@ def test_refuses_to_go_on_under_other_circumstances(
     [
         (("wait", "--resume", "FILE"), "leave out: studies"),
         (("--resume", "FILE", "--runs", "3", "--policy", "idle"), "leave out: runs, policy"),
-        (("--resume", "/nowhere/records.jsonl"), "cannot read records"),
+        (("--resume", "/nowhere/records.jsonl"), "records cannot be read"),
         (("--resume", "EMPTY"), "holds no plan"),
         ((), "nothing to measure"),
     ],

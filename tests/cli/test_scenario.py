@@ -175,7 +175,7 @@ def test_refuses_what_says_nothing_and_names_the_place(
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot read the scenario"), (b"\xff", "is no text in UTF-8")],
+    [(None, "the scenario cannot be read"), (b"\xff", "not a text in UTF-8")],
 )
 def test_refuses_what_is_no_file_of_text(
     command: click.Command, tmp_path: Path, content: bytes | None, message: str
@@ -222,7 +222,7 @@ def test_there_are_examples() -> None:
     [
         ('locks = "no_lock"', "no_lock"),
         ("set = { share_percent = 5 }", "--set share_percent: idle takes no parameters"),
-        ("sleepers = 2", "--sleepers: sleep beside uncontended only"),
+        ("sleepers = 2", "--sleepers: applies only to the study uncontended"),
     ],
 )
 def test_says_in_which_sweep_is_what_the_plan_refuses(

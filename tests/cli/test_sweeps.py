@@ -295,7 +295,7 @@ def test_too_many_cells_need_a_yes(lockyard: Callable[..., Outcome], state: Path
 
 def test_short_runs_are_warned_of(lockyard: Callable[..., Outcome]) -> None:
     short = lockyard(*SMALL, "--for", "60ms", "--dry-run")
-    assert "starting and ending runs is about" in short.stdout
+    assert "starting and ending runs takes about" in short.stdout
     assert "starting and ending" not in lockyard(*SMALL, "--dry-run").stdout
 
 

@@ -51,7 +51,7 @@ def test_a_lock_is_set_against_itself_under_the_first_conditions() -> None:
         *runs(DOUBLE, cell=2, lock="ticket_spinlock", load=4),
         *runs(TENFOLD[::-1], cell=3, lock="futex_mutex", load=4),
     )
-    assert "wait: conditions against each other" in compared
+    assert "wait: conditions conditions compared" in compared
     loaded = "ticket_spinlock 2 threads · load 4"
     assert row(compared, loaded) == f"{loaded} 2.00 [2.00, 2.00] 4.00 [4.00, 4.00]"
     first = "ticket_spinlock 2 threads · load 0"
@@ -110,7 +110,7 @@ def test_each_set_of_conditions_has_its_own_table_and_its_own_reference() -> Non
 def test_what_measures_something_else_is_not_compared(other: dict[str, Any]) -> None:
     found = tables_of(*runs(ONE_TO_NINE), *runs(DOUBLE, cell=1, **other))
     assert len(found) == 2
-    assert not any("against each other" in table for table in found)
+    assert not any("conditions compared" in table for table in found)
 
 
 def test_says_so_where_it_has_no_table() -> None:

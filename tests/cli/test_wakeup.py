@@ -71,7 +71,10 @@ def test_plans_the_published_form() -> None:
     ("request_", "message"),
     [
         ({"work": [Work(hold_ns=1)]}, "no lock to hold"),
-        ({"work": [Work(gap_ns=1, lengths="exponential")]}, "lengths of its own"),
+        (
+            {"work": [Work(gap_ns=1, lengths="exponential")]},
+            "the study wakeup varies its gaps itself",
+        ),
     ],
 )
 def test_refuses_what_means_nothing_here(request_: dict[str, Any], message: str) -> None:

@@ -89,7 +89,7 @@ def test_only_uncontended_has_sleepers() -> None:
     assert [(cell.study, cell.sleepers) for cell in cells] == [("wait", None), ("uncontended", 3)]
     (by_default,) = plan_cells(ALONE, CATALOG.locks[:1], Request([2]))
     assert by_default.sleepers == 1
-    with pytest.raises(UsageError, match="--sleepers: sleep beside uncontended only"):
+    with pytest.raises(UsageError, match="--sleepers: applies only to the study uncontended"):
         plan_cells(WAIT, CATALOG.locks, Request([2], sleepers=3))
 
 

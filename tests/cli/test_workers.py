@@ -52,7 +52,7 @@ def test_each_burst_goes_with_each_work_and_a_gap_that_was_given_counts() -> Non
 
 
 def test_refuses_bursts_where_there_are_no_tasks() -> None:
-    with pytest.raises(UsageError, match="--burst: tasks come in bursts in workers only"):
+    with pytest.raises(UsageError, match="--burst: applies only to the study workers"):
         plan_cells(WAIT, CATALOG.locks, Request([2], bursts=[4]))
 
 
@@ -124,7 +124,7 @@ def test_a_task_takes_as_long_as_asked_and_loops_are_bursts(
 def test_what_nobody_can_pin_says_so(lockyard: Callable[..., Outcome]) -> None:
     found = lockyard("measure", "workers", "--pools", "std::async", "--pin", "compact", "--json")
     assert found.returncode == 2
-    assert "leave --pin out" in found.stderr
+    assert "drop --pin" in found.stderr
 
 
 def test_shows_a_row_for_each_pool(lockyard: Callable[..., Outcome]) -> None:

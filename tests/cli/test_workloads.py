@@ -67,7 +67,11 @@ def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
 @pytest.mark.parametrize(
     ("studies", "request_", "message"),
     [
-        (WAIT, {"workloads": ["lock1"]}, "torture, scale and recovery have several"),
+        (
+            WAIT,
+            {"workloads": ["lock1"]},
+            "applies only to the studies contention, torture, scale and recovery",
+        ),
         ([TORTURE], {"workloads": ["lock1"]}, "the studies to measure have classic, nohold"),
         ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names none of study 'torture'"),
         ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
@@ -179,7 +183,7 @@ def test_the_published_ratios_stand_beside_a_spinlock_that_recovers_alone() -> N
     expected = statistics.geometric_mean([0.77, 0.958])
     assert mean.endswith(f"0.50 [0.50, 0.50] {expected:.2f} (mean) 0.98 (mean)")
     assert all(row.endswith("0.25 [0.25, 0.25] – –") for row in rows_of(text, SLEEPING.name))
-    assert "conditions against each other" not in text
+    assert "conditions compared" not in text
 
 
 def test_without_long_holds_nothing_was_published() -> None:

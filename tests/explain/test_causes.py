@@ -230,7 +230,7 @@ def test_an_owner_may_be_preempted_before_it_stamps_its_acquisition(tmp_path: Pa
     (lock,) = found.locks
     stall = longest(found, IDLE)
     assert stall.cause is Cause.HOLDER_PREEMPTED
-    assert "others ran and did not get it" in evidence(found, lock, stall)[0].text
+    assert "while others ran without it" in evidence(found, lock, stall)[0].text
 
 
 @pytest.mark.parametrize(

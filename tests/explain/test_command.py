@@ -159,7 +159,10 @@ def test_says_why_there_are_no_wakeups_and_how_to_have_them(
 ) -> None:
     path = planted.woken_late().write(tmp_path / "a.trace")
     shown = lockyard("explain", str(path)).stdout
-    assert "woken late is not split" in shown and "no rights: be root" in shown
+    assert (
+        "no wake-up records, so 'woken late' is not divided" in shown
+        and "no rights: be root" in shown
+    )
     bare = replace(planted.woken_late(), has_switches=False).write(tmp_path / "b.trace")
     assert "no switch records, so who ran is not known: no perf" in (
         lockyard("explain", str(bare)).stdout
@@ -187,14 +190,14 @@ def test_finds_the_trace_of_a_running_program(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name one thing to explain"),
-        (["a.trace", "--file", "a.trace"], "name one thing to explain"),
+        ([], "nothing to explain, or several things"),
+        (["a.trace", "--file", "a.trace"], "nothing to explain, or several things"),
         (["--pid", "4194305"], "no such process"),
         (["--pid", str(os.getpid())], "maps no trace"),
-        (["/nowhere.jsonl"], "cannot read records"),
-        (["--file", "/nowhere.trace"], "cannot read the trace"),
-        (["--longer-than", "5"], "is no duration"),
-        (["--truth", "--pid", "1"], "leave out --pid and --lock"),
+        (["/nowhere.jsonl"], "records cannot be read"),
+        (["--file", "/nowhere.trace"], "the trace cannot be read"),
+        (["--longer-than", "5"], "not a duration"),
+        (["--truth", "--pid", "1"], "drop --pid and --lock"),
     ],
 )
 def test_says_what_is_wrong_with_what_is_asked(
@@ -244,7 +247,7 @@ def test_fails_where_a_planted_cause_is_taken_for_another_or_missed(
     shown = lockyard("explain", "--truth", str(path))
     assert shown.returncode == 4
     assert "FAILS" in shown.stdout and "0.0 %" in shown.stdout
-    assert f"{cause} planted at" in shown.stderr
+    assert f"{cause} injected at" in shown.stderr
     document = json.loads(lockyard("explain", "--truth", str(path), "--json").stdout)
     assert document["planted"][cause]["found"] == {found: 1}
 
@@ -253,7 +256,7 @@ def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: 
     path = planted.held_running().write(tmp_path / "a.trace")
     missing = lockyard("explain", "--truth", str(path))
     assert missing.returncode == 2
-    assert "no trace here has a file of its planted causes" in missing.stderr
+    assert "no trace here has a file of injected causes" in missing.stderr
     truth(path, "bad_luck")
     damaged = lockyard("explain", "--truth", str(path))
     assert damaged.returncode == 2

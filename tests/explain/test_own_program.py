@@ -100,4 +100,4 @@ def test_where_the_kernel_denies_records_the_reason_is_said(
     assert not document["has_switches"]
     check(document)
     shown = lockyard("explain", "--file", str(trace)).stdout
-    assert f"no switch records, so who ran is not known: {NOT_PERMITTED}" in shown
+    assert f"no switch records, so it is unknown which threads ran: {NOT_PERMITTED}" in shown

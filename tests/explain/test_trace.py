@@ -129,7 +129,7 @@ def test_does_not_read_the_event_that_is_being_written(
     [
         (lambda _: b"", "is empty"),
         (lambda content: content[:1000], "has 1000 bytes"),
-        (lambda content: b"NOTRACE!" + content[8:], "does not begin as a trace does"),
+        (lambda content: b"NOTRACE!" + content[8:], "not a trace, so nothing can be explained"),
         (lambda content: content[:8] + struct.pack("<I", 2) + content[12:], "of version 2"),
         (lambda content: content[:16] + struct.pack("<I", 24) + content[20:], "contradicts itself"),
         (lambda content: content[:20] + struct.pack("<I", 63) + content[24:], "contradicts itself"),
@@ -150,7 +150,7 @@ def test_says_what_is_wrong_with_a_file(path: Path, damage: object, said: str) -
 
 
 def test_says_so_when_there_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the trace"):
+    with pytest.raises(UsageError, match="the trace cannot be read"):
         read_trace(tmp_path / "nowhere.trace")
     with pytest.raises(UsageError, match="is no file"):
         read_trace(tmp_path)

@@ -189,8 +189,8 @@ LAYOUTS = {
         maxima=None,
         compared=READS,
         also_compared=(
-            by_value("writers' mean", "write_wait_mean_ns"),
-            Compared("writers' p99", lambda cell: cell.percentile_by_block("write_wait", 0.99)),
+            by_value("writer's mean", "write_wait_mean_ns"),
+            Compared("writer's p99", lambda cell: cell.percentile_by_block("write_wait", 0.99)),
             by_value("pair", "pair_ns"),
         ),
     ),
@@ -235,11 +235,11 @@ LAYOUTS = {
         title="bystander: matrix multiplications next to threads that contend for the lock",
         columns=[
             RUNS,
-            Column("slowdown\n[95 % interval]", within_runs("banging_ns", "alone_ns")),
-            Column("published:\nslowdown", published_slowdown, 8),
+            Column("slow-down\n[95 % interval]", within_runs("banging_ns", "alone_ns")),
+            Column("published:\nslow-down", published_slowdown, 8),
             Column("with busy threads\n[95 % interval]", within_runs("busy_ns", "alone_ns"), 7),
             Column(
-                "slowdown in CPU time\n[95 % interval]",
+                "slow-down in CPU time\n[95 % interval]",
                 within_runs("banging_cpu_ns", "alone_cpu_ns"),
                 6,
             ),
@@ -250,7 +250,7 @@ LAYOUTS = {
             share("processor time\nof the others", "cpu_share", 3),
         ],
         maxima=None,
-        compared=by_value("slowdown", "slowdown"),
+        compared=by_value("slow-down", "slowdown"),
     ),
     "background": Layout(
         title="background: low-priority work next to threads that want the lock",

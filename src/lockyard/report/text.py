@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
 from lockyard.accounts import accounts_of
 from lockyard.report.clock import clock_line
-from lockyard.report.console import stdout_console
+from lockyard.report.console import print_line, stdout_console
 from lockyard.report.contention import contention_tables
 from lockyard.report.frequency import frequency_tables
 from lockyard.report.machine import machine_tables, noise_lines
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
     from lockyard.report.verdict import Sentence
     from lockyard.session import Measured
+
+# The widest line of the verdict.
+VERDICT_COLUMNS = 100
 
 
 def print_measured(measured: Measured, reference: str | None) -> None:
@@ -60,13 +64,22 @@ def print_measured(measured: Measured, reference: str | None) -> None:
 
 
 def _print_verdict(sentences: list[Sentence], console: Console) -> None:
-    """Prints the headline and the evidence of each finding."""
-    if sentences:
-        console.print("verdict", style="bold")
-        for sentence in sentences:
-            line = f"- {sentence}"
-            console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
-        console.print()
+    """Prints each finding on a line of its own and wraps the evidence below it."""
+    if not sentences:
+        return
+    columns = min(console.width, VERDICT_COLUMNS)
+    print_line(console, "verdict", style="bold")
+    for sentence in sentences:
+        for text, first, others in (
+            (sentence.text, "- ", "  "),
+            (sentence.details, "    ", "    "),
+        ):
+            wrapper = textwrap.TextWrapper(
+                columns, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+            )
+            for line in wrapper.wrap(text):
+                print_line(console, line)
+    console.print()
 
 
 def _processors(environment: dict[str, Any]) -> int | None:
