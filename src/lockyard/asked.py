@@ -29,7 +29,7 @@ class Choice:
     locks: Sequence[str]
     locks_or_all: Sequence[str]  # all if no lock was named, for studies that measure few locks
     pools: Sequence[str]
-    # If no lock was named: the locks measured in addition to a study's default ones; else None.
+    # The locks measured in addition to a study's default ones; None if locks were named.
     beside_usual: Sequence[str] | None = None
     policy_given: bool = True  # or one of its parameters, so that a study's default is not used
 

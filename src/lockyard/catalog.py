@@ -65,7 +65,9 @@ class Workload:
     threads: int  # 0: the requested number
     default_run_s: float
     default_budget_s: float
-    presets: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the parameters
+    presets: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # values of the parameters
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ class Catalog:
         return self._select("lock", self.locks, names)
 
     def select_shared(self, names: Iterable[str]) -> list[Lock]:
-        """Returns those of the given locks that readers can share."""
+        """Returns the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
 
     @property

@@ -230,7 +230,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
     "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
     "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
-    "lockyard explain --truth planted/",
+    "lockyard explain --truth injected/",
 )
 def explain(  # noqa: PLR0913 - one parameter for each option
     result: explained.Explained = None,

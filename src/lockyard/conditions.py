@@ -152,7 +152,7 @@ def _variants_of_policy(policy: str, asked: Asked, base: Conditions) -> list[Con
 
 
 def default_deadline(threads: int) -> Deadline:
-    """Returns equal shares of what the kernel admits for certain."""
+    """Returns equal shares of the time that the kernel admits for certain."""
     processors = len(os.sched_getaffinity(0))
     share = min(1.0, processors / threads) * DEADLINE_SHARE
     return Deadline(int(DEADLINE_PERIOD_NS * share), DEADLINE_PERIOD_NS, DEADLINE_PERIOD_NS)

@@ -26,7 +26,7 @@ class Grid:
     first: Cell  # a cell with everything that all cells share
     conditions: Sequence[Conditions]
     works: Sequence[Work]
-    names: Sequence[str] | Sequence[None]  # of locks, or of whatever is measured instead
+    names: Sequence[str] | Sequence[None]  # names of locks, or of whatever is measured instead
     bursts: Sequence[int | None] = (None,)
     writers: Sequence[int | None] = (None,)
     parameters: Sequence[Parameters] = ((),)

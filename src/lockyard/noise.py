@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOISE_STUDY = "noise"
 NOISE_SHARE = 0.05
 NOISE_S = (0.1, 8.0)
-SHORTEST_NOISE_S = 0.02  # of a run
+SHORTEST_NOISE_S = 0.02  # the length of a run
 
 
 def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:

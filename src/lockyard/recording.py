@@ -30,9 +30,9 @@ Turns = tuple[tuple[float, float], ...]  # gap and hold of each turn
 @dataclass(frozen=True)
 class Recording:
     path: str
-    digest: str  # of the file's content
-    hold_ns: int  # mean
-    gap_ns: int  # mean
+    digest: str  # a hash of the file's content
+    hold_ns: int  # the mean
+    gap_ns: int  # the mean
 
     @classmethod
     def of(cls, text: str) -> Recording:

@@ -96,7 +96,7 @@ class RecordWriter:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # Python flushes standard output once more at exit, which would fail again.
+            # Python flushes standard output again at exit, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise OutputClosedError("standard output is closed") from None
         except OSError as error:

@@ -54,7 +54,7 @@ class Runner:
     cells: Sequence[Cell]
     seed: int
     environment: dict[str, Any]
-    cgroups: Mapping[float, Path] = field(default_factory=dict)  # of each quota
+    cgroups: Mapping[float, Path] = field(default_factory=dict)  # the control group of each quota
     done: Sequence[Record] = ()  # records of an earlier measurement of these cells
     traces: Path | None = None  # folder for the traces that some studies keep
     tracing_studies: Collection[str] = ()

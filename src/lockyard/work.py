@@ -139,7 +139,7 @@ def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
 
 
 def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
-    """Returns those of the named workloads that the study has, or all."""
+    """Returns the named workloads that the study has, or all of its workloads."""
     return [each for each in study.workloads if not names or each.name in names]
 
 

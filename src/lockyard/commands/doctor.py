@@ -19,7 +19,7 @@ SCHEMA = 1
 
 
 def run(as_json: bool) -> ExitStatus:
-    """Returns the exit status: findings are no failure; a harness that cannot start is one."""
+    """Returns the exit status: findings do not fail; a harness that cannot start does."""
     facts = collect()
     diagnosis = examine(facts)
     environment = {

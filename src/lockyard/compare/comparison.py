@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
     from lockyard.stats import Ratio
 
-ERROR = 1 - CONFIDENCE  # of all tests together
+ERROR = 1 - CONFIDENCE  # all tests together
 # A ratio this close to 1 counts as 1: clock rates and histogram buckets are no more exact.
 RESOLUTION = 0.001
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 PIECES_OF_A_CAUSE = 2
-LEAST_SHARE = 0.05  # of a stall: smaller causes get no line
+LEAST_SHARE = 0.05  # causes with a smaller share of a stall get no line
 
 LEFT = {
     Doing.PREEMPTED: "was preempted",

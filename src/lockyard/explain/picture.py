@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 MOST_ROWS = 8
-BEFORE, AFTER = 0.06, 0.04  # of the stall's length, shown around it
+BEFORE, AFTER = 0.06, 0.04  # times shown around a stall, as shares of its length
 LETTERS = string.ascii_letters
 
 

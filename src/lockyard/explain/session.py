@@ -43,7 +43,7 @@ class Explained:
     traces: int = 0
     threads: int = 0
     too_early: int = 0
-    covered_shares: list[float] = field(default_factory=list)  # of traces with overwritten rings
+    covered_shares: list[float] = field(default_factory=list)  # only traces with overwritten rings
     totals: Totals = field(default_factory=Totals)
     longest: list[LongStall] = field(default_factory=list)
     overheads: list[Overhead] = field(default_factory=list)

@@ -29,8 +29,8 @@ PIECES_AT_ONCE = 1 << 19  # a piece takes some hundred bytes
 
 
 class StallKind(StrEnum):
-    WAIT = "wait"  # of one thread, from its call until it acquires or gives up
-    IDLE = "idle"  # of the lock, from the beginning of a release to the next acquisition
+    WAIT = "wait"  # one thread's, from its call until it acquires or gives up
+    IDLE = "idle"  # the lock's, from the beginning of a release to the next acquisition
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Trace:
     why_no_switches: str
     why_no_wakeups: str
     rings: list[Ring]
-    names: dict[int, str]  # of locks, by address
+    names: dict[int, str]  # names of locks, by address
     begin: int  # the first moment from which no ring lacks an event, in ticks from the start
     end: int
     is_ended: bool = True

@@ -89,7 +89,7 @@ class Compiler:
 
 
 def compiler(recipe: Recipe) -> Compiler:
-    """Returns the compiler that CXX names; else the harness's, if it is installed; else g++."""
+    """Returns the compiler that CXX names, or the harness's if it is installed, or g++."""
     chosen = os.environ.get("CXX") or ""
     names = [chosen] if chosen else [recipe.compiler, "g++"]
     path = next((found for name in names if (found := shutil.which(name))), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Ideal:
     parallelism: float
-    waiting_share: float  # of the threads' time
+    waiting_share: float  # as a share of the threads' time
 
 
 def ideal(threads: int, processors: int, share: float) -> Ideal:

@@ -195,10 +195,10 @@ LAYOUTS = {
         ),
     ),
     "wakeup": _wakeup(
-        "wakeup: from just before the announcement until the worker continues", "wakeup"
+        "wakeup: from just before the publication until the worker continues", "wakeup"
     ),
     "wakeup as published": _wakeup(
-        "wakeup as published: from just after the announcement until the worker continues",
+        "wakeup as published: from just after the publication until the worker continues",
         "published",
     ),
     "wait as published": Layout(

@@ -61,12 +61,12 @@ class Against:
 
     def among(self, cells: Iterable[CellSummary], compared: Compared) -> Reference | None:
         """Returns the reference among cells that differ only in the lock, or None if there is none
-        that can be compared. A cell that fails its checks is no reference."""
+        that can be compared. A cell that fails its checks is never a reference."""
         found = [each for each in cells if each.lock in self.candidates and each.runs]
         if not self.chooses:
             return Reference(found[0], chosen=False) if found else None
         odd = [
-            (statistics.median(values), -place)  # of equals, the first
+            (statistics.median(values), -place)  # equal cells: the first
             for place, cell in enumerate(found)
             if cell.checks_hold
             and (values := [v for block, v in compared.of(cell).items() if block % 2 == 1])

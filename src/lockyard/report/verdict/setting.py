@@ -50,7 +50,7 @@ class Setting:
         return cls({lock.name: lock for lock in catalog.measured}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
-        """Tells whether the cell's figures count; those of broken locks and of controls do not."""
+        """Tells whether the cell's figures count; broken locks and controls have none that do."""
         return bool(cell.runs) and cell.checks_hold and self._kind(cell) != "control"
 
     def is_ours(self, cell: CellSummary) -> bool:
