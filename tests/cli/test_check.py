@@ -132,11 +132,11 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--seconds", "0", "--all"), "--seconds 0: must be more than 0"),
         (("--seconds", "nan", "--all"), "--seconds nan: must be more than 0"),
         (("--workers", "0", "--all"), "--workers 0: must be from 1"),
-        (("--memory", "2", "--all"), "--memory 2: is from 1M"),
-        (("--memory", "1K", "--all"), "--memory 1K: is from 1M"),
-        (("--search", "all", "--all"), "--search all: there are exhaustive"),
-        (("--replay", "x"), "name it"),
-        (("tas_spinlock", "futex_mutex", "--replay", "x"), "name it"),
+        (("--memory", "2", "--all"), "--memory 2: must be from 1M"),
+        (("--memory", "1K", "--all"), "--memory 1K: must be from 1M"),
+        (("--search", "all", "--all"), "--search all: no such search; choose from exhaustive"),
+        (("--replay", "x"), "name that lock"),
+        (("tas_spinlock", "futex_mutex", "--replay", "x"), "name that lock"),
         (("tas_spinlock", "--replay", "x"), "not of the form LOCK:SIZE:CHOICES"),
         (("tas_spinlock", "--replay", "tas_spinlock:2x:00"), "not of the form LOCK:SIZE:CHOICES"),
         (
@@ -144,7 +144,7 @@ def test_refuses_an_execution_that_there_is_no_more(
             "not of the form LOCK:SIZE:CHOICES",
         ),
         (("tas_spinlock", "--replay", "tas_spinlock:9x1:00"), "refuses the job"),
-        (("tas_spinlock", "--replay", "futex_mutex:2x1:00"), "is an execution of futex_mutex"),
+        (("tas_spinlock", "--replay", "futex_mutex:2x1:00"), "an execution of futex_mutex, not of tas_spinlock; name futex_mutex"),
         (("tas_spinlock", "--replay", "tas_spinlock:2x1:zz"), "does not fit"),
         (
             ("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"),
@@ -203,7 +203,7 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 5
     assert re.search(r"tas_spinlock .*inconclusive +41 +1,234 +inconclusive: interrupted", stdout)
-    assert "1 more were not begun" in stderr
+    assert "1 checks were not started" in stderr
     assert "Traceback" not in stderr
 
 

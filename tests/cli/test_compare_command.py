@@ -45,7 +45,7 @@ def test_says_what_is_worse_and_by_how_much(
     assert first == "a difference is shown in each of 1 figure"
     assert (
         second
-        == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times that of A"
+        == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times A"
     )
     assert "environment: the same" in told.stdout
     assert "\x1b" not in told.stdout
@@ -211,8 +211,8 @@ def written(path: Path, text: str) -> str:
         (lambda path: written(path, ""), "is empty, so there is nothing to compare"),
         (lambda path: written(path, "\n"), "holds no run"),
         (lambda path: str(a_file(path, [])), "holds a plan but no run"),
-        (lambda path: written(path, '{"schema": 2}\n'), "is of schema 2, and this version"),
-        (lambda path: written(path, "hello\nworld\n"), "line 1: is no JSON object"),
+        (lambda path: written(path, '{"schema": 2}\n'), "has schema 2, but this version"),
+        (lambda path: written(path, "hello\nworld\n"), "line 1: not a JSON object, so the file is damaged"),
         (a_mixture, "holds runs under 2 environments"),
         (put_together, "holds block 0 of throughput futex_mutex more than once"),
         (
@@ -280,7 +280,7 @@ def test_a_large_second_file_is_read_by_a_process_of_its_own(
     large.write_bytes(large.read_bytes() + b"damaged\nagain\n")
     told = lockyard("compare", before, str(large))
     assert told.returncode == 2
-    assert "line 15: is no JSON object" in told.stderr
+    assert "line 15: not a JSON object, so the file is damaged" in told.stderr
     assert "Traceback" not in told.stderr
 
 

@@ -69,7 +69,7 @@ def test_intervals_that_reading_the_clock_would_fill_are_refused(
         [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (rate,)})
     )
     if is_refused:
-        with pytest.raises(UsageError, match=r"study 'contention' reads the clock in each"):
+        with pytest.raises(UsageError, match=r"study 'contention' reads its clock in each interval"):
             check_clock(cells, [CONTENTION], clock)
     else:
         check_clock(cells, [CONTENTION], clock)

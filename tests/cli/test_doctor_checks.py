@@ -74,7 +74,7 @@ def test_cores_that_could_not_be_compared_well_enough_are_not_taken_for_fine(
     bounds = {"skew_ns": 3.16e6, "skew_uncertainty_ns": 7.84e6, "skew_attempts": 32}
     harness = {**HARNESS, "clock": {**clock, **bounds, "skew_limit_ns": 500.0}}
     diagnosis = checks.examine(machine(tmp_path, harness=harness))
-    within = "two cores' counters are known to agree within 11.0 ms only, after 32 attempts"
+    within = "two cores' counters are only known to agree within 11.0 ms, after 32 attempts"
     assert diagnosis.unknown["clock_skew"].reason == within
     finding = diagnosis.findings["tsc"]
     assert finding.cause.endswith(f"{within}, and idle needs 500 ns")

@@ -61,7 +61,7 @@ def test_reads_lists_of_threads_policies_and_names() -> None:
         with pytest.raises(UsageError, match="--threads"):
             options.threads(text)
     assert options.threads("2,1,2") == [2, 1, 2]
-    with pytest.raises(UsageError, match="--pools: names nothing to measure; give seeds"):
+    with pytest.raises(UsageError, match="--pools: no name was given, so nothing would be measured; give seeds"):
         options.names("--pools", " , ")
     with pytest.raises(UsageError, match=r"--ways: names nothing .* 'lockyard list --json'"):
         options.ways(",")

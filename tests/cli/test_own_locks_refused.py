@@ -61,7 +61,7 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
     refused: Callable[..., list[str]],
 ) -> None:
     first, *said = refused("--lock", "my/misspelt.hpp:my::misspelt")
-    assert "cannot be compiled, so nothing was measured; correct" in first
+    assert "does not compile, so nothing was measured; fix" in first
     assert any("my/misspelt.hpp:8:" in line and "error:" in line for line in said)
     assert any("held_.put(false)" in line for line in said)
 
@@ -72,7 +72,7 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
         ("no_unlock", "it has no unlock() that can be called without arguments"),
         ("no_lock", "it has no lock() that can be called without arguments"),
         ("of_two_words", "it has no lock() that can be called without arguments"),
-        ("tries_in_vain", "its try_lock() does not say by a bool whether it has taken the lock"),
+        ("tries_in_vain", "its try_lock() does not return a bool that says whether it acquired the lock"),
         ("wants_a_name", "it has no constructor without arguments"),
         ("large", "it is larger than 3968 bytes"),
     ],
@@ -82,13 +82,13 @@ def test_says_what_is_missing_from_what_is_no_lock(
 ) -> None:
     first, *said = refused("--lock", f"my/no_locks.hpp:my::{name}")
     assert f"not a lock that can be measured, because {cause}" in first
-    assert "so nothing was measured; give" in first
+    assert "so nothing was measured; add" in first
     assert any("static assertion failed" in line for line in said)
 
 
 def test_says_that_the_header_has_no_such_type(refused: Callable[..., list[str]]) -> None:
     first, *said = refused("--lock", "my/no_locks.hpp:my::nothing")
-    assert "my/no_locks.hpp gives no type my::nothing, so nothing was measured" in first
+    assert "my/no_locks.hpp declares no type my::nothing, so nothing was measured" in first
     assert any("'nothing' in namespace 'my' does not name a type" in line for line in said)
 
 
@@ -105,7 +105,7 @@ def test_says_that_headers_do_not_go_together(
     (home / "copy.hpp").write_text(f"{text}// Another file of the same class.\n")
     locks = ("--lock", "my/open_door.hpp:my::open_door<1>", "--lock", "copy.hpp:my::open_door<2>")
     first, *said = refused(*locks)
-    assert "cannot be compiled together, so nothing was measured" in first
+    assert "does not compile together, so nothing was measured" in first
     assert any("redefinition of" in line for line in said)
 
 
@@ -113,7 +113,7 @@ def test_says_that_headers_do_not_go_together(
     ("arguments", "message"),
     [
         (("--lock", "nowhere.hpp:my::lock"), "there is no file nowhere.hpp"),
-        (("--lock", "my:my::lock"), "cannot read my: Is a directory"),
+        (("--lock", "my:my::lock"), "my cannot be read (Is a directory)"),
         (("--lock", "my/ticket_lock.hpp"), "not HEADER:TYPE; name both"),
         (("--lock", "my/ticket_lock.hpp:a;b"), "not HEADER:TYPE; name both"),
         ((*TICKET_LOCK, "--include", "nowhere"), "no such folder"),

@@ -61,7 +61,7 @@ def test_refuses_what_is_no_number_of_a_name(text: str) -> None:
 
 
 def test_refuses_a_name_that_has_values_already() -> None:
-    with pytest.raises(UsageError, match="share_percent has values already"):
+    with pytest.raises(UsageError, match="share_percent already has values"):
         parsed(["share_percent=1", "share_percent=2"])
 
 
@@ -92,16 +92,16 @@ def test_each_study_takes_those_that_it_has() -> None:
 @pytest.mark.parametrize(
     ("studies", "given", "message"),
     [
-        (WAIT, "share_percent=1", "wait takes no parameters; 'lockyard list' shows"),
+        (WAIT, "share_percent=1", "wait takes no parameters; drop --set"),
         (
             [CONTENTION],
             "share=1",
-            r"did you mean share_percent\? there are: share_percent \(0 to 100 %",
+            r"did you mean share_percent\? available: share_percent \(0 to 100 %",
         ),
         ([*WAIT, CONTENTION], "interval_ns=1", r"rate_per_s \(1 to 1000000 /s\)"),
-        ([CONTENTION], "share_percent=50,100.5", "share_percent=100.5: share_percent of study"),
+        ([CONTENTION], "share_percent=50,100.5", "share_percent=100.5: out of range; share_percent of study"),
         ([CONTENTION], "share_percent=-1", r"from 0 to 100 % \(time with the lock\)"),
-        ([CONTENTION, INTERVAL], "interval_ns=9.5", "of study 'frequency' is from 10 to 31000 ns"),
+        ([CONTENTION, INTERVAL], "interval_ns=9.5", "of study 'frequency' must be from 10 to 31000 ns"),
     ],
 )
 def test_refuses_what_no_study_has_and_what_is_out_of_range(

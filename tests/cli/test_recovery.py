@@ -63,7 +63,7 @@ def test_what_waits_for_a_time_out_has_more_time_unless_some_was_given() -> None
 
 
 def test_refuses_what_measures_nothing() -> None:
-    with pytest.raises(UsageError, match="measures resilient_spinlock, resilient_mutex, and none"):
+    with pytest.raises(UsageError, match="measures only resilient_spinlock, resilient_mutex, and --locks names none"):
         planned(Request([2]))
 
 
@@ -82,7 +82,7 @@ def test_finds_the_resilient_locks_that_recover() -> None:
     assert tuple(dict.fromkeys(cell.lock for cell in cells)) == NAMES  # and no control
     others = catalog.select_recovering(["resilient_mutex[plain]", "seeds", "peers"])
     with pytest.raises(
-        UsageError, match="measures resilient_spinlock, resilient_mutex, broken_lock, and none"
+        UsageError, match="measures only resilient_spinlock, resilient_mutex, broken_lock, and --locks names none"
     ):
         plan_cells(studies, (), Request([2], recovering=others))
 
@@ -186,7 +186,7 @@ def test_shows_a_row_for_each_lock_in_each_scenario(lockyard: Callable[..., Outc
 def test_the_verdict_names_the_scenario_that_failed(lockyard: Callable[..., Outcome]) -> None:
     shown = run_it(lockyard, "cycle3", "--locks", "broken_lock", "--loops", "5")
     assert shown.returncode == ExitStatus.CHECK_FAILED
-    assert "BROKEN: broken_lock failed the checks of recovery: do not use it" in shown.stdout
+    assert "Do not use broken_lock: BROKEN, failed the checks of recovery." in shown.stdout
     # Whoever is nice is told so in between.
     assert re.search(r"\[recovery · broken_lock · 4 threads ·.* workload cycle3\]", shown.stdout)
     assert (

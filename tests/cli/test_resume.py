@@ -95,15 +95,15 @@ def test_refuses_to_go_on_under_other_circumstances(
     before = path.read_bytes()
     resumed = lockyard("measure", "--resume", str(path))
     assert resumed.returncode == 2
-    assert "cpu.model changed" in resumed.stderr
+    assert "file was written (cpu.model), so" in resumed.stderr
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("wait", "--resume", "FILE"), "leave out: studies"),
-        (("--resume", "FILE", "--runs", "3", "--policy", "idle"), "leave out: runs, policy"),
+        (("wait", "--resume", "FILE"), "drop studies"),
+        (("--resume", "FILE", "--runs", "3", "--policy", "idle"), "drop runs, policy"),
         (("--resume", "/nowhere/records.jsonl"), "records cannot be read"),
         (("--resume", "EMPTY"), "holds no plan"),
         ((), "nothing to measure"),

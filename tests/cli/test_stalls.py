@@ -275,7 +275,7 @@ def test_a_study_of_some_locks_gets_its_own_only() -> None:
     stalls = a_study("stalls", only_locks=("mutex",))
     cells = plan_cells([stalls], (), Request([2], recovering=[ours, other]))
     assert [cell.lock for cell in cells] == ["mutex"]
-    with pytest.raises(UsageError, match="measures mutex, and none"):
+    with pytest.raises(UsageError, match="measures only mutex, and --locks names none"):
         plan_cells([stalls], CATALOG.locks, Request([2], recovering=[other]))
 
 

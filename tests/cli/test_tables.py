@@ -51,7 +51,7 @@ def test_a_lock_is_set_against_itself_under_the_first_conditions() -> None:
         *runs(DOUBLE, cell=2, lock="ticket_spinlock", load=4),
         *runs(TENFOLD[::-1], cell=3, lock="futex_mutex", load=4),
     )
-    assert "wait: conditions conditions compared" in compared
+    assert "wait: conditions compared" in compared
     loaded = "ticket_spinlock 2 threads · load 4"
     assert row(compared, loaded) == f"{loaded} 2.00 [2.00, 2.00] 4.00 [4.00, 4.00]"
     first = "ticket_spinlock 2 threads · load 0"

@@ -47,14 +47,14 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("1", "0", "constant"), "--hold 1: is no duration"),
-        (("0", "x", "constant"), "--gap x: is no duration"),
-        (("0", "-1x", "constant"), "--gap -1x: is no duration"),
-        (("101ms", "0", "constant"), "--hold 101ms: is more than 100 ms"),
-        (("20ms", "10x", "constant"), "--gap 10x: is more than 100 ms"),
+        (("1", "0", "constant"), "--hold 1: not a duration"),
+        (("0", "x", "constant"), "--gap x: not a duration"),
+        (("0", "-1x", "constant"), "--gap -1x: not a duration"),
+        (("101ms", "0", "constant"), "--hold 101ms: longer than 100 ms"),
+        (("20ms", "10x", "constant"), "--gap 10x: longer than 100 ms"),
         (
             ("0", "0", "normal"),
-            "--lengths normal: there are .*, bimodal and recorded:FILE",
+            "--lengths normal: no such .* bimodal and recorded:FILE",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def test_draws_the_longest_stall_and_says_whose_fault_it_was(
     assert rows["lock"].count("█") > 60
     assert "test_lock: worker 2 waited 2.99 ms: holder preempted 99.3 %" in shown.stdout
     assert "holding since −9.00 µs, worker 1 was preempted at +10.0 µs (cpu 0)" in shown.stdout
-    assert "▒ holds it, not running" in shown.stdout
+    assert "▒ holds the lock, not running" in shown.stdout
 
 
 def test_draws_free_but_wanted_in_a_row_of_its_own(
@@ -92,7 +92,7 @@ def test_reads_the_traces_that_lie_beside_records(
     assert shown.returncode == 0, shown.stderr
     assert "2 traces" in shown.stdout
     assert "ticket_spinlock × 2" in shown.stdout
-    assert "overhead: ticket_spinlock × 2 traced against plain: throughput 0.98 [" in shown.stdout
+    assert "overhead of tracing ticket_spinlock × 2: throughput traced / plain 0.98 [" in shown.stdout
     document = json.loads(lockyard("explain", str(tmp_path / "records.jsonl"), "--json").stdout)
     (overhead,) = document["overhead"]
     assert overhead["blocks"] == 9
@@ -133,7 +133,7 @@ def test_says_how_much_of_the_time_the_rings_still_cover(
     for at in range(1, 10):
         trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
     shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
-    assert "rings of 1 trace have overwritten their oldest events" in shown
+    assert "the rings of 1 trace overwrote their oldest events" in shown
     assert "left out: 0 stalls" in shown
 
 
@@ -151,7 +151,7 @@ def test_shows_the_chosen_lock_and_lengths(
     assert [stall["lock"] for stall in document["stalls"]] == ["test_lock"]
     none = lockyard("explain", path, "--lock", "no_lock")
     assert none.returncode == 2
-    assert "no such lock in the traces; there are test_lock, other_lock" in none.stderr
+    assert "no such lock in the traces; choose from test_lock, other_lock" in none.stderr
 
 
 def test_says_why_there_are_no_wakeups_and_how_to_have_them(
@@ -164,7 +164,7 @@ def test_says_why_there_are_no_wakeups_and_how_to_have_them(
         and "no rights: be root" in shown
     )
     bare = replace(planted.woken_late(), has_switches=False).write(tmp_path / "b.trace")
-    assert "no switch records, so who ran is not known: no perf" in (
+    assert "no switch records, so it is unknown which threads ran: no perf" in (
         lockyard("explain", str(bare)).stdout
     )
 
@@ -260,4 +260,4 @@ def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: 
     truth(path, "bad_luck")
     damaged = lockyard("explain", "--truth", str(path))
     assert damaged.returncode == 2
-    assert "line 1: is no planted cause" in damaged.stderr
+    assert "line 1: not an injected cause" in damaged.stderr

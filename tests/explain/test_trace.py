@@ -96,7 +96,7 @@ def test_reads_whole_rings_of_a_torn_file(path: Path) -> None:
     trace = read_trace(path)
     assert len(trace.rings) == 2
     (warning,) = trace.warnings
-    assert "2 of 16 rings are whole" in warning
+    assert "with 2 of 16 rings whole" in warning
 
 
 def test_does_not_read_the_event_that_is_being_written(
@@ -138,7 +138,7 @@ def test_does_not_read_the_event_that_is_being_written(
         (lambda c: c[:32] + struct.pack("<d", float("nan")) + c[40:], "contradicts itself"),
         (
             lambda content: content[: HEADER_BYTES + 100],
-            "cut off, 0 of 16 rings are whole; nothing",
+            "cut off, with 0 of 16 rings whole, so nothing",
         ),
     ],
 )
@@ -152,7 +152,7 @@ def test_says_what_is_wrong_with_a_file(path: Path, damage: object, said: str) -
 def test_says_so_when_there_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the trace cannot be read"):
         read_trace(tmp_path / "nowhere.trace")
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         read_trace(tmp_path)
 
 

@@ -172,8 +172,8 @@ def _orders(pairs: Sequence[Pair], key: str) -> Orders:
     same = [each for each in ordered if shown_longer(each[0].cell, each[1].cell, key)]
     opposite = [each for each in ordered if shown_longer(each[1].cell, each[0].cell, key)]
     counts = (
-        f"{counted(len(same), 'pair')} in the same order, {len(opposite)} in the opposite, "
-        f"{len(ordered) - len(same) - len(opposite)} without a shown difference"
+        f"{counted(len(same), 'pair')} in its order, {len(opposite)} in the opposite, "
+        f"{len(ordered) - len(same) - len(opposite)} undecided"
     )
     names = ", ".join(f"{one.cell.lock} and {other.cell.lock}" for one, other in opposite)
     details = [*_longest(pairs, key)]
