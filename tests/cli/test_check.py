@@ -123,7 +123,7 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--bench", "--mutants"), "one of them at a time"),
         (("ticket_spinlock", "--bench"), "one of them at a time"),
         (("--litmus", "--threads", "2"), "has its own client sizes"),
-        (("--all", "--mutants", "--threads", "2"), "--mutants: has shapes of its own"),
+        (("--all", "--mutants", "--threads", "2"), "--mutants: has its own client sizes"),
         (("--bound", "0", "--all"), "--bound 0: without preemptions"),
         (("--bound", "-1", "--all"), "--bound -1: must be from 1"),
         (("--threads", "0", "--all"), "--threads 0: must be from 1"),
@@ -144,7 +144,10 @@ def test_refuses_an_execution_that_there_is_no_more(
             "not of the form LOCK:SIZE:CHOICES",
         ),
         (("tas_spinlock", "--replay", "tas_spinlock:9x1:00"), "refuses the job"),
-        (("tas_spinlock", "--replay", "futex_mutex:2x1:00"), "an execution of futex_mutex, not of tas_spinlock; name futex_mutex"),
+        (
+            ("tas_spinlock", "--replay", "futex_mutex:2x1:00"),
+            "an execution of futex_mutex, not of tas_spinlock; name futex_mutex",
+        ),
         (("tas_spinlock", "--replay", "tas_spinlock:2x1:zz"), "does not fit"),
         (
             ("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"),

@@ -42,8 +42,8 @@ def test_a_bound_that_is_too_wide_is_a_reason_and_no_figure_of_the_clock_in_use(
     line = clock_line(a_clock(**BUSY))
     assert line == (
         "clock: monotonic_raw, a read costs 15.5 ns (tsc) or 23.2 ns (monotonic_raw); the "
-        "time-stamp counter is not used: two cores' counters are known to agree within 11.0 ms "
-        "only, after 32 attempts, and idle needs 500 ns"
+        "time-stamp counter is not used: two cores' counters are only known to agree within "
+        "11.0 ms, after 32 attempts, and idle needs 500 ns"
     )
 
 
@@ -71,7 +71,7 @@ def test_a_measurement_does_not_go_on_with_another_clock() -> None:
     check_same_clock({"clock": a_clock()}, {"clock": a_clock()})
     with pytest.raises(UsageError, match=r"timed by tsc, .* now monotonic_raw .*within 11.0 ms"):
         check_same_clock({"clock": a_clock()}, {"clock": a_clock(**BUSY)})
-    with pytest.raises(UsageError, match=r"timed by monotonic_raw, and the clock is tsc now, so"):
+    with pytest.raises(UsageError, match=r"timed by monotonic_raw, but the clock is now tsc, so"):
         check_same_clock({"clock": a_clock(**BUSY)}, {"clock": a_clock()})
 
 

@@ -43,10 +43,7 @@ def test_says_what_is_worse_and_by_how_much(
     assert told.returncode == 0, told.stderr
     first, second, *_ = told.stdout.splitlines()
     assert first == "a difference is shown in each of 1 figure"
-    assert (
-        second
-        == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times A"
-    )
+    assert second == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times A"
     assert "environment: the same" in told.stdout
     assert "\x1b" not in told.stdout
     assert told.stderr == ""
@@ -156,7 +153,7 @@ def test_says_that_seeds_differ_and_that_a_file_has_no_environment(
     told = lockyard("compare", before, str(other))
     assert told.returncode == 0, told.stderr
     assert "the seeds differ (1 and 2)" in told.stdout
-    assert "B holds no environment record" in told.stdout
+    assert "B has no environment record" in told.stdout
     assert "environment: " not in told.stdout
     document = json.loads(lockyard("compare", before, str(other), "--json").stdout)
     assert document["environment"] == []
@@ -212,14 +209,17 @@ def written(path: Path, text: str) -> str:
         (lambda path: written(path, "\n"), "holds no run"),
         (lambda path: str(a_file(path, [])), "holds a plan but no run"),
         (lambda path: written(path, '{"schema": 2}\n'), "has schema 2, but this version"),
-        (lambda path: written(path, "hello\nworld\n"), "line 1: not a JSON object, so the file is damaged"),
-        (a_mixture, "holds runs under 2 environments"),
+        (
+            lambda path: written(path, "hello\nworld\n"),
+            "line 1: not a JSON object, so the file is damaged",
+        ),
+        (a_mixture, "holds runs from 2 environments"),
         (put_together, "holds block 0 of throughput futex_mutex more than once"),
         (
             lambda path: without("values", path),
-            "line 3: is no record of a run (KeyError: 'values')",
+            "line 3: not a record of a run (KeyError: 'values')",
         ),
-        (lambda path: without("conditions", path), "line 3: is no record of a run"),
+        (lambda path: without("conditions", path), "line 3: not a record of a run"),
         (
             lambda path: str(a_file(path, rates(1.0, threads=64))),
             "have no cell in common (a study of a lock under the same conditions)",
@@ -243,8 +243,11 @@ def test_a_bad_file_is_one_error(
         ([], "only one file was given, so there is nothing to compare it with"),
         (["--locks", "std::mutex"], "must name two locks, one of A and one of B"),
         (["--locks", "a,b,c"], "must name two locks, one of A and one of B"),
-        (["--locks", "futex_mutex,none"], "--locks names 'none', of which"),
-        (["--locks", "futex_mutex,futex_mutex", "--study", "wait"], "it holds throughput"),
+        (["--locks", "futex_mutex,none"], "holds no 'none', so nothing was compared"),
+        (
+            ["--locks", "futex_mutex,futex_mutex", "--study", "wait"],
+            "holds no 'wait', so nothing was compared; choose from throughput",
+        ),
     ],
 )
 def test_a_bad_choice_is_one_error(

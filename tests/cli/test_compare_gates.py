@@ -106,7 +106,7 @@ def test_of_many_figures_the_nearest_are_named_and_the_others_where_they_are_lis
         judged(tmp_path, records, records, "wait.some_figure_of_number_77_n > +5%")
     told = str(refused.value)
     assert "did you mean some_figure_of_number_77_ns or some_figure_of_number_" in told
-    assert "and more, which docs/studies lists; nothing was compared" in told
+    assert "and more (docs/studies lists them); nothing was compared" in told
     assert len(told) < 800
 
 

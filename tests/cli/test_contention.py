@@ -69,7 +69,9 @@ def test_intervals_that_reading_the_clock_would_fill_are_refused(
         [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (rate,)})
     )
     if is_refused:
-        with pytest.raises(UsageError, match=r"study 'contention' reads its clock in each interval"):
+        with pytest.raises(
+            UsageError, match=r"study 'contention' reads its clock in each interval"
+        ):
             check_clock(cells, [CONTENTION], clock)
     else:
         check_clock(cells, [CONTENTION], clock)
@@ -310,9 +312,9 @@ def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("contention", "--set", "share_percent=100.1"), "is from 0 to 100 %"),
-        (("contention", "--set", "share_percent=-1"), "is from 0 to 100 %"),
-        (("frequency", "--set", "interval_ns=9"), "is from 10 to 10000000 ns"),
+        (("contention", "--set", "share_percent=100.1"), "must be from 0 to 100 %"),
+        (("contention", "--set", "share_percent=-1"), "must be from 0 to 100 %"),
+        (("frequency", "--set", "interval_ns=9"), "must be from 10 to 10000000 ns"),
         (("contention", "--set", "rate_per_s=1e9"), "would measure its clock"),
         (("contention", "--set", "shares=1"), "did you mean share_percent?"),
         (("frequency", "--hold", "1us"), "mean nothing to studies"),

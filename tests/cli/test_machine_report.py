@@ -93,8 +93,8 @@ def test_a_watcher_that_hardly_ran_has_no_shares() -> None:
     table = " ".join(costs_shown(starved).split())  # its caption is as wide as the table
     assert "cpu0 1.00 s 0 0.0 % 0 0.0 % 0.0 %" in table
     assert "cpu1 23.0 ns – – – unavailable unavailable" in table
-    assert "cpu1 lost: watched 23.0 ns of the 1.00 s asked" in table
-    assert "cpu1 behind other threads: counted over 23.0 ns of the 1.00 s asked" in table
+    assert "cpu1 lost: watched 23.0 ns of the 1.00 s requested" in table
+    assert "cpu1 behind other threads: counted over 23.0 ns of the 1.00 s requested" in table
 
 
 def test_processors_with_the_same_reason_share_it_and_only_the_first_are_named() -> None:

@@ -165,4 +165,4 @@ def test_leaves_out_of_readers_what_cannot_be_shared(
 ) -> None:
     refused = measure(home, environment, "readers", *TICKET_LOCK)
     assert refused.returncode == 2
-    assert re.search(r"my::ticket_lock has not all of lock_shared\(\)", refused.stderr)
+    assert re.search(r"my::ticket_lock lacks some of lock_shared\(\)", refused.stderr)

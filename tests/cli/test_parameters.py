@@ -99,9 +99,17 @@ def test_each_study_takes_those_that_it_has() -> None:
             r"did you mean share_percent\? available: share_percent \(0 to 100 %",
         ),
         ([*WAIT, CONTENTION], "interval_ns=1", r"rate_per_s \(1 to 1000000 /s\)"),
-        ([CONTENTION], "share_percent=50,100.5", "share_percent=100.5: out of range; share_percent of study"),
+        (
+            [CONTENTION],
+            "share_percent=50,100.5",
+            "share_percent=100.5: out of range; share_percent of study",
+        ),
         ([CONTENTION], "share_percent=-1", r"from 0 to 100 % \(time with the lock\)"),
-        ([CONTENTION, INTERVAL], "interval_ns=9.5", "of study 'frequency' must be from 10 to 31000 ns"),
+        (
+            [CONTENTION, INTERVAL],
+            "interval_ns=9.5",
+            "of study 'frequency' must be from 10 to 31000 ns",
+        ),
     ],
 )
 def test_refuses_what_no_study_has_and_what_is_out_of_range(

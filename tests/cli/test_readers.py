@@ -52,7 +52,10 @@ def test_refuses_what_measures_nothing() -> None:
         UsageError, match="--writers: applies only to the study readers: add readers"
     ):
         plan_cells(WAIT, CATALOG.locks, Request([2], writers=[1]))
-    with pytest.raises(UsageError, match="--writers 2: with --threads 2, which counts readers and writers, no thread would read"):
+    with pytest.raises(
+        UsageError,
+        match="--writers 2: with --threads 2, which counts readers and writers, no thread would",
+    ):
         planned(Request([2], shared=SHARED, writers=[0, 2]))
     with pytest.raises(UsageError, match="and --locks names none"):
         planned(Request([2]))

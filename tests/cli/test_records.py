@@ -115,7 +115,7 @@ def test_keeps_whole_lines_only_when_the_disk_fills_up(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", write)
-    with pytest.raises(Exception, match="No space left on device.*; its 1 records are kept"):
+    with pytest.raises(Exception, match=r"No space left on device.*; its 1 records are kept"):
         writer.write({"schema": 1, "second": True})
     writer.close()
     assert [json.loads(line) for line in path.read_text().splitlines()] == [first]

@@ -63,10 +63,10 @@ def _of(text: str) -> Callable[[Path], Path]:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (_mixture, "holds runs under 2 environments"),
+        (_mixture, "holds runs from 2 environments"),
         (_of(""), "is empty, so there is nothing to show; measure with --out"),
         (_of("\n"), "holds no run, so there is nothing to show"),
-        (lambda path: a_file(path, []), "holds a plan and no run, so there is nothing to show"),
+        (lambda path: a_file(path, []), "holds a plan but no run, so there is nothing to show"),
     ],
 )
 def test_refuses_a_file_that_is_not_one_measuring(

@@ -148,10 +148,16 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
         ('studies = "wait"\nzzz = 2\n', "line 2: zzz: not a key of a scenario; its keys are"),
         ('studies = "wait"\nyes = true\n', "line 2: yes: belongs on the command line"),
         ('studies = "wait"\nscenario = "a"\n', "scenario: belongs on the command line"),
-        ('[[sweep]]\nstudies = "wait"\nseed = 2\n', "line 3: seed: applies to the whole measurement"),
+        (
+            '[[sweep]]\nstudies = "wait"\nseed = 2\n',
+            "line 3: seed: applies to the whole measurement",
+        ),
         ('studies = "wait"\nthreads = []\n', "line 2: threads: has no value, .* 0 cells"),
         ("sweep = []\n", "has no sweep, so there are 0 cells"),
-        ('[sweep]\nstudies = "wait"\n', r"sweep must be a list of tables; head each table with \[\[sweep"),
+        (
+            '[sweep]\nstudies = "wait"\n',
+            r"sweep must be a list of tables; head each table with \[\[sweep",
+        ),
         ("threads = 2\n", "sweep 1: nothing to measure: name a study"),
         ('studies = "wait"\nthreads = 0\n', "sweep 1: --threads 0: a number of threads must be"),
         ('studies = "wait"\nthreads = true\n', "line 2: threads: must be a text or a number"),
@@ -246,5 +252,5 @@ def test_nothing_else_is_said_beside_a_scenario(
     assert "drop threads, studies" in refused.stderr
     refused = lockyard("measure", "--scenario", str(path))
     assert refused.returncode == 2
-    assert "line 2: bad: is no key" in refused.stderr
+    assert "line 2: bad: not a key" in refused.stderr
     assert "Traceback" not in refused.stderr

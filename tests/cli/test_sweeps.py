@@ -65,7 +65,9 @@ def test_a_million_cells_are_counted_and_refused() -> None:
     found = expand(grids(threads=range(1, 1001), conditions=many, work=work))
     assert found.number == 1000 * 40 * 1000 * 2
     assert len(found.cells) == MOST_CELLS
-    with pytest.raises(UsageError, match=r"80,000,000 cells in [0-9,]+ runs, .* days, so nothing .*--yes"):
+    with pytest.raises(
+        UsageError, match=r"80,000,000 cells in [0-9,]+ runs, .* days, so nothing .*--yes"
+    ):
         check_size(found)
 
 

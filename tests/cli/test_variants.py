@@ -90,5 +90,5 @@ def test_surroundings_hold_under_every_policy() -> None:
 def test_a_parameter_that_no_policy_knows_is_refused(
     policies: list[str], asked: dict[str, Any], option: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"{option}: means nothing to"):
+    with pytest.raises(UsageError, match=f"{option}: has no effect under"):
         made(policies, Conditions(), **asked)

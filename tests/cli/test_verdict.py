@@ -79,8 +79,8 @@ def test_gives_no_advice_from_few_runs() -> None:
         a_cell("wait", "tas_spinlock", LONG[:5]), a_cell("wait", "ticket_spinlock", SHORT[:5])
     )[0]
     assert first.startswith(
-        "Measure at least 6 runs: tas_spinlock waits of up to 200 ms, with ticket_spinlock at most "
-        "2.00 ms. "
+        "Measure at least 6 runs: waits of up to 200 ms with tas_spinlock, at most 2.00 ms with "
+        "ticket_spinlock. "
     )
     assert "only 5 runs; 5 runs are too few to compare them" in first
 

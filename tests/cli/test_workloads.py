@@ -72,7 +72,11 @@ def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
             {"workloads": ["lock1"]},
             "applies only to the studies contention, torture, scale and recovery",
         ),
-        ([TORTURE], {"workloads": ["lock1"]}, "no measured study has this workload; choose from classic, nohold"),
+        (
+            [TORTURE],
+            {"workloads": ["lock1"]},
+            "no measured study has this workload; choose from classic, nohold",
+        ),
         ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names no workload of study 'torture'"),
         ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
     ],

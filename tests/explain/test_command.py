@@ -92,7 +92,9 @@ def test_reads_the_traces_that_lie_beside_records(
     assert shown.returncode == 0, shown.stderr
     assert "2 traces" in shown.stdout
     assert "ticket_spinlock × 2" in shown.stdout
-    assert "overhead of tracing ticket_spinlock × 2: throughput traced / plain 0.98 [" in shown.stdout
+    assert (
+        "overhead of tracing ticket_spinlock × 2: throughput traced / plain 0.98 [" in shown.stdout
+    )
     document = json.loads(lockyard("explain", str(tmp_path / "records.jsonl"), "--json").stdout)
     (overhead,) = document["overhead"]
     assert overhead["blocks"] == 9
@@ -134,7 +136,7 @@ def test_says_how_much_of_the_time_the_rings_still_cover(
         trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
     shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
     assert "the rings of 1 trace overwrote their oldest events" in shown
-    assert "left out: 0 stalls" in shown
+    assert "not explained: 0 stalls that began earlier" in shown
 
 
 def test_shows_the_chosen_lock_and_lengths(

@@ -52,7 +52,7 @@ def plant(folder: Path, name: str) -> bool:
         timeout=100,
         check=False,
     )
-    if name in NEED_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
+    if name in NEED_TRACEPOINTS and "needs scheduler tracepoints" in planted.stderr:
         return False
     assert planted.returncode == 0, planted.stderr
     return True

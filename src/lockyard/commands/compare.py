@@ -70,7 +70,7 @@ def _check_one_machine(
     unknown = [str(each.path) for each in (a, b) if not each.environment]
     if unknown:
         raise UsageError(
-            f"{' and '.join(unknown)}: no environment record, so --fail-if might compare two "
+            f"{' and '.join(unknown)}: no environment record, so --fail-if might judge two "
             "machines; measure again, or compare without --fail-if"
         )
     machine = [each.key for each in environment if each.weight is Weight.MACHINE]

@@ -117,16 +117,17 @@ class Ranking:
             return f"{worst.lock}: {happened}.", reasons, [worst]
         if best is worst:
             return f"{worst.lock}: {happened}.", [self._how_often()], [worst]
-        compared = f"{happened}, with {best.lock} at most {duration(self._longest_ns(best))}."
+        least = f"at most {duration(self._longest_ns(best))}"
         if not shown_longer(worst, best, self.stall.key, CLEARLY):
             runs = min(len(worst.runs), len(best.runs))
             reasons = [self._how_often(), self._why_open(runs)]
             advice = "No lock stands out"
             if runs < ENOUGH_RUNS:
                 advice = f"Measure at least {ENOUGH_RUNS} runs"
-            return f"{advice}: {worst.lock} {compared}", reasons, [worst, best]
+            text = f"{advice}: {happened} with {worst.lock}, {least} with {best.lock}."
+            return text, reasons, [worst, best]
         reasons, named = self._against_worst()
-        return f"Do not use {worst.lock}: {compared}", reasons, named
+        return f"Do not use {worst.lock}: {happened}, with {best.lock} {least}.", reasons, named
 
     def _why_open(self, runs: int) -> str:
         if runs < ENOUGH_RUNS:
