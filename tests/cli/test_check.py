@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Fake = Callable[[str], dict[str, str]]
 
-# What the tests plant: the order of a lock's release, weakened, wherever that is in its source.
+# The mutant of these tests: the order of a lock's release, weakened, wherever it is in the source.
 BREAK_RELEASE = """
     if job["ask"] in ("check", "replay"):
         sites = real({**job, "ask": "mutations", "mutation": None})["result"]

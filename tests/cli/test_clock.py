@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clock measures, how well the cores agree on it, and what is said where it is not tsc."""
+"""The clock of measurements: how well the cores agree on it, and why it may not be tsc."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from made_up_machine import CLOCK
+from fake_machine import CLOCK
 from measured_records import RECORDS
 
 from lockyard import environment
@@ -58,7 +58,7 @@ def test_a_bound_that_is_too_wide_is_a_reason_and_no_figure_of_the_clock_in_use(
 def test_every_refusal_has_its_words(changes: dict[str, Any], kind: str, said: str) -> None:
     clock = a_clock(source="monotonic_raw", tsc_refused=kind, **changes)
     assert said in why_refused(clock)
-    older = {**clock, "tsc_refused": None}  # whose kind follows from the rest
+    older = {**clock, "tsc_refused": None}  # the other fields determine the kind
     assert refusal(older) == kind
 
 

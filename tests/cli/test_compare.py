@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two files come to: what differs, what does not, and how often that is wrong."""
+"""The comparison of two files: differences, equality, and how often the result is wrong."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_files import a_file, an_environment, measured_waits, rates
-from made_up_records import CATALOG, a_record
+from fake_files import a_file, an_environment, measured_waits, rates
+from fake_records import CATALOG, a_record
 
 from lockyard.compare import gates
 from lockyard.compare.comparison import (
@@ -63,7 +63,7 @@ def test_of_200_comparisons_of_like_with_like_few_show_anything(tmp_path: Path) 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_slow_down_by_a_tenth_is_found(tmp_path: Path, seed: int) -> None:
-    """In one lock of three and nowhere else, among noise as real runs have it."""
+    """Finds a difference in one lock of three, among noise like that in real runs."""
     chance = random.Random(seed)
     slow = "futex_mutex"
     a = measured_waits(chance, 60, sigma=0.02)

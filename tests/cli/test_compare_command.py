@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from made_up_files import GOLDEN, a_file, an_environment, rates
-from made_up_records import noise_record
+from fake_files import GOLDEN, a_file, an_environment, rates
+from fake_records import noise_record
 
 import lockyard
 

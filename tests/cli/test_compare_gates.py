@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --fail-if may say, and what is wrong where it may not."""
+"""The grammar of --fail-if, and the errors for texts that it refuses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_files import a_file, a_histogram, rates
-from made_up_records import CATALOG, a_record
+from fake_files import a_file, a_histogram, rates
+from fake_records import CATALOG, a_record
 
 from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.gates import parse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under which scheduler, beside what load and within which limits threads are measured."""
+"""The conditions of measured threads: the scheduler, other load, and limits."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_an_unprivileged_user_is_told_what_would_allow_it() -> None:
     assert "/etc/security/limits.d" in told.stderr
 
 
-def made_up_v2(tmp_path: Path, controllers: str) -> Tree:
+def fake_v2(tmp_path: Path, controllers: str) -> Tree:
     own = tmp_path / "sys/fs/cgroup/user.slice/own"
     own.mkdir(parents=True)
     (tmp_path / "proc/self").mkdir(parents=True)
@@ -253,14 +253,14 @@ def made_up_v2(tmp_path: Path, controllers: str) -> Tree:
 
 
 def test_a_group_of_version_2_is_made_where_processor_time_is_limited(tmp_path: Path) -> None:
-    group = cgroup.create(1.5, made_up_v2(tmp_path, "cpu memory"))
+    group = cgroup.create(1.5, fake_v2(tmp_path, "cpu memory"))
     assert group.parent == tmp_path / "sys/fs/cgroup/user.slice"
     assert (group / "cpu.max").read_text() == "150000 100000"
 
 
 def test_says_so_where_no_group_limits_processor_time(tmp_path: Path) -> None:
     with pytest.raises(cgroup.CgroupError, match=r"subtree_control lacks cpu.*systemd-run"):
-        cgroup.create(1.5, made_up_v2(tmp_path, "memory"))
+        cgroup.create(1.5, fake_v2(tmp_path, "memory"))
 
 
 def leftover_groups() -> set[Path]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record, a_study, shown
+from fake_records import CATALOG, a_record, a_study, shown
 from measured_records import runs_of
 from rich.console import Console
 
@@ -274,7 +274,7 @@ def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) 
 def test_the_mean_interval_and_the_share_are_those_asked_for(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Once through its lengths, a thread has done exactly their sum."""
+    """A thread that has used each of its lengths once has done exactly their sum."""
     some = ("--threads", "1", "--loops", "1024", "--runs", "2", "--workload", "draws")
     shares = ("--set", "share_percent=0,2.5,50,100", "--set", "rate_per_s=20000,1e6")
     for run in measured(lockyard, "contention", "--locks", "mutex", *some, *shares):

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
+from fake_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
 
 from lockyard.cgroup import groups
 from lockyard.doctor import checks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lengths of which some are much longer, and lengths that somebody recorded."""
+"""Bimodal distributions of hold and gap times, and recorded times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG
+from fake_records import CATALOG
 from measured_records import runs_of
 
 from lockyard.cell import Cell

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine itself came to, as a report says it, from made-up runs."""
+"""The tables and lines of a report about the machine itself, from fake runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from made_up_records import MS, a_core, a_record, noise_record, shown, summed_up
+from fake_records import MS, a_core, a_record, noise_record, shown, summed_up
 
 from lockyard.report.machine import COST_NAMES, machine_tables, noise_lines
 

@@ -152,7 +152,7 @@ def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]
     resumed = measure(home, environment, "--resume", str(path))
     assert resumed.returncode == 0, resumed.stderr
     assert "using an earlier build" in resumed.stderr
-    assert len(path.read_text().splitlines()) == len(lines) + 1  # the environment once more
+    assert len(path.read_text().splitlines()) == len(lines) + 1  # another environment record
     header = home / "my" / "ticket_lock.hpp"
     header.write_text(header.read_text() + "// Another lock.\n")
     refused = measure(home, environment, "--resume", str(path))

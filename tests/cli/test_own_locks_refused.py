@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --lock cannot compile, each with one line of ours and the compiler's own words."""
+"""Classes that --lock cannot compile: one line of ours, then the compiler's own words."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record, a_study, summed_up
+from fake_records import CATALOG, a_record, a_study, summed_up
 
 from lockyard.catalog import Catalog, Parameter
 from lockyard.errors import UsageError

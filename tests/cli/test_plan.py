@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is planned, and as what it is kept in a file."""
+"""The plan of a measurement, and its form in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG
+from fake_records import CATALOG
 
 from lockyard.cell import Cell
 from lockyard.conditions import Conditions, Deadline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import COMMAND, as_nobody
-from made_up_records import a_record, a_study, shown, summed_up
+from fake_records import a_record, a_study, shown, summed_up
 from measured_records import runs_of, total
 from rich.console import Console
 

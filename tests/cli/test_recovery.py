@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness

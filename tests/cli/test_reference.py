@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom locks are compared with: one of them, or in each cell the best of several."""
+"""The reference of comparisons: one lock, or in each cell the best of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_record, shown, summed_up
+from fake_records import CATALOG, a_lock, a_record, shown, summed_up
 from rich.console import Console
 
 from lockyard.catalog import BEST_SLEEPING_PEER, Catalog
@@ -119,8 +119,7 @@ def test_a_table_and_a_sentence_tell_the_mean_over_the_cells() -> None:
     assert any(
         f"Best of ours over 2 cells: futex_mutex, {ratio} times the throughput of the best "
         f"sleeping peer. geometric mean {ratio} [{ratio}, {ratio}]; the reference is "
-        "chosen in each cell."
-        in each
+        "chosen in each cell." in each
         for each in sentences
     )
     first = shown(next(iter(tables(cells, BEST, Console(width=300)))))

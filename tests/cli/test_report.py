@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_files import a_file, an_environment, rates
+from fake_files import a_file, an_environment, rates
 from terminals import on_a_terminal
 
 if TYPE_CHECKING:

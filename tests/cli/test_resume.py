@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measuring that was cut short, and goes on."""
+"""A measurement that was cut short is continued."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def runs_of(path: Path) -> list[tuple[int, int]]:
-    """But for those of the machine, which are as many as fit their time."""
+    """Counts the runs except the machine's, which are as many as fit in their time."""
     runs = [line for line in lines_of(path) if "record" not in line]
     return [(run["block"], run["cell"]) for run in runs if run["study"] != "noise"]
 
@@ -43,7 +43,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_goes_on_where_the_file_stops(
     lockyard: Callable[..., Outcome], whole: Path, tmp_path: Path, kept: int, torn: str
 ) -> None:
-    """Whatever was left: the same runs in the same blocks in the same order."""
+    """Wherever it was cut: the same runs follow in the same blocks and the same order."""
     path = tmp_path / "records.jsonl"
     lines = whole.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:kept]) + torn)

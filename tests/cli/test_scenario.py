@@ -102,8 +102,8 @@ def test_every_option_has_a_key_that_says_the_same(
 
 
 def test_no_option_is_without_a_key(command: click.Command) -> None:
-    """But for those that only the command line can say, two that go with none of the others, and
-    those of a lock of one's own, which need its header."""
+    """All options are keys, except those that only the command line can give, two that exclude all
+    others, and the options of user locks, which need a header."""
     keys = {line.partition(" = ")[0] for line in EVERY_KEY.splitlines() if " = " in line}
     options = {max(each.opts, key=len).removeprefix("--") for each in command.params}
     left_out = {*scenario.NO_KEYS, "deadline", "autogroup", "lock", "include", "flags"}

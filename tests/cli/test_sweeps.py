@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: what they expand to, how they are counted, and what is no measuring in them."""
+"""Sweeps: their cells, how cells are counted, and the time that is not spent on measuring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record
+from fake_records import CATALOG, a_record
 
 from lockyard.accounts import accounts_of
 from lockyard.conditions import Conditions
@@ -47,7 +47,7 @@ def test_each_number_of_threads_goes_with_each_policy_and_each_lock() -> None:
 
 
 def test_counts_cells_without_making_them() -> None:
-    """As many as if each had been made, and as long."""
+    """Counts and times cells as if each had been made."""
     request = Request([1, 2], conditions=POLICIES, work=[Work(n) for n in range(1, 40)])
     cells = plan_cells(WAIT, CATALOG.locks, request)
     counted = expand(plan_grids(WAIT, CATALOG.locks, request), most=10)
@@ -123,7 +123,7 @@ def test_the_time_of_a_cell_is_known_before(
         {"runs": 5000},
         {"budget_s": 0.06},
         {"budget_s": 0.006, "runs": 50},
-        {"loops": 100, "runs": 5000, "budget_s": 2.0},  # whose starts alone take longer
+        {"loops": 100, "runs": 5000, "budget_s": 2.0},  # starting the runs alone takes longer
         {"loops": 100, "budget_s": 0.001},
     ],
 )

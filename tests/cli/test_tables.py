@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG, MS, a_record, shown, summed_up
+from fake_records import CATALOG, MS, a_record, shown, summed_up
 from rich.console import Console
 
 from lockyard.report.reference import Against
@@ -56,7 +56,7 @@ def test_a_lock_is_set_against_itself_under_the_first_conditions() -> None:
     assert row(compared, loaded) == f"{loaded} 2.00 [2.00, 2.00] 4.00 [4.00, 4.00]"
     first = "ticket_spinlock 2 threads · load 0"
     assert row(compared, first) == f"{first} the reference the reference"
-    # Of 10, 20 … 90 backwards against forwards: the middle of the ratios is 1.
+    # 10, 20 … 90 divided by the same values backwards: the median ratio is 1.
     rates = "1.00 [0.25, 4.00] no difference shown"
     longest = "1.00 [0.06, 16.0] no difference shown"
     assert row(compared, "futex_mutex", "load 4").endswith(f"{rates} {longest}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the conditions that somebody asked for."""
+"""The conditions that the options of the command line result in."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from made_up_verdict import CATALOG, LONG, MS, SHORT, a_cell, noise, said, the_one
+from fake_verdict import CATALOG, LONG, MS, SHORT, a_cell, noise, said, the_one
 
 from lockyard.report.summary import CellSummary
 from lockyard.report.text import VERDICT_COLUMNS

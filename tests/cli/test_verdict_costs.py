@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from made_up_verdict import a_cell, said
+from fake_verdict import a_cell, said
 
 
 def test_names_the_cheapest_lock_and_ours_against_the_reference() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_verdict import MS, a_cell, said, the_one
+from fake_verdict import MS, a_cell, said, the_one
 
 from lockyard.report.verdict.published import published_table
 

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_study
+from fake_records import CATALOG, a_study
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
@@ -126,7 +126,7 @@ def test_one_thread_becomes_the_owner_once(lockyard: Callable[..., Outcome]) -> 
 def test_threads_hold_and_stay_away_for_as_long_as_asked(
     lockyard: Callable[..., Outcome], study: str, lengths: str
 ) -> None:
-    """No operation is shorter than its two lengths together. What the processor does beside only
+    """No operation is shorter than its two lengths together. Other work of the processor only
     makes it longer."""
     work = ("--hold", "20us", "--gap", "1x", "--lengths", lengths)
     runs = measured(lockyard, study, "--threads", "1", "--for", "200ms", *work)

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
@@ -101,7 +101,7 @@ def test_every_pool_runs_every_task_once(lockyard: Callable[..., Outcome]) -> No
 def test_a_spinning_worker_burns_the_pause_and_a_sleeping_one_does_not(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Two workers: at the least one of them is on a processor while nobody else wants it."""
+    """Of two workers, at least one runs while no other thread wants the processor."""
     pools = ("worker_pool[spin]", "worker_pool[event]")
     arguments = ("--pools", ",".join(pools), "--gap", "20ms", "--for", "400ms", "--runs", "2")
     found = {run["lock"]: run["values"]["gap_cpu_share"] for run in measured(lockyard, *arguments)}

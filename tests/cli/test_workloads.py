@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_record, a_study, shown
+from fake_records import CATALOG, a_lock, a_record, a_study, shown
 from measured_records import runs_of
 from rich.console import Console
 
@@ -163,7 +163,7 @@ def runs(study: str, lock: str, ratio: float, cell: int, **conditions: Any) -> l
 
 
 def tables_of(study: str, *settings: tuple[str, int]) -> str:
-    """Of workloads and threads: a spinlock that recovers at 0.5 and a mutex at 0.25."""
+    """Makes cells for workloads and threads: a recovering spinlock at 0.5 and a mutex at 0.25."""
     rates = {"ticket_spinlock": 1.0, RECOVERING.name: 0.5, SLEEPING.name: 0.25}
     records = [
         run

@@ -37,7 +37,7 @@ def run(program: Path, trace: Path, ending: str) -> int:
 
 
 def check(document: dict[str, Any]) -> None:
-    """The holder was preempted; or the kernel tells nobody, and then the reason is said."""
+    """The holder was preempted; if the kernel does not report it, the reason is printed."""
     wait = next(stall for stall in document["stalls"] if stall["kind"] == "wait")
     assert wait["lock"] == "shared"
     assert wait["length_ns"] >= 20e6

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a made-up machine, and what lockyard doctor has to say of it."""
+"""Faults of a fake machine, and the finding of lockyard doctor for each."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from made_up_machine import (
+from fake_machine import (
     AFTER,
     CLOCK,
     CPU,
