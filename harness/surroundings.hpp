@@ -15,7 +15,7 @@ namespace lockyard::harness {
 struct surroundings_request {
   unsigned load;  ///< busy threads of another process
   int load_nice;
-  std::optional<std::uint64_t> timer_slack_ns;  ///< of each thread; nullopt: unchanged
+  std::optional<std::uint64_t> timer_slack_ns;  ///< each thread's; nullopt: unchanged
   std::optional<std::string> cgroup;            ///< folder of the group to join
   double limit_s;                               ///< no run takes longer
 };

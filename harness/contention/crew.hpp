@@ -21,7 +21,7 @@ namespace lockyard::harness {
 
 /// The interval of a thread between two acquisitions, on average.
 struct interval {
-  double mean_ns;  ///< of all work, with and without the lock
+  double mean_ns;  ///< mean length of all work, with and without the lock
   double share;    ///< of the work that needs the lock, from 0 to 1
 
   [[nodiscard]] double held_ns() const noexcept { return mean_ns * share; }

@@ -70,7 +70,7 @@ class flag {
 
 /// What the threads of a scene share. Flags are cleared before each round.
 struct stage {
-  static constexpr double length_ns = 800e3;  ///< of the injected stall
+  static constexpr double length_ns = 800e3;  ///< length of the injected stall
 
   explicit stage(recording& trace_of) : trace{trace_of} {}
 

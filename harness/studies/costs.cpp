@@ -18,7 +18,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Operations besides those of a single thread: yields, two wake-ups, membarrier, all lines
+/// The operations of several threads: yields, two wake-ups, membarrier, all lines
 /// together.
 constexpr unsigned together_count = 5;
 /// The least time of a pair of cores, however many pairs there are.

@@ -174,7 +174,7 @@ struct responses {
 struct part {
   double duration_s;
   std::optional<std::uint64_t> loops;
-  double rate_per_s;  ///< of all threads; 0: as much as they can
+  double rate_per_s;  ///< all threads together; 0: as much as they can
   double catching_up_s;
 };
 

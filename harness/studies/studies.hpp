@@ -123,7 +123,7 @@ outcome run_patiently(const job& of, const lock_traits& traits) {
   return Study::template run<Lock>(of, traits);
 }
 
-/// The cells of a study over the whole catalogue, or over those of its locks that can be shared.
+/// The cells of a study over the whole catalogue, or over its locks that can be shared.
 /// Study has a static member template `run<Lock>(job, traits)`. Compiled for user locks, the cells
 /// are the user's locks.
 template <class Study, bool OfReaders = false>

@@ -34,7 +34,7 @@ job part_of(const job& whole, double share) {
   return part;
 }
 
-/// What the threads do, whether their futex calls are counted or not.
+/// The threads' work, whether their futex calls are counted or not.
 struct contest {
   void* lock;
   ownership& state;

@@ -101,7 +101,7 @@ def test_every_pool_runs_every_task_once(lockyard: Callable[..., Outcome]) -> No
 def test_a_spinning_worker_burns_the_pause_and_a_sleeping_one_does_not(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Of two workers, at least one runs while no other thread wants the processor."""
+    """At least one of two workers runs while no other thread wants the processor."""
     pools = ("worker_pool[spin]", "worker_pool[event]")
     arguments = ("--pools", ",".join(pools), "--gap", "20ms", "--for", "400ms", "--runs", "2")
     found = {run["lock"]: run["values"]["gap_cpu_share"] for run in measured(lockyard, *arguments)}

@@ -25,7 +25,7 @@ inline void require(bool holds, const char* claim, here where = here::current())
 
 struct exclusion_shape {
   unsigned threads = 2;
-  unsigned acquisitions = 1;  ///< of each thread
+  unsigned acquisitions = 1;  ///< each thread's
   bool tries = false;         ///< the last thread uses try_lock, and may fail
   bool timed = false;         ///< the last thread uses try_lock_for, and may fail
   bool destroys = false;      ///< the last thread destroys the lock itself

@@ -168,7 +168,7 @@ execution::stepped execution::step(const gate& goes_on) {
     return stepped::on;
   }
   try {
-    // Of a choice that was made before, only its meaning is needed.
+    // Only the meaning is needed of a choice that was made before.
     const auto known = by_->take_known(choice_kind::thread);
     if (!known) {
       list_options();

@@ -77,7 +77,7 @@ struct look {
   [[nodiscard]] bool holds(std::uint64_t value) const { return test(predicate, value); }
 };
 
-/// What a read-modify-write makes of the value that it finds.
+/// The new value that a read-modify-write makes of the value that it finds.
 struct change {
   std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
   std::uint64_t operand;
@@ -291,8 +291,8 @@ class execution {
   void take_memory(const occupant& by, std::source_location where);
   plain& find_plain(std::size_t hint, const void* address, const void* type,
                     std::source_location where);
-  /// What a thread does between two events counts as done at the next event. What the client's
-  /// maker does is known to all threads without an event.
+  /// Actions between two events of a thread count as done at the next event. All threads know the
+  /// actions of the client's maker without an event.
   [[nodiscard]] std::uint16_t moment() noexcept {
     return static_cast<std::uint16_t>(me().events + (is_set_up() ? 0U : 1U));
   }

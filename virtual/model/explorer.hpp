@@ -46,7 +46,7 @@ struct plan {
 struct found {
   verdict result = verdict::passed;
   std::string what;
-  trace steps;         ///< of the failing execution
+  trace steps;         ///< the failing execution
   std::string replay;  ///< its choices
   std::uint64_t executions = 0;
   std::uint64_t prefixes = 0;  ///< distinct states, if the cache is used

@@ -28,7 +28,7 @@ struct site {
 
 inline constexpr unsigned wake_argument = 9;
 
-/// What was written at a place: an order, or a wake.
+/// The code at a place: an order, or a wake.
 struct site_use {
   site where;
   std::memory_order order;

@@ -128,7 +128,7 @@ void execution::take_memory(const occupant& by, std::source_location where) {
              described(which) + " is built over, but its end does not happen before", where);
       }
     }
-    // Whatever comes after the new object comes after this one.
+    // Events after the new object come after this one.
     return by.begin <= before.begin && before.end <= by.end;
   });
   occupants_.push_back(by);
