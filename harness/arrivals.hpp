@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// When the operations of a thread are due that come by a schedule, and not when the last one is
-// done. The schedule does not wait for the lock: who is late stays late until he has caught up.
+// Scheduled operations: they are due at times of a schedule, not when the last operation is done.
+// The schedule does not wait for the lock: a thread that is late stays late until it has caught up.
 
 #include "clock.hpp"
 #include "draws.hpp"
@@ -12,24 +12,24 @@
 
 namespace lockyard::harness {
 
-/// A Poisson process: gaps that are drawn from an exponential distribution, whatever came before.
+/// A Poisson process: its gaps are drawn from an exponential distribution, independent of the past.
 class arrivals {
  public:
-  /// With a mean of 0 all are due at once, and there is no end to them.
+  /// With a mean of 0, all operations are due at once, without end.
   arrivals(double mean_gap_ns, std::uint64_t seed) noexcept
       : mean_{mean_gap_ns / clock::ns_per_tick()}, draws_{seed} {}
 
-  /// The first comes a gap later.
+  /// The first operation is due one gap later.
   void begin(ticks at) noexcept { last_ = static_cast<double>(at); }
 
   [[nodiscard]] bool are_endless() const noexcept { return mean_ == 0; }
 
   ticks next() noexcept {
-    last_ -= mean_ * std::log1p(-draws_.next_share());  // below 1, so it is no logarithm of 0
+    last_ -= mean_ * std::log1p(-draws_.next_share());  // below 1, so never the logarithm of 0
     return static_cast<ticks>(last_);
   }
 
-  /// How many are due before that time, from the given one on.
+  /// Returns how many operations are due before `end`, counted from `from`.
   std::uint64_t count_until(ticks end, ticks from) noexcept {
     std::uint64_t count = 0;
     if (are_endless()) return 0;

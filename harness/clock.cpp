@@ -51,7 +51,7 @@ double measure_ns_per_tick() noexcept {
          static_cast<double>(last.tsc - first.tsc);
 }
 
-/// The median of several batches, because interrupts only ever add.
+/// Returns the median of several batches, because interrupts only ever add time.
 template <class Read>
 double cost_of_read_ns(Read read) noexcept {
   constexpr int reads = 1000;
@@ -66,7 +66,7 @@ double cost_of_read_ns(Read read) noexcept {
   return clock::ns(batches[middle]) / reads;
 }
 
-/// One end of a round trip between two cores: whose turn it is, and the other's stamp.
+/// One end of a round trip between two cores: the number of the turn, and the partner's stamp.
 struct alignas(detail::arch::interference_size) mailbox {
   std::atomic<std::uint32_t> turn{0};
   std::atomic<ticks> stamp{0};
@@ -75,11 +75,12 @@ struct alignas(detail::arch::interference_size) mailbox {
 constexpr std::uint32_t skew_rounds = 500;
 /// Long enough for the partner's thread to start and to reach its core.
 constexpr ticks rest_ns = 2'000'000;
-/// Several slices of the scheduler, so that a thread that has to wait for one of them is still met.
+/// Several slices of the scheduler, so that a partner that has to wait for one still answers in
+/// time.
 constexpr double skew_limit_ns = 8e6;
 
-/// Sleeps until a moment of CLOCK_MONOTONIC. Two threads that wake at the same time are more
-/// likely to run at the same time, where others want their cores, than two threads that spin.
+/// Sleeps until a moment of CLOCK_MONOTONIC. If other threads want their cores, two threads that
+/// wake at the same time are more likely to run at the same time than two threads that spin.
 void sleep_until(ticks moment_ns) noexcept {
   constexpr ticks second_ns = 1'000'000'000;
   const timespec until{.tv_sec = static_cast<time_t>(moment_ns / second_ns),
@@ -94,8 +95,8 @@ ticks monotonic_ns() noexcept {
   return static_cast<ticks>(now.tv_sec) * 1'000'000'000U + static_cast<ticks>(now.tv_nsec);
 }
 
-/// Asks for a schedule under which the calling thread, once awake, runs at once although others
-/// want its core. What the kernel refuses is left out: it makes the bound no less true, only wider.
+/// Asks for a schedule under which the calling thread runs as soon as it wakes, even if others want
+/// its core. A refusal is ignored: the bound stays true, and only becomes wider.
 void ask_to_run_at_once() noexcept {
   constexpr schedule wanted[] = {{.of = policy::fifo, .priority = 1},
                                  {.of = policy::other, .slice_ns = 100'000}};
@@ -109,7 +110,7 @@ void ask_to_run_at_once() noexcept {
   }
 }
 
-/// Waits for its turn, but no longer than the pair's share of time.
+/// Waits for its turn, but no longer than the pair's share of the time.
 bool await_turn(const mailbox& box, std::uint32_t turn, ticks limit) noexcept {
   // order[turn_seen]: acquire; pairs [reply, question]; makes the other side's stamp readable.
   while (box.turn.load(std::memory_order_acquire) != turn) {
@@ -123,7 +124,7 @@ void answer(mailbox& box, int cpu, ticks begin_ns) {
   try {
     pin_this_thread(cpu);
   } catch (const condition_error&) {
-    return;  // the pair is one of those that did not answer
+    return;  // the pair counts as one that did not answer
   }
   ask_to_run_at_once();
   sleep_until(begin_ns);
@@ -137,8 +138,8 @@ void answer(mailbox& box, int cpu, ticks begin_ns) {
   }
 }
 
-/// Cristian's method: the other's stamp lies between ours before and after; the shortest round trip
-/// says it best. The calling thread runs on the first core of the pair.
+/// Cristian's method: the partner's stamp lies between our stamps before and after; the shortest
+/// round trip bounds it best. The calling thread runs on the first core of the pair.
 std::optional<counter_offset> offset_from(int other) {
   mailbox box;
   const ticks begin_ns = monotonic_ns() + rest_ns;
@@ -149,7 +150,7 @@ std::optional<counter_offset> offset_from(int other) {
   std::optional<counter_offset> best;
   for (std::uint32_t round = 0; round < skew_rounds; ++round) {
     const ticks asked = clock::now();
-    // order[question]: release; pairs [turn_seen]; the question itself is all that is published.
+    // order[question]: release; pairs [turn_seen]; the question itself is all that it publishes.
     box.turn.store(2 * round + 1, std::memory_order_release);
     if (!await_turn(box, 2 * round + 2, limit)) break;
     const ticks answered = clock::now();
@@ -186,12 +187,12 @@ clock_skew measure_skew() {
   const auto attempt = [&cpus](unsigned pair, unsigned /*number*/) {
     return offset_from(cpus[pair + 1]);
   };
-  // A thread of its own, so that this one keeps its processors.
+  // In its own thread, so that the calling thread keeps its processors.
   std::jthread{[&] {
     try {
       pin_this_thread(cpus[0]);
     } catch (const condition_error&) {
-      return;  // no pair was measured, which the result says
+      return;  // no pair was measured, as the result shows
     }
     ask_to_run_at_once();
     skew = compare_cores(pairs, attempt, clock::read_ns());

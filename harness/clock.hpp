@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one clock of a run: the time-stamp counter where it can be trusted, CLOCK_MONOTONIC_RAW
-// elsewhere. Nothing is timed with a wall clock.
+// The clock of a run: the time-stamp counter if it can be trusted, CLOCK_MONOTONIC_RAW otherwise.
+// No wall clock is used.
 
 #include <lockyard/detail/arch.hpp>
 
@@ -17,8 +17,8 @@ using ticks = std::uint64_t;
 
 enum class clock_source : std::uint8_t { tsc, monotonic_raw };
 
-/// From one moment to a later one. Counters of two cores may be some ticks apart: then a hand-off
-/// can seem to end before it began, and took no time that this clock can tell.
+/// Returns the time from one moment to a later one. Counters of two cores may differ by some ticks,
+/// so that a hand-off seems to end before it began; such a time counts as 0.
 constexpr ticks elapsed(ticks from, ticks to) noexcept {
   return to > from ? to - from : 0;
 }
@@ -36,23 +36,23 @@ class clock {
     return source_ == clock_source::tsc ? detail::arch::cycle_counter() : monotonic_raw_ns();
   }
 
-  /// For the beginning of an interval: does not wait for what the thread did before, so that
-  /// keeping the books of the last interval costs less; what was still under way counts as waited
-  /// for.
+  /// Reads the clock for the beginning of an interval: it does not wait for the thread's earlier
+  /// instructions, so that the bookkeeping of the last interval costs less; instructions still in
+  /// progress count towards the interval.
   static ticks now_early() noexcept {
     return source_ == clock_source::tsc ? detail::arch::cycle_counter_early() : monotonic_raw_ns();
   }
 
-  /// Chooses the source and sets its rate, which calibrate() found.
+  /// Sets the source and its rate, which calibrate() found.
   static void use(clock_source source, double ns_per_tick) noexcept {
     source_ = source;
     ns_per_tick_ = ns_per_tick;
   }
 
-  /// Chooses the source, and measures its rate against CLOCK_MONOTONIC_RAW; takes 10 ms.
+  /// Sets the source and measures its rate against CLOCK_MONOTONIC_RAW; takes 10 ms.
   static void calibrate(clock_source source) noexcept;
 
-  /// Measures what a read of either kind costs at this moment; takes about a millisecond.
+  /// Measures the present cost of both kinds of reads; takes about a millisecond.
   static void measure_reads() noexcept;
 
   static double ns(ticks span) noexcept { return static_cast<double>(span) * ns_per_tick_; }
@@ -71,8 +71,8 @@ class clock {
   static inline double early_read_ns_ = 0.0;
 };
 
-/// Keeps the processor until so much time is over; a thread that loses it meanwhile does not make
-/// up for it.
+/// Keeps the processor until the time is over; a thread that loses its processor meanwhile does not
+/// make up for it.
 inline void wait_busily(double length_ns) noexcept {
   const ticks end = clock::now() + clock::from_ns(length_ns);
   while (clock::now() < end) detail::arch::pause();
@@ -84,9 +84,9 @@ constexpr std::string_view name_of(clock_source source) noexcept {
 
 struct clock_skew;
 
-/// Measures the skew of the current source. A pair takes about 3 ms where its cores are free, and
-/// where they are not at most about 10 ms for each attempt and the time until its threads run.
-/// Starts threads.
+/// Measures the skew of the current source. A pair takes about 3 ms if its cores are free, and
+/// otherwise at most about 10 ms for each attempt, plus the time until its threads run. Starts
+/// threads.
 clock_skew measure_skew();
 
 }  // namespace lockyard::harness

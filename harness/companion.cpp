@@ -21,7 +21,7 @@ companion::companion(std::optional<int> cpu, const schedule& under, std::functio
       failure_ = error.what();
     }
     in_place_.count_down();
-    // order[told]: acquire; pairs [tell]; what was made before the run is there.
+    // order[told]: acquire; pairs [tell]; makes visible what was made before the run.
     told_.wait(told::nothing, std::memory_order_acquire);
     // order[seen_told]: acquire; pairs [tell]; as above.
     if (told_.load(std::memory_order_acquire) == told::to_work) work();
@@ -29,8 +29,9 @@ companion::companion(std::optional<int> cpu, const schedule& under, std::functio
   try {
     thread_ = std::jthread{take_part};
   } catch (const std::system_error& error) {
-    throw condition_error{std::string{"cannot have a thread beside those that want the lock: "} +
-                          error.what() + "; raise the limit of processes"};
+    throw condition_error{std::string{"the thread next to the contenders cannot be started ("} +
+                          error.what() +
+                          "), so nothing was measured; raise the limit of processes"};
   }
   in_place_.wait();
   if (failure_) {
@@ -51,8 +52,8 @@ void companion::dismiss() noexcept {
 
 void companion::tell(told what) noexcept {
   told expected = told::nothing;
-  // order[tell]: release; pairs [told, seen_told]; what was made before the run goes with it.
-  // relaxed(hint): what was said stays said.
+  // order[tell]: release; pairs [told, seen_told]; publishes what was made before the run.
+  // relaxed(hint): only the first value counts.
   told_.compare_exchange_strong(expected, what, std::memory_order_release,
                                 std::memory_order_relaxed);
   told_.notify_all();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A thread beside those that want the lock, under a schedule of its own.
+// A thread that runs next to the contenders, under its own schedule.
 
 #include "schedule.hpp"
 
@@ -15,23 +15,24 @@
 
 namespace lockyard::harness {
 
-/// A thread of a rank of its own, which goes to work when the run begins. To be made before the
-/// team.
+/// A thread with its own schedule, which begins to work when the run begins. Must be constructed
+/// before the team.
 class companion {
  public:
-  /// Comes back when the thread is in place: on a processor, or on any. Throws condition_error.
+  /// Returns when the thread is in place: on the given processor, or on any. Throws
+  /// condition_error.
   companion(std::optional<int> cpu, const schedule& under, std::function<void()> work);
   companion(const companion&) = delete;
   companion& operator=(const companion&) = delete;
   ~companion() { dismiss(); }
 
   void begin() noexcept;
-  /// When its work has come to an end, or is never to begin.
+  /// Must be called when the work has ended, or is never to begin.
   void dismiss() noexcept;
-  /// What the thread has used of its processor until now. Before it is dismissed.
+  /// Returns the processor time used so far. Must be called before dismiss().
   [[nodiscard]] double used_cpu_ns() noexcept;
-  /// Lets it run as other, so that it comes to its end where more urgent ones want the processor.
-  /// Where that is not permitted, that takes longer.
+  /// Changes its policy to other, so that it ends even if more urgent threads want the processor.
+  /// If that is not permitted, it ends later.
   void hurry() noexcept;
 
  private:

@@ -17,7 +17,7 @@ std::optional<std::uint64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-/// Packages are `intel-rapl:0`, on AMD too; their parts, `intel-rapl:0:0`, are counted in them.
+/// Packages are `intel-rapl:0`, on AMD too; their parts, `intel-rapl:0:0`, are included in them.
 bool is_package(const std::string& name) {
   return name.starts_with("intel-rapl:") && std::ranges::count(name, ':') == 1;
 }
@@ -34,7 +34,7 @@ energy_meter::energy_meter(const std::filesystem::path& folder) {
     if (range_uj && before_uj) {
       packages_.push_back({.counter = counter, .range_uj = *range_uj, .before_uj = *before_uj});
     } else {
-      is_told_ = false;  // a part of the sum is none
+      is_told_ = false;  // a part of the sum would be misleading
     }
   }
 }

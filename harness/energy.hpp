@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The energy that the processors' packages have used, where the machine counts it and lets this
-// process read it (powercap).
+// The energy that the processors' packages have used, if the machine counts it and this process may
+// read it (powercap).
 
 #include <cstdint>
 #include <filesystem>
@@ -15,17 +15,17 @@ inline constexpr const char* powercap = "/sys/class/powercap";
 
 class energy_meter {
  public:
-  /// Begins to count.
+  /// Starts counting.
   explicit energy_meter(const std::filesystem::path& folder = powercap);
 
-  /// What all packages together have used since; nothing if that is not told here. A counter that
-  /// has wrapped around more than once counts as if it had done so once.
+  /// Returns the energy of all packages together since the construction, or nullopt if it is not
+  /// available. A counter that wrapped around several times counts as if it had wrapped once.
   [[nodiscard]] std::optional<double> used_j() const;
 
  private:
   struct package {
     std::filesystem::path counter;
-    std::uint64_t range_uj;  ///< where it wraps around
+    std::uint64_t range_uj;  ///< the value at which the counter wraps around
     std::uint64_t before_uj;
   };
 

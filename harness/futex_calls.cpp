@@ -22,7 +22,7 @@ std::optional<std::uint64_t> id_of_tracepoint() {
   return std::nullopt;
 }
 
-/// Below 0, and errno, if the kernel refuses.
+/// Returns the descriptor, or a negative number with errno set if the kernel refuses.
 int open_event(std::uint64_t id) {
   perf_event_attr attributes{};
   attributes.type = PERF_TYPE_TRACEPOINT;

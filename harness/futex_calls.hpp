@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How often a thread calls the kernel's futex, whoever's lock it is: counted by the kernel's own
-// tracepoint, where this process may use it. While one counts, every system call of the whole
-// machine takes longer, and ending it takes some 40 ms: so nothing is timed meanwhile.
+// The number of a thread's futex calls, for any lock: the kernel's own tracepoint counts them, if
+// this process may use it. While a counter exists, every system call of the whole machine takes
+// longer, and closing it takes about 40 ms, so nothing is timed meanwhile.
 
 #include <cstdint>
 #include <optional>
@@ -13,15 +13,15 @@ namespace lockyard::harness {
 
 class futex_calls {
  public:
-  /// Counts the calling thread's, until destruction. Threads begin with a count of their own.
+  /// Counts the calls of the calling thread, until destruction. Each thread has its own count.
   futex_calls();
   futex_calls(const futex_calls&) = delete;
   futex_calls& operator=(const futex_calls&) = delete;
   ~futex_calls();
 
-  /// Nothing if they cannot be counted.
+  /// Returns the count, or nullopt if calls cannot be counted.
   [[nodiscard]] std::optional<std::uint64_t> count() const;
-  /// Then, with the remedy; else empty.
+  /// Returns why calls cannot be counted, with the remedy; otherwise an empty string.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
 
  private:

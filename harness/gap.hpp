@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the time between a release and the next acquisition consists of.
+// The parts of the time between a release and the next acquisition.
 
 #include "clock.hpp"
 
@@ -11,30 +11,30 @@
 
 namespace lockyard::harness {
 
-/// Shorter gaps are not looked into, and shorter parts of gaps not counted: reading the other
-/// threads' lines costs about as much. What it asks of the clock is in skew.hpp.
+/// Shorter gaps are ignored, and so are shorter parts of gaps: reading the other threads' cache
+/// lines costs about as much. skew.hpp states what this threshold requires of the clock.
 inline constexpr double idle_threshold_ns = 1000;
 
 /// The stamps around a hand-off, as the next owner sees them.
 struct gap_stamps {
   ticks release_began;            ///< just before the releaser called unlock
-  std::optional<ticks> released;  ///< when its unlock had returned; nothing if it had not yet
+  std::optional<ticks> released;  ///< when its unlock had returned; nullopt if not yet
   ticks acquired;
-  ticks first_call;  ///< the earliest call of lock by another thread than the releaser
+  ticks first_call;  ///< the earliest call of lock by a thread other than the releaser
 };
 
-/// What `first_call` is when nobody else had called.
+/// The value of `first_call` if no other thread had called.
 inline constexpr ticks never = std::numeric_limits<ticks>::max();
 
-/// The parts of a gap in which somebody waited.
+/// The parts of a gap during which a thread waited.
 struct gap_parts {
-  ticks idle;        ///< after the release had ended: nobody held the lock, somebody wanted it
-  ticks in_release;  ///< while the releaser was in its unlock: held or free, nobody can say
+  ticks idle;        ///< after the end of the release: the lock was free but wanted
+  ticks in_release;  ///< during the releaser's unlock: the lock may have been held or free
 };
 
-/// Idle counts only if the call came before the release ended: a later caller finds a free lock,
-/// and what it needs is the price of an acquisition. A release that had not ended when the lock was
-/// acquired, or ended only after that, leaves all of the gap undecided.
+/// Divides a gap. Idle time counts only if the call came before the release ended: a later caller
+/// finds a free lock, and its time is the cost of an acquisition. If the release had not ended when
+/// the lock was acquired, the whole gap stays undecided.
 constexpr gap_parts parts_of(const gap_stamps& gap) noexcept {
   const bool ended = gap.released && *gap.released <= gap.acquired;
   const ticks end_of_release = ended ? *gap.released : gap.acquired;

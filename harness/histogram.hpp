@@ -10,16 +10,16 @@
 
 namespace lockyard::harness {
 
-/// Counts of values in log-linear buckets: exact below 256, 128 buckets an octave above, so that
-/// the middle of a bucket is at most 0.4 % away from any value in it. Adding is a handful of
-/// instructions; nothing is allocated.
+/// Counts of values in log-linear buckets: exact below 256, then 128 buckets per octave, so that
+/// the middle of a bucket is at most 0.4 % away from any of its values. Adding takes a few
+/// instructions and allocates nothing.
 template <class Count>
 class basic_histogram {
  public:
   static constexpr unsigned sub_bucket_bits = 7;
 
   void add(std::uint64_t value) noexcept {
-    // What is short is what costs the most to look up in relation.
+    // Short values, for which the lookup costs most relative to the value, come first.
     if (value <= exact_mask) {
       ++counts_[value];
     } else {
@@ -33,7 +33,7 @@ class basic_histogram {
     return (std::size_t{shift} << sub_bucket_bits) + static_cast<std::size_t>(value >> shift);
   }
 
-  /// The smallest value of a bucket.
+  /// Returns the smallest value of a bucket.
   static constexpr std::uint64_t lowest(std::size_t index) noexcept {
     if (index <= exact_mask) return index;
     const std::size_t shift = (index >> sub_bucket_bits) - 1;
@@ -57,7 +57,7 @@ class basic_histogram {
     return total;
   }
 
-  /// The middle of the bucket that holds the median; 0 if there is none.
+  /// Returns the middle of the bucket that contains the median; 0 if the histogram is empty.
   [[nodiscard]] double median() const noexcept {
     const std::uint64_t total = count();
     std::uint64_t seen = 0;
@@ -68,7 +68,7 @@ class basic_histogram {
     return 0;
   }
 
-  /// As a record carries it: a bucket's value times `scale` is in nanoseconds.
+  /// Returns the form in records: a bucket's value times `scale` is in nanoseconds.
   [[nodiscard]] nlohmann::ordered_json to_json(double scale) const {
     auto counts = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < counts_.size(); ++i) {
@@ -87,10 +87,10 @@ class basic_histogram {
   std::array<Count, buckets> counts_{};
 };
 
-/// One thread's: small, and wide enough for the longest run that a job may ask for.
+/// One thread's histogram: small, and wide enough for the longest run that a job may ask for.
 using histogram = basic_histogram<std::uint32_t>;
 
-/// All threads' together.
+/// The histogram of all threads together.
 using merged_histogram = basic_histogram<std::uint64_t>;
 
 }  // namespace lockyard::harness

@@ -18,7 +18,7 @@ using json = nlohmann::ordered_json;
 
 constexpr double max_ns_per_tick = 1e6;
 
-/// A value together with the way to it, so that every complaint names its place.
+/// A value with its path, so that every error names its place.
 class node {
  public:
   node(const json& value, std::string pointer) : value_{value}, pointer_{std::move(pointer)} {}
@@ -31,7 +31,7 @@ class node {
     if (found == value_.end()) node{value_, pointer_ + "/" + key}.fail("is missing");
     return {*found, pointer_ + "/" + key};
   }
-  /// Of a list.
+  /// Returns an element of a list.
   [[nodiscard]] node operator[](std::size_t place) const {
     return {value_[place], pointer_ + "/" + std::to_string(place)};
   }
@@ -155,7 +155,7 @@ lengths lengths_of(const node& kind) {
   kind.fail("must be constant, exponential, bimodal or recorded");
 }
 
-/// Pairs of gap and hold.
+/// Returns the recorded pairs of gap and hold.
 std::vector<recorded_turn> recording_of(const node& pairs) {
   std::vector<recorded_turn> found;
   for (std::size_t i = 0; i < pairs.value().size(); ++i) {
@@ -182,7 +182,7 @@ unsigned sleepers_of(const node& count) {
   return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_sleepers));
 }
 
-/// Null where the study has no readers.
+/// Returns null if the study has no readers.
 std::optional<unsigned> writers_of(const node& count, unsigned threads) {
   if (count.is_null()) return std::nullopt;
   return static_cast<unsigned>(count.integer(0, threads - 1));
@@ -192,12 +192,12 @@ unsigned burst_of(const node& count) {
   return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_burst));
 }
 
-/// Empty where the study has none.
+/// Returns an empty string if the study has no workloads.
 std::string workload_of(const node& name) {
   return name.is_null() ? "" : name.text();
 }
 
-/// Each of the study's, and no others.
+/// Returns every parameter of the study; others are refused.
 std::map<std::string, double> parameters_of(const study& of, const node& given) {
   std::map<std::string, double> found;
   for (const listed_parameter& each : of.parameters) {
@@ -206,12 +206,12 @@ std::map<std::string, double> parameters_of(const study& of, const node& given) 
   }
   if (!given.value().is_object()) given.fail("must be an object");
   for (const auto& [name, value] : given.value().items()) {
-    if (!found.contains(name)) given.at(name.c_str()).fail("is no parameter of this study");
+    if (!found.contains(name)) given.at(name.c_str()).fail("is not a parameter of this study");
   }
   return found;
 }
 
-/// Of studies that keep them.
+/// Returns the trace file, for studies that write traces.
 std::optional<std::string> trace_of(const node& root) {
   if (!root.has("trace")) return std::nullopt;
   return root.at("trace").text();
@@ -231,7 +231,7 @@ void check_workload(const study& of, const job& found, const node& workload, con
     return;
   }
   const auto* const chosen = find_workload(of, found.workload);
-  if (chosen == nullptr) workload.fail("names no workload of this study");
+  if (chosen == nullptr) workload.fail("is not a workload of this study");
   if (chosen->threads != 0 && chosen->threads != found.threads) {
     threads.fail("must be " + std::to_string(chosen->threads) + " in this workload");
   }
@@ -241,7 +241,7 @@ json parsed(std::string_view text) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
-    throw job_error{"", "is no complete JSON document: " + std::string{error.what()}};
+    throw job_error{"", "is not a complete JSON document: " + std::string{error.what()}};
   }
 }
 
@@ -295,11 +295,11 @@ job parse_job(std::string_view text) {
              .ns_per_tick = root.at("clock").at("ns_per_tick").positive(max_ns_per_tick),
              .environment = root.at("environment").text()};
   const study* chosen = find_study(result.study);
-  if (chosen == nullptr) root.at("study").fail("names no study of this harness");
+  if (chosen == nullptr) root.at("study").fail("is not a study of this harness");
   if (find_cell(*chosen, result.lock) == nullptr) {
     lock.fail(chosen->of_machine ? "must be null in a study of the machine"
-              : chosen->of_ways  ? "names no way to wait of this harness"
-                                 : "names no lock of this harness");
+              : chosen->of_ways  ? "is not a way to wait of this harness"
+                                 : "is not a lock of this harness");
   }
   if (result.trace && !chosen->keeps_traces) {
     root.at("trace").fail("must be null or missing in this study");
@@ -318,7 +318,7 @@ job parse_job(std::string_view text) {
   check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
   result.parameters = parameters_of(*chosen, conditions.at("parameters"));
   if (chosen->of_ways && result.threads < 2) {
-    conditions.at("threads").fail("must be at least 2: who publishes, and who waits");
+    conditions.at("threads").fail("must be at least 2: a publisher and a waiter");
   }
   if (chosen->of_ways) {
     if (result.work.hold_ns > 0) conditions.at("hold_ns").fail("must be 0 in this study");

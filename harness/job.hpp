@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A job is one line of JSON: one run of one cell.
+// A job: one line of JSON that describes one run of one cell.
 
 #include "clock.hpp"
 #include "schedule.hpp"
@@ -23,15 +23,15 @@ namespace lockyard::harness {
 inline constexpr int schema_version = 1;
 inline constexpr unsigned max_threads = 4096;
 inline constexpr unsigned max_burst = 4096;
-/// No bucket of a thread's histogram overflows in this time unless an operation with its two clock
-/// reads takes less than 14 ns.
+/// In a run of this length, no bucket of a thread's histogram overflows unless an operation with
+/// its two clock reads takes less than 14 ns.
 inline constexpr double max_run_s = 60;
 
-/// What ends a run. A run bounded by loops ends by time too, so that no lock can hold it for ever;
+/// The end of a run. A run bounded by loops ends by time too, so that no lock can hold it forever;
 /// it is then incomplete.
 struct run_bound {
   std::optional<std::uint64_t> loops;  ///< lock operations per thread
-  double duration_s;                   ///< of the run, or the limit of one bounded by loops
+  double duration_s;                   ///< of the run, or the limit of a run bounded by loops
 };
 
 struct job {
@@ -43,27 +43,27 @@ struct job {
   schedule under;
   surroundings_request around;
   work_request work;
-  unsigned sleepers;     ///< on other locks, where the study has them
-  unsigned writers;      ///< of the threads, where the others read; else 0
-  std::string workload;  ///< empty where the study has none
-  unsigned burst;        ///< tasks that are submitted together, where the study has tasks; else 0
-  std::map<std::string, double> parameters;  ///< each of the study's, and no others
+  unsigned sleepers;     ///< threads on other locks, in studies that have them
+  unsigned writers;      ///< writing threads, in studies whose other threads read; otherwise 0
+  std::string workload;  ///< empty if the study has none
+  unsigned burst;        ///< tasks submitted together, in studies of tasks; otherwise 0
+  std::map<std::string, double> parameters;  ///< every parameter of the study
   run_bound bound;
   bool as_published;
-  std::optional<std::string> trace;  ///< file to write one into, in a study that keeps them
-  bool rehearse;                     ///< only whether the conditions can be had
+  std::optional<std::string> trace;  ///< the file to write, in studies that write traces
+  bool rehearse;                     ///< only tries whether the conditions are available
   std::uint64_t block;
   std::uint64_t run;
   std::uint64_t seed;
   clock_source clock;
-  double ns_per_tick;  ///< of that clock, as it was measured for the environment record
+  double ns_per_tick;  ///< the rate of that clock, as measured for the environment record
   std::string environment;
 
-  /// Throws std::out_of_range where the study has none of that name.
+  /// Throws std::out_of_range if the study has no parameter of that name.
   [[nodiscard]] double parameter(std::string_view of_name) const;
 };
 
-/// A fault in a job; what() names its place as a JSON pointer, the cause, and what is expected.
+/// An error in a job; what() names its place as a JSON pointer, the cause, and what is expected.
 class job_error : public std::runtime_error {
  public:
   job_error(std::string_view pointer, std::string_view message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Threads that want one lock in some of the phases of a run, and the books of each.
+// Contenders: threads that want one lock in some phases of a run, and their books.
 
 #include "closing_time.hpp"
 #include "ownership.hpp"
@@ -18,18 +18,18 @@
 
 namespace lockyard::harness {
 
-/// What one thread did in the phases of one kind.
+/// One thread's figures for all phases of one kind.
 struct phase_books {
   std::uint64_t operations = 0;
   double cpu_ns = 0;
 };
 
-/// Apart from every other thread's.
+/// Separated from every other thread's.
 template <unsigned Kinds>
 struct alignas(detail::arch::interference_size) books_of_kinds {
   std::array<phase_books, Kinds> of;
 
-  /// Does the work of a phase, which returns how many operations that were.
+  /// Does the work of a phase; `work` returns the number of operations.
   template <class Work>
   void keep(unsigned kind, Work work) {
     const double before_ns = harness::cpu_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -44,17 +44,17 @@ struct alignas(detail::arch::interference_size) books_of_kinds {
   }
 };
 
-/// What those who want the lock share, beside it.
+/// What the contenders share besides the lock.
 struct lockers_scene {
   void* lock;
   ownership& state;
   phases& stage;
   const closing_time& looks;
-  std::uint64_t loops;  ///< operations of a thread that end a phase, too
+  std::uint64_t loops;  ///< operations of a thread after which it ends the phase
 };
 
-/// One thread's part in a phase: lock and unlock until it is over; returns how often. At `end` it
-/// ends the phase itself.
+/// One thread's part in a phase: it locks and unlocks until the phase is over, and returns how
+/// often. At `end` it ends the phase itself.
 using locking_phase = std::uint64_t(const lockers_scene& on, worker& work, unsigned thread,
                                     const phases::phase& in, ticks end);
 
@@ -79,7 +79,7 @@ template <class Lock>
   return done;
 }
 
-/// What the threads share of whose run the phases are of so many kinds, and the books of each.
+/// What the threads share in a run whose phases have several kinds, and each thread's books.
 template <unsigned Kinds>
 struct lockers {
   lockers(const job& of, const subject& lock, const work_request& lengths)
@@ -96,7 +96,7 @@ struct lockers {
             .looks = looks,
             .loops = loops};
   }
-  /// A thread's part: `take_part(in, work)` in each phase. The caller counts the operations.
+  /// Runs a thread: calls `take_part(in, work)` in each phase. The caller counts the operations.
   template <class Part>
   thread_span go_through(unsigned thread, Part take_part) {
     thread_span span{.first = clock::now()};
@@ -105,7 +105,7 @@ struct lockers {
     span.last = clock::now();
     return span;
   }
-  /// Of the threads from `first` to before `end`, when none of them is left.
+  /// Returns the books of the threads from `first` to before `end`, after all of them have ended.
   [[nodiscard]] books_of_kinds<Kinds> books_of(unsigned first, unsigned end) const noexcept {
     books_of_kinds<Kinds> sum;
     for (unsigned thread = first; thread < end; ++thread) sum.merge(books[thread]);
@@ -119,7 +119,7 @@ struct lockers {
   std::unique_ptr<books_of_kinds<Kinds>[]> books;
 };
 
-/// Null where it cannot be told.
+/// Returns null if the quotient is undefined.
 inline nlohmann::ordered_json quotient(double of, double by) {
   return by > 0 ? nlohmann::ordered_json(of / by) : nlohmann::ordered_json(nullptr);
 }

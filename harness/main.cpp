@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// lockyard-harness: one job a line on stdin, one record a line on stdout.
+// lockyard-harness: reads one job per line on stdin, writes one record per line on stdout.
 //
-// Each run has a process of its own, forked from this one, which has never had a second thread: so
-// a lock that crashes takes nothing else with it, and what the C library does in a process without
-// threads can be measured at any time. Deadlines are not enforced here but by whoever started this
-// process; if that one dies, the kernel ends the run.
+// Each run has its own process, forked from this one, which never had a second thread: so a lock
+// that crashes affects nothing else, and the C library's behaviour in a process without threads can
+// be measured at any time. The parent of this process enforces deadlines; if the parent dies, the
+// kernel ends the run.
 
 #include "clock.hpp"
 #include "job.hpp"
@@ -38,15 +38,15 @@ namespace {
 enum exit_status : int {
   done = 0,
   bad_input = 2,
-  missing_capability = 3,  // a place to write, a condition that cannot be had
+  missing_capability = 3,  // no place to write, or a condition that is unavailable
   run_died = 70,
 };
 
 constexpr std::string_view usage =
     "usage: lockyard-harness [--catalog | --environment | --version | --help]\n"
     "\n"
-    "Without an option: reads jobs from standard input, one JSON document a line, and writes\n"
-    "the record of each to standard output, one JSON document a line. Ends with its input.\n"
+    "Without an option: reads jobs from standard input, one JSON document per line, and writes\n"
+    "each record to standard output, one JSON document per line. Ends with its input.\n"
     "\n"
     "  --catalog      the locks and studies of this harness, as JSON\n"
     "  --environment  compiler, clock and topology, as JSON\n"
@@ -54,7 +54,7 @@ constexpr std::string_view usage =
     "Exit status: 0 done; 2 a job that cannot be run (standard error says where and why);\n"
     "3 records cannot be written; 70 a run crashed (standard error says which and how).\n"
     "\n"
-    "The command lockyard writes the jobs and reads the records; this is an example of one:\n"
+    "The command lockyard writes the jobs and reads the records; this is an example of a job:\n"
     "  {\"schema\":1,\"study\":\"wait\",\"lock\":\"futex_mutex\",\"conditions\":{\"threads\":2,\n"
     "   \"pinning\":\"none\",\"policy\":\"other\",\"priority\":0,\"nice\":0,\"slice_ns\":null,\n"
     "   \"deadline\":null,\"load\":0,\"load_nice\":0,\"timer_slack_ns\":null,\n"
@@ -65,14 +65,15 @@ constexpr std::string_view usage =
     "\"rehearse\":false,\"block\":0,\"run\":0,\"clock\":{\"source\":\"tsc\",\"ns_per_tick\":0.4},"
     "\"cgroup\":null,\n"
     "   \"environment\":\"\"}      (on one line)\n"
-    "The record repeats all conditions, those too that only whoever started the run sees to.\n";
+    "The record repeats all conditions, even those that only the starter of the run arranges.\n";
 
 bool write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      std::fprintf(stderr, "lockyard-harness: cannot write the record: %s\n", std::strerror(errno));
+      std::fprintf(stderr, "lockyard-harness: the record cannot be written: %s\n",
+                   std::strerror(errno));
       return false;
     }
     text.remove_prefix(static_cast<std::size_t>(written));
@@ -98,7 +99,7 @@ nlohmann::ordered_json measure(const job& of) {
     if (cell.run == nullptr) {
       return unavailable_record(of, peers::why_missing(*peers::library_of(cell.traits)));
     }
-    peers::team_size = of.threads + 1;  // with the one that starts them
+    peers::team_size = of.threads + 1;  // including the thread that starts them
     clock::measure_reads();
     const outcome found = cell.run(of, cell.traits);
     around.check_in_force();
@@ -110,7 +111,7 @@ nlohmann::ordered_json measure(const job& of) {
 
 [[noreturn]] void run_in_child(const job& of, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(done);  // it died before the line above
+  if (getppid() != parent) _exit(done);  // the parent died before the line above
   int status = run_died;
   try {
     status = print(measure(of));
@@ -128,7 +129,7 @@ int run_job(const std::string& line) {
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
-    std::fprintf(stderr, "lockyard-harness: cannot start a run: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "lockyard-harness: a run cannot be started: %s\n", std::strerror(errno));
     return run_died;
   }
   if (child == 0) run_in_child(of, parent);
@@ -142,7 +143,7 @@ int run_job(const std::string& line) {
 }
 
 int serve() {
-  // Whoever reads the records may go away; the write then fails and says so.
+  // If the reader of the records goes away, the write fails and says so.
   std::signal(SIGPIPE, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (std::string line; std::getline(std::cin, line);) {
@@ -152,7 +153,7 @@ int serve() {
   return done;
 }
 
-/// For --plant, which is for the tests of what reads traces: not in the usage.
+/// Returns the value of an option of --plant, which serves tests and is not in the usage.
 std::string argument_of(int argc, char** argv, std::string_view name) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == name) return argv[i + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a thread does that has nothing to do with any lock: it multiplies two square matrices.
+// Work that has nothing to do with any lock: a thread multiplies two square matrices.
 
 #include "draws.hpp"
 
@@ -17,7 +17,7 @@ class matrices {
   matrices(std::size_t rows, std::uint64_t seed)
       : rows_{rows}, left_(rows * rows), right_(rows * rows), product_(rows * rows) {
     xorshift draws{seed};
-    // Small whole numbers: every product is exact.
+    // Small whole numbers, so that every product is exact.
     const auto fill = [&](std::vector<double>& matrix) {
       for (double& each : matrix) each = static_cast<double>(draws.next() % entries);
     };
@@ -25,7 +25,7 @@ class matrices {
     fill(right_);
   }
 
-  /// The plain way, row by row. The same code beside every lock.
+  /// Multiplies in the plain way, row by row, with the same code for every lock.
   [[gnu::noinline]] void multiply() noexcept {
     std::ranges::fill(product_, 0.0);
     for (std::size_t row = 0; row < rows_; ++row) {
@@ -36,10 +36,10 @@ class matrices {
         for (std::size_t column = 0; column < rows_; ++column) to[column] += factor * from[column];
       }
     }
-    asm volatile("" : : "r"(product_.data()) : "memory");  // somebody is to want the result
+    asm volatile("" : : "r"(product_.data()) : "memory");  // makes the compiler keep the result
   }
 
-  /// Whether the product is one: applied to (1, 2, …), it does what the two factors do in turn.
+  /// Tells whether the product is right: applied to (1, 2, …), it equals both factors in turn.
   [[nodiscard]] bool product_is_right() const {
     std::vector<double> counted(rows_);
     for (std::size_t i = 0; i < rows_; ++i) counted[i] = static_cast<double>(i + 1);

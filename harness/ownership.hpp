@@ -6,7 +6,7 @@
 
 namespace lockyard::harness {
 
-/// Kept by whoever holds the lock, in what the lock protects.
+/// Kept by the lock's owner, in the data that the lock protects.
 struct ownership {
   std::uint64_t counter = 0;
   std::uint64_t switches = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a pair of calls costs when nobody else wants the lock: one acquires, one releases.
+// The cost of a pair of calls when no other thread wants the lock: acquire and release.
 
 #include "clock.hpp"
 #include "histogram.hpp"
@@ -14,7 +14,7 @@ namespace lockyard::harness {
 
 inline constexpr std::uint64_t pairs_per_batch = 1000;
 
-/// Makes so many pairs, each with something done in between, and returns how long they took.
+/// Makes so many pairs, each with an action in between, and returns how long they took.
 using batch = ticks(void* place, std::uint64_t& counter);
 
 template <class Lock>
@@ -29,8 +29,8 @@ template <class Lock>
   return clock::now() - before;
 }
 
-/// The cost of a pair over many batches. The figure is the median, because interrupts only ever
-/// add.
+/// The cost of a pair over many batches. The figure is the median, because interrupts only ever add
+/// time.
 struct pair_cost {
   merged_histogram batches;
   ticks least = UINT64_MAX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The phases of a run. What is compared takes turns within the run, forwards and then backwards, so
-// that whatever changes slowly changes for all alike.
+// The phases of a run. The compared situations take turns within the run, forwards and then
+// backwards, so that slow changes affect all of them alike.
 
 #include "clock.hpp"
 
@@ -16,8 +16,8 @@
 
 namespace lockyard::harness {
 
-/// All members gather before each phase, asleep; the last one to come begins it. Nobody else is
-/// needed to conduct, so no policy of the members can keep a conductor off the processor.
+/// All members gather asleep before each phase; the last one to arrive begins it. No other thread
+/// conducts, so no policy of the members can keep a conductor off the processor.
 class phases {
  public:
   /// How often each kind has its turn.
@@ -26,10 +26,10 @@ class phases {
   struct phase {
     unsigned number;
     unsigned kind;
-    ticks end;  ///< when it is to end
+    ticks end;  ///< when the phase is to end
   };
 
-  /// All phases together take so long. The seed says which kind is the first.
+  /// All phases together take `run_ns`. The seed decides which kind comes first.
   phases(unsigned members, unsigned kinds, double run_ns, std::uint64_t seed)
       : members_{members},
         kinds_{kinds},
@@ -46,25 +46,25 @@ class phases {
     return ((forwards ? place : kinds_ - 1 - place) + first_kind_) % kinds_;
   }
 
-  /// By each member, with 0, 1, 2 and so on: gathers, and comes back in the phase of that number.
-  /// Nothing when there is none any more.
+  /// Called by each member with 0, 1, 2 and so on: gathers, and returns in the phase of that
+  /// number, or nullopt when there are no more phases.
   std::optional<phase> await(unsigned number) noexcept {
     if (number == count()) return std::nullopt;
-    // order[gathered]: acq_rel; pairs [gathered]; the last one has what all have written.
+    // order[gathered]: acq_rel; pairs [gathered]; the last member sees what all have written.
     if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) begin(number);
     return begun_from(number);
   }
 
-  /// By who is no member, and whom nobody waits for: comes back in the latest phase, once that of
-  /// the given number has begun. Nothing when the phases are called off.
+  /// Called by a thread that is not a member and that no member waits for: returns in the latest
+  /// phase once phase `number` has begun, or nullopt when the phases are called off.
   std::optional<phase> follow(unsigned number) noexcept { return begun_from(number); }
 
   [[nodiscard]] bool lasts(const phase& of) const noexcept {
-    // relaxed(hint): who sees it late does one more operation.
+    // relaxed(hint): a thread that sees it late does one more operation.
     return over_.load(std::memory_order_relaxed) <= of.number;
   }
 
-  /// By any member, for all of them. Only the first one's counts.
+  /// Called by any member, ends the phase for all. Only the first call counts.
   void end(const phase& of) noexcept {
     std::uint32_t expected = of.number;
     // relaxed(atomicity): the span is published when its writer gathers, or is joined.
@@ -73,14 +73,15 @@ class phases {
     }
   }
 
-  /// Lets those go who would wait for members that never come.
+  /// Releases members that would wait for members that never come.
   void call_off() noexcept {
-    // order[called_off]: release; pairs [seen_begun, slept_begun, woken_begun]; nothing but itself.
+    // order[called_off]: release; pairs [seen_begun, slept_begun, woken_begun]; only itself.
     begun_.store(called_off, std::memory_order_release);
     begun_.notify_all();
   }
 
-  /// How long the phases of a kind took, together. When all members have come out of the last one.
+  /// Returns how long the phases of a kind took together, once all members have left the last
+  /// phase.
   [[nodiscard]] double length_ns_of(unsigned kind) const noexcept {
     ticks sum = 0;
     for (unsigned number = 0; number < count(); ++number) {
@@ -115,7 +116,7 @@ class phases {
     // relaxed(unpublished): the store below publishes it.
     missing_.store(members_, std::memory_order_relaxed);
     spans_[number].begin = clock::now();
-    // order[begun]: release; pairs [seen_begun, slept_begun, woken_begun]; the span goes to all.
+    // order[begun]: release; pairs [seen_begun, slept_begun, woken_begun]; publishes the span.
     begun_.store(number + 1, std::memory_order_release);
     begun_.notify_all();
   }

@@ -8,7 +8,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The most operations of a thread for the fewest of one; null if one made none.
+/// Returns the most operations of a thread divided by the fewest; null if a thread made none.
 nlohmann::ordered_json most_to_fewest(const team_run& run) {
   const auto [fewest, most] = std::ranges::minmax_element(run.spans, {}, &thread_span::operations);
   if (fewest->operations == 0) return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the studies have in common that count operations and read no clock around the lock.
+// The common part of studies that count operations and read no clock around the lock.
 
 #include "closing_time.hpp"
 #include "ownership.hpp"
@@ -14,12 +14,11 @@
 
 namespace lockyard::harness {
 
-/// Runs the loop on a team of which each thread has first tried the lock that the starter holds.
+/// Runs the loop on a team whose threads have first tried the lock while the starter holds it.
 team_run run_team_on(const job& of, refusal_check& refusal,
                      std::function<thread_span(unsigned thread, loop_limit limit)> loop);
 
-/// What one thread does in those of which each thread holds the lock and stays away for given
-/// times.
+/// One thread's loop in studies whose threads hold the lock and stay away for given times.
 using rate_loop = thread_span(void* place, ownership& state, closing_time& closing, worker work,
                               unsigned thread, loop_limit limit);
 
@@ -40,8 +39,8 @@ template <class Lock>
   return span;
 }
 
-/// The values of every such study, and no check. `shared` is what the lock protects that all
-/// threads want; null if who holds that lock writes nothing.
+/// Returns the values of every such study, without checks. `shared` is the data protected by the
+/// lock that all threads want; null if the holder of that lock writes nothing.
 outcome rate_outcome(const job& of, const team_run& run, const ownership* shared,
                      unsigned acquisitions_per_operation = 1);
 

@@ -59,14 +59,14 @@ ordered_json record(const job& of, std::string_view status, const ordered_json& 
           {"environment", of.environment}};
 }
 
-/// Null where the lock's library is missing.
+/// Returns null if the lock's library is missing.
 template <class Lock>
 ordered_json size_of() {
   if constexpr (peers::is_built<Lock>) return sizeof(Lock);
   return nullptr;
 }
 
-/// A lock, or a pool of workers, whose size says nothing.
+/// Describes a lock, or a worker pool, which has no size.
 ordered_json describe(const lock_traits& traits, const ordered_json& size_bytes) {
   return {{"name", traits.name},
           {"seed_name", traits.seed_name},
@@ -132,7 +132,7 @@ ordered_json describe(const std::vector<policy>& all) {
   return policies;
 }
 
-/// Of the catalogue; none if the study has cells of all, or of none.
+/// Returns the locks of the catalogue that the study measures; empty if it measures all or none.
 ordered_json describe_only_locks(const study& of) {
   auto locks = ordered_json::array();
   for (const cell& each : of.cells) {
@@ -141,7 +141,7 @@ ordered_json describe_only_locks(const study& of) {
   return locks;
 }
 
-/// By name, what each of a user's locks was compiled from, and how.
+/// Returns, by name, the source and the compiler of each user lock.
 ordered_json describe_own_sources() {
   auto sources = ordered_json::object();
   for (const own_lock& each : adopted_locks()) {

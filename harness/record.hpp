@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the harness writes: records of runs, the catalogue, and its part of the environment.
+// The harness's output: records of runs, the catalogue, and its part of the environment.
 
 #include "job.hpp"
 #include "studies/studies.hpp"
@@ -12,16 +12,16 @@
 
 namespace lockyard::harness {
 
-/// The record of a run that was measured.
+/// Returns the record of a measured run.
 nlohmann::ordered_json record_of(const job& of, const outcome& found);
 
-/// The record of a run that this machine could not provide.
+/// Returns the record of a run that is unavailable on this machine.
 nlohmann::ordered_json unavailable_record(const job& of, const std::string& reason);
 
-/// Locks and studies, for everybody who lists or completes names.
+/// Returns locks and studies, for every program that lists or completes names.
 nlohmann::ordered_json describe_catalog();
 
-/// Compiler, clock and topology; the rest of the environment can be read without the harness.
+/// Returns compiler, clock and topology; the rest of the environment needs no harness.
 nlohmann::ordered_json describe_environment();
 
 }  // namespace lockyard::harness

@@ -19,8 +19,8 @@ namespace lockyard::harness {
 
 namespace {
 
-/// What sched_setattr and sched_getattr exchange, in its first version (Linux 3.14). The C library
-/// has neither the type nor the calls before glibc 2.41.
+/// The structure of sched_setattr and sched_getattr in its first version (Linux 3.14). The C
+/// library has neither the type nor the calls before glibc 2.41.
 struct kernel_schedule {
   std::uint32_t size = sizeof(kernel_schedule);
   std::uint32_t policy = 0;
@@ -38,7 +38,7 @@ constexpr int deadline_number = 6;
 struct named_policy {
   policy which;
   std::string_view name;
-  int number;  ///< the kernel's
+  int number;  ///< the kernel's number of the policy
 };
 
 constexpr named_policy policies[] = {
@@ -51,7 +51,7 @@ const named_policy& entry_of(policy which) noexcept {
   return *std::ranges::find(policies, which, &named_policy::which);
 }
 
-/// A thread under deadline can start another one only if that one does not inherit the policy.
+/// A thread under deadline can start another thread only if that does not inherit the policy.
 kernel_schedule as_kernel_wants(const schedule& wanted) noexcept {
   kernel_schedule to{.policy = static_cast<std::uint32_t>(entry_of(wanted.of).number),
                      .nice = wanted.nice,
@@ -81,7 +81,7 @@ std::string limit_of(decltype(RLIMIT_NICE) resource) {
 }
 
 std::string not_permitted(const schedule& wanted) {
-  const std::string start = described(wanted) + " is not permitted to this process, so nothing " +
+  const std::string start = "this process may not use " + described(wanted) + ", so nothing " +
                             "was measured: it lacks the capability CAP_SYS_NICE, ";
   if (wanted.is_real_time()) {
     return start + "ulimit -r is " + limit_of(RLIMIT_RTPRIO) +
@@ -101,7 +101,8 @@ std::string not_permitted(const schedule& wanted) {
          std::to_string(wanted.nice) + "' to /etc/security/limits.d and log in again";
 }
 
-/// Where a container filters the call that changes a policy, what is in force already still serves.
+/// If a container filters the call that changes a policy, a policy that is in force already will
+/// do.
 bool is_in_force(const schedule& wanted) {
   if (wanted.slice_ns != 0 || wanted.of == policy::deadline) return false;
   sched_param found{};
@@ -114,7 +115,8 @@ bool is_in_force(const schedule& wanted) {
          (!keeps_nice || nice == wanted.nice);
 }
 
-/// What a deadline thread reserved stays reserved until its period is over, also when it is gone.
+/// The reservation of a deadline thread lasts until its period is over, even after the thread's
+/// end.
 int set_schedule(const kernel_schedule& asked) {
   constexpr timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
   const std::uint64_t patience_ns = 2 * asked.period_ns;
@@ -130,8 +132,8 @@ std::string refusal(const schedule& wanted, int error) {
   if (error == EBUSY && wanted.of == policy::deadline) {
     return "the kernel admits no further deadline thread of " + std::to_string(wanted.runtime_ns) +
            " ns in each " + std::to_string(wanted.period_ns) +
-           " ns: together they would want more than kernel.sched_rt_runtime_us leaves; ask for a "
-           "shorter runtime with --deadline, or for fewer threads";
+           " ns, because all together would exceed kernel.sched_rt_runtime_us; ask for a shorter "
+           "runtime with --deadline, or for fewer threads";
   }
   return "the kernel refuses " + described(wanted) + ": " + std::strerror(error) +
          "; choose another policy or other parameters";
@@ -140,13 +142,13 @@ std::string refusal(const schedule& wanted, int error) {
 kernel_schedule granted() {
   kernel_schedule found;
   if (syscall(SYS_sched_getattr, 0, &found, sizeof found, 0) != 0) {
-    throw condition_error{std::string{"cannot read the scheduling policy back: "} +
+    throw condition_error{std::string{"the scheduling policy cannot be read back: "} +
                           std::strerror(errno)};
   }
   return found;
 }
 
-/// A number from a file of the kernel's, or what is to be assumed where there is none.
+/// Returns a number from a file of the kernel's, or the default if there is none.
 long number_in(const char* path, long otherwise) {
   std::ifstream file{path};
   long value = otherwise;
@@ -178,10 +180,10 @@ void run_under(const schedule& wanted) {
   }
   if (wanted.slice_ns != 0 && found.runtime_ns != wanted.slice_ns) {
     throw condition_error{
-        "a slice of " + std::to_string(wanted.slice_ns) + " ns was asked for and " +
+        "a slice of " + std::to_string(wanted.slice_ns) + " ns was requested and " +
         std::to_string(found.runtime_ns) +
-        " ns granted (0: the kernel has no slice for a thread of its own, which Linux 6.12 "
-        "brought); ask for one from 0.1 to 100 ms, or leave --slice out"};
+        " ns granted (0: the kernel has no slices per thread, which came with Linux 6.12); ask for "
+        "0.1 to 100 ms, or drop --slice"};
   }
 }
 
@@ -195,8 +197,9 @@ void leave_room(const schedule& wanted, unsigned threads, unsigned processors) {
   if (!wanted.outranks_others() || leaves_one || is_throttled()) return;
   throw condition_error{
       std::to_string(threads) + " threads under " + std::string{name_of(wanted.of)} +
-      " could keep every processor for themselves, because the real-time throttle is off: the "
-      "machine would hang with them; ask for fewer threads than the " +
+      " could occupy every processor, and the machine would hang, because the real-time throttle "
+      "is "
+      "off; ask for fewer threads than the " +
       std::to_string(online) + " processors, or: sysctl -w kernel.sched_rt_runtime_us=950000"};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Whether the time-stamp counters of the cores agree well enough to be the clock of a run.
+// Checks whether the cores' time-stamp counters agree well enough to be the clock of a run.
 
 #include "gap.hpp"
 
@@ -13,39 +13,39 @@
 
 namespace lockyard::harness {
 
-/// The largest error between the stamps of two cores that a run may have. The study `idle` needs it
-/// smallest: it subtracts one core's stamp from another's and counts what is longer than its
-/// threshold. With an error of half the threshold, each part that it counts truly lasted longer
-/// than half the threshold, and each part longer than one and a half thresholds is counted.
+/// The largest tolerable error between the stamps of two cores. The study `idle` needs it to be
+/// small: it subtracts one core's stamp from another's and counts differences above its threshold.
+/// With an error of half the threshold, each part that it counts really lasted longer than half the
+/// threshold, and each part longer than one and a half thresholds is counted.
 inline constexpr double widest_skew_ns = idle_threshold_ns / 2;
 
-/// A busy machine stretches a round trip by the time that one of its two threads stands in a queue,
+/// A busy machine stretches a round trip by the time that one of its two threads waits in a queue,
 /// and a later attempt may find both cores free.
 inline constexpr unsigned skew_attempts_of_pair = 32;
-/// Bounds the time on machines with many cores, in which all pairs are retried.
+/// Bounds the time on machines with many cores, where all pairs may be retried.
 inline constexpr unsigned skew_retries_in_all = 128;
 
-/// How far a core's counter is from the first core's.
+/// The offset of a core's counter from the first core's.
 struct counter_offset {
   double offset_ns;
   double uncertainty_ns;  ///< the true offset differs from offset_ns by no more
 
-  /// The largest error of a difference between stamps of the two cores.
+  /// Returns the largest error of a difference between stamps of the two cores.
   [[nodiscard]] double error_ns() const noexcept { return std::abs(offset_ns) + uncertainty_ns; }
-  /// Whether zero lies outside the bounds. A read of the counter may move by its own cost.
+  /// Tells whether zero lies outside the bounds. A read of the counter may move by its own cost.
   [[nodiscard]] bool is_apart(double read_ns) const noexcept {
     return std::abs(offset_ns) > uncertainty_ns + read_ns;
   }
   [[nodiscard]] bool is_too_wide() const noexcept { return error_ns() > widest_skew_ns; }
 };
 
-/// What the attempts to compare two cores came to.
+/// The result of all attempts to compare two cores.
 struct compared_pair {
-  std::optional<counter_offset> tightest;  ///< nothing if no attempt was answered in time
+  std::optional<counter_offset> tightest;  ///< nullopt if no attempt was answered in time
   unsigned attempts = 0;
 };
 
-/// Attempts until the answer is clear, at most `most` times, and keeps the tightest bound.
+/// Repeats attempts until the answer is clear, at most `most` times, and keeps the tightest bound.
 /// `attempt(n)` is the n-th measurement, from 0.
 template <class Attempt>
 compared_pair compare_pair(Attempt attempt, unsigned most, double read_ns) {
@@ -67,8 +67,8 @@ compared_pair compare_pair(Attempt attempt, unsigned most, double read_ns) {
 enum class tsc_refusal : std::uint8_t {
   not_invariant,  ///< its rate changes, or it stops in deep sleep
   not_compared,   ///< a pair of cores did not answer
-  apart,          ///< the counters of two cores differ by more than their bounds leave open
-  too_wide,       ///< two cores agree within bounds that are wider than `widest_skew_ns`
+  apart,          ///< the counters of two cores differ by more than their bounds permit
+  too_wide,       ///< two cores agree, but within bounds wider than `widest_skew_ns`
 };
 
 constexpr std::string_view name_of(tsc_refusal refusal) noexcept {
@@ -81,26 +81,27 @@ constexpr std::string_view name_of(tsc_refusal refusal) noexcept {
   return "";
 }
 
-/// How far the counters of the cores are apart, as round trips between the first core that this
-/// process may use and each other core show. Figures are of the worst pair: of those that are
-/// apart, or else of all, the pair with the largest error.
+/// How far the cores' counters differ, according to round trips between the first core that this
+/// process may use and each other core. Figures are of the worst pair: among the pairs that are
+/// apart, or else among all, the pair with the largest error.
 struct clock_skew {
   double offset_ns = 0;
   double uncertainty_ns = 0;  ///< half the shortest round trip of that pair
-  unsigned pairs = 0;         ///< that answered in time
-  unsigned apart = 0;         ///< whose offset is more than their round trip leaves open
-  unsigned wide = 0;          ///< not apart, and known less well than `widest_skew_ns`
-  unsigned wanted = 0;        ///< pairs there are
+  unsigned pairs = 0;         ///< pairs that answered in time
+  unsigned apart = 0;         ///< pairs whose offset exceeds what their round trip permits
+  unsigned wide = 0;          ///< pairs not apart, but known less well than `widest_skew_ns`
+  unsigned wanted = 0;        ///< all pairs
   unsigned attempts = 0;      ///< of the pair that needed most
 
   void count(const compared_pair& pair, double read_ns) noexcept;
 };
 
-/// Nothing if the time-stamp counter may be the clock.
+/// Returns nullopt if the time-stamp counter may be the clock.
 std::optional<tsc_refusal> refusal_of(bool is_invariant, const clock_skew& skew) noexcept;
 
-/// Compares `pairs` pairs of cores. `attempt(pair, n)` is the n-th measurement of a pair. Where one
-/// pair has used up its attempts in vain the counter is refused, and no other pair is retried.
+/// Compares `pairs` pairs of cores. `attempt(pair, n)` is the n-th measurement of a pair. If one
+/// pair has used up its attempts without success, the counter is refused, and no other pair is
+/// retried.
 template <class Attempt>
 clock_skew compare_cores(unsigned pairs, Attempt attempt, double read_ns) {
   clock_skew skew;

@@ -18,7 +18,7 @@ namespace {
 /// Enough places for a table of some thousand buckets.
 constexpr std::size_t most_places = 65536;
 constexpr int looks = 1000;
-/// At threads that may be spinning, and so would be looked at in vain.
+/// Limits looks at threads that may be spinning, and would never be seen asleep.
 constexpr int looks_at_unknown = 50;
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
 
@@ -78,26 +78,27 @@ void* sleepers::next_lock(const void* beside) {
 void sleepers::start(sleeper& each) {
   try {
     each.thread = std::jthread{[this, &each] {
-      // relaxed(hint): whoever reads it late looks again.
+      // relaxed(hint): a reader that sees it late looks again.
       each.thread_id.store(gettid(), std::memory_order_relaxed);
       of_.operations.lock(each.lock);
       of_.operations.unlock(each.lock);
     }};
   } catch (const std::system_error& error) {
-    throw condition_error{std::string{"cannot have a thread that sleeps: "} + error.what() +
-                          "; raise the limit of processes, or ask for fewer --sleepers"};
+    throw condition_error{std::string{"a sleeping thread cannot be started ("} + error.what() +
+                          "), so nothing was measured; raise the limit of processes, or ask for "
+                          "fewer --sleepers"};
   }
 }
 
 bool sleepers::all_sleep() const {
   return std::ranges::all_of(all_, [](const sleeper& each) {
-    // relaxed(hint): 0 until it runs, which is not asleep.
+    // relaxed(hint): 0 until the thread runs, which counts as not asleep.
     const int thread_id = each.thread_id.load(std::memory_order_relaxed);
     return thread_id != 0 && sleeps(thread_id);
   });
 }
 
-/// Twice in a row: a thread may sleep for a moment on its way, too.
+/// Looks twice in a row: a thread may also sleep for a moment on its way.
 void sleepers::await_sleep() {
   int in_a_row = 0;
   const int most = of_.traits.waiting == waiting::unknown ? looks_at_unknown : looks;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Threads that sleep on other locks than the one under test. Locks that park in one table for the
-// whole process may have to look at the table's bucket because of them.
+// Threads that sleep on locks other than the lock under test. Because of them, locks that park in
+// one table for the whole process may have to look at the table's bucket.
 
 #include "subject.hpp"
 
@@ -13,24 +13,24 @@
 
 namespace lockyard::harness {
 
-/// The most that a job may ask for.
+/// The largest number that a job may ask for.
 inline constexpr unsigned max_sleepers = 64;
 
 /// One lock for each sleeper, held by the starter until destruction.
 class sleepers {
  public:
-  /// If the lock knows buckets, on locks that share one with `beside`, else on any. Comes back when
-  /// all sleep, or have been given a second to, or 50 ms if nobody knows that they can. Throws
-  /// condition_error if a thread cannot be had.
+  /// If the lock knows buckets, uses locks that share a bucket with `beside`, otherwise any.
+  /// Returns when all threads sleep, or after a second, or after 50 ms if it is unknown whether
+  /// they can. Throws condition_error if a thread cannot be started.
   sleepers(const subject& of, const void* beside, unsigned count);
   sleepers(const sleepers&) = delete;
   sleepers& operator=(const sleepers&) = delete;
-  /// Lets all of them end.
+  /// Lets all threads end.
   ~sleepers();
 
-  /// Whether every one did sleep, and where it was to.
+  /// Tells whether every thread slept, and in the right place.
   [[nodiscard]] bool are_asleep() const noexcept { return asleep_; }
-  /// Whether their locks share the bucket; false if the lock knows none.
+  /// Tells whether their locks share the bucket; false if the lock knows no buckets.
   [[nodiscard]] bool share_bucket() const noexcept {
     return of_.operations.shares_bucket != nullptr;
   }
@@ -42,7 +42,7 @@ class sleepers {
     std::jthread thread;
   };
 
-  /// A lock that suits, constructed; null if no place is left.
+  /// Returns a suitable lock, constructed; null if no place is left.
   void* next_lock(const void* beside);
   void start(sleeper& each);
   void end();

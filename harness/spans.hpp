@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the threads of a run have in common, from when each was in its loop.
+// What the threads of a run have in common, and when each was in its loop.
 
 #include "clock.hpp"
 
@@ -33,7 +33,7 @@ inline std::uint64_t operations_of(std::span<const thread_span> spans) {
   return total;
 }
 
-/// The part of the run in which every thread was in its loop.
+/// Returns the part of the run in which every thread was in its loop.
 inline double overlap_of(std::span<const thread_span> spans) {
   ticks last_start = 0;
   ticks first_end = std::numeric_limits<ticks>::max();
@@ -45,8 +45,8 @@ inline double overlap_of(std::span<const thread_span> spans) {
   return static_cast<double>(elapsed(last_start, first_end)) / static_cast<double>(whole);
 }
 
-/// Jain's index of the threads' shares: 1 when all are equal, 1/n when one has it all. Where each
-/// thread did the same work, its share is how fast it did it; else, how much it did.
+/// Returns Jain's index of the threads' shares: 1 if all are equal, 1/n if one has everything. If
+/// each thread did the same work, its share is its speed; otherwise, its amount of work.
 inline double jain_index(std::span<const thread_span> spans, bool same_work) {
   double sum = 0;
   double sum_of_squares = 0;

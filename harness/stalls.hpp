@@ -9,14 +9,14 @@
 
 namespace lockyard::harness {
 
-/// One long wait: which thread, when it ended, how long it was.
+/// One long wait: its thread, its end and its length.
 struct stall {
   unsigned thread;
   ticks at;
   ticks length;
 };
 
-/// The longest few stalls of one thread. What is not among them costs one comparison.
+/// The longest stalls of one thread. A stall that is not among them costs one comparison.
 class longest_stalls {
  public:
   static constexpr std::size_t kept = 8;

@@ -33,7 +33,7 @@ void refusal_check::probe() {
   if (!applies() || !operations_.try_lock(lock_)) return;
   // relaxed(unpublished): the starter reads it after joining the thread.
   admitted_.store(true, std::memory_order_relaxed);
-  std::fputs("lockyard-harness: the lock admits a thread while another one holds it\n", stderr);
+  std::fputs("lockyard-harness: the lock admits a thread while another thread holds it\n", stderr);
 }
 
 void refusal_check::finish() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The lock under test without its type. Only what is measured is compiled once for each lock; all
+// The lock under test, type-erased. Only the measured code is compiled for each lock; everything
 // around it is compiled once.
 
 #include <lockyard/concepts.hpp>
@@ -19,11 +19,11 @@
 
 namespace lockyard::harness {
 
-/// Locks lie so far apart that none shares a cache line, or a pair of lines that are fetched
-/// together, with another one or with what it protects.
+/// Locks are placed so far apart that none shares a cache line, or a pair of lines that are fetched
+/// together, with another lock or with the data that it protects.
 inline constexpr std::size_t lock_spacing = detail::arch::interference_size;
 
-/// How far apart locks of a type lie: at least that far.
+/// The distance between locks of a type: at least lock_spacing.
 template <class Lock>
 inline constexpr std::size_t spacing_of =
     (sizeof(Lock) + lock_spacing - 1) / lock_spacing * lock_spacing;
@@ -48,7 +48,7 @@ class pages {
   std::unique_ptr<std::byte, deleter> first_;
 };
 
-/// What can be done with a lock through a pointer to it.
+/// The operations on a lock, through a pointer to it.
 struct lock_operations {
   std::size_t spacing;
   void (*construct)(void* place);
@@ -56,7 +56,7 @@ struct lock_operations {
   void (*lock)(void* lock);
   bool (*try_lock)(void* lock);  ///< null if the lock cannot be tried
   void (*unlock)(void* lock);
-  /// Whether two locks wait in one bucket of a table of the process; null if they know of none.
+  /// Tells whether two locks wait in one bucket of a table of the process; null if they use none.
   bool (*shares_bucket)(const void* lock, const void* other);
 };
 
@@ -96,14 +96,14 @@ inline constexpr lock_operations operations_on{
     .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); },
     .shares_bucket = bucket_question<Lock>()};
 
-/// A lock of the catalogue, to be measured.
+/// A lock of the catalogue that is to be measured.
 struct subject {
   const lock_traits& traits;
   const lock_operations& operations;
 };
 
-/// Keeps a lock and what it protects in cache lines of their own, at a place that the seed chooses
-/// within a page, because the place alone can change a figure.
+/// Keeps a lock and the data that it protects in separate cache lines, at a place within a page
+/// that the seed chooses, because the place alone can change a figure.
 template <class Protected>
 class arena {
   static_assert(sizeof(Protected) <= pages::size);
@@ -127,12 +127,12 @@ class arena {
 
  private:
   const lock_operations& operations_;
-  pages pages_{3};  // the lock begins in the first, and is smaller than one
+  pages pages_{3};  // the lock begins in the first page, and is smaller than a page
   std::byte* lock_;
   Protected* protected_;
 };
 
-/// So many locks in a row, each their spacing from the next.
+/// Several locks in a row, at their spacing.
 class lock_row {
  public:
   lock_row(const subject& of, std::size_t count);
@@ -148,9 +148,9 @@ class lock_row {
   pages pages_;
 };
 
-/// Whether a lock refuses everybody while it is held: the starter holds it, each thread tries.
-/// Certain on any number of cores, where a lost update needs luck. A lock that does not claim to
-/// exclude, or that cannot be tried, is not tried.
+/// Checks that a lock refuses every thread while it is held: the starter holds it, each thread
+/// tries. Certain with any number of cores, whereas a lost update depends on luck. A lock that does
+/// not claim to exclude, or has no try_lock, is not checked.
 class refusal_check {
  public:
   refusal_check(const subject& of, void* lock);
@@ -158,14 +158,14 @@ class refusal_check {
   refusal_check& operator=(const refusal_check&) = delete;
   ~refusal_check();
 
-  /// By each thread of the team, while the starter holds the lock. A lock that admits it may hang
-  /// later; a line on standard error is then all that is heard of the cause.
+  /// Called by each thread of the team while the starter holds the lock. A lock that admits the
+  /// thread may hang later; a line on standard error is then the only report of the cause.
   void probe();
-  /// By the starter, when every thread has probed.
+  /// Called by the starter when every thread has probed.
   void finish();
-  /// Whether the lock is tried at all.
+  /// Tells whether the lock is checked at all.
   [[nodiscard]] bool applies() const noexcept;
-  /// By the starter, when no thread is left.
+  /// Called by the starter when no thread is left.
   [[nodiscard]] bool passed() const;
 
  private:
@@ -176,7 +176,7 @@ class refusal_check {
   std::atomic<bool> admitted_{false};
 };
 
-/// The checks of a lock that claims to exclude, and null for one that does not.
+/// Returns the checks of a lock that claims to exclude, and null for others.
 nlohmann::ordered_json checks_of(const subject& of, const refusal_check& refusal,
                                  bool counter_is_exact);
 

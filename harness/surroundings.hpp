@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What is around the threads of a run: the busy neighbour, the timer slack, the control group, and
+// The environment of a run's threads: the busy neighbour, the timer slack, the control group, and
 // the kernel's own limit for real-time threads that do not end.
 
 #include <sys/types.h>
@@ -15,15 +15,15 @@ namespace lockyard::harness {
 struct surroundings_request {
   unsigned load;  ///< busy threads of another process
   int load_nice;
-  std::optional<std::uint64_t> timer_slack_ns;  ///< of each thread; as it is, if none is given
+  std::optional<std::uint64_t> timer_slack_ns;  ///< each thread's; nullopt: unchanged
   std::optional<std::string> cgroup;            ///< folder of the group to join
   double limit_s;                               ///< no run takes longer
 };
 
-/// Another process that keeps so many threads busy, until it is destroyed.
+/// Another process that keeps this many threads busy until it is destroyed.
 class busy_neighbour {
  public:
-  /// Comes back when each of its threads has had a processor. Throws condition_error.
+  /// Returns when each of its threads has had a processor. Throws condition_error.
   explicit busy_neighbour(const surroundings_request& wanted);
   busy_neighbour(const busy_neighbour&) = delete;
   busy_neighbour& operator=(const busy_neighbour&) = delete;
@@ -33,15 +33,15 @@ class busy_neighbour {
   void check_alive();
 
  private:
-  pid_t process_ = 0;  ///< none
+  pid_t process_ = 0;  ///< 0 if there is none
 };
 
-/// For the calling thread, once it runs under its policy. Throws condition_error.
+/// Called by a thread that runs under its policy. Throws condition_error.
 void set_timer_slack(std::uint64_t slack_ns);
 
-/// In force from construction on, for this process and the threads it starts after; the neighbour
-/// until destruction. Throws condition_error if something cannot be had. To be made while there is
-/// one thread.
+/// In force from construction on, for this process and the threads that it starts later; the
+/// neighbour until destruction. Throws condition_error if something is unavailable. Must be
+/// constructed while there is only one thread.
 class surroundings {
  public:
   explicit surroundings(const surroundings_request& wanted);

@@ -22,23 +22,23 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Lets the team start together. Threads that are woken one after the other start one after the
-/// other; so each reports that it runs, and all wait, runnable, until everybody does.
+/// Makes the team start together. Threads that are woken one after the other would start one after
+/// the other; so each reports that it runs, and all wait, runnable, until every thread does.
 class starting_line {
  public:
   starting_line(unsigned threads, policy under) : missing_{threads}, under_{under} {}
 
-  /// By each thread. Returns nothing if the run is called off.
+  /// Called by each thread. Returns nullopt if the run is called off.
   std::optional<loop_limit> await_start() {
     woken_.wait();
-    // order[ready]: release; pairs [all_ready]; nothing but the arrival itself is published.
+    // order[ready]: release; pairs [all_ready]; publishes only the arrival itself.
     missing_.fetch_sub(1, std::memory_order_release);
     // order[seen_start]: acquire; pairs [start]; makes the limit readable.
     while (!started_.load(std::memory_order_acquire)) let_others_run();
     return limit_;
   }
 
-  /// By the starter.
+  /// Called by the starter.
   void start(const run_bound& bound) {
     woken_.count_down();
     // order[all_ready]: acquire; pairs [ready]; every thread runs.
@@ -49,7 +49,7 @@ class starting_line {
     started_.store(true, std::memory_order_release);
   }
 
-  /// By the starter, instead: the threads that there are come back with nothing.
+  /// Called by the starter instead: the threads that exist return with nullopt.
   void call_off() {
     // relaxed(unpublished): the latch below publishes it.
     started_.store(true, std::memory_order_relaxed);
@@ -82,8 +82,9 @@ process_usage since(const process_usage& before) {
 }
 
 std::string too_many_threads(unsigned wanted, std::size_t had, const char* cause) {
-  return "cannot have " + std::to_string(wanted) + " threads, only " + std::to_string(had) + ": " +
-         cause + "; ask for fewer or raise the limit of processes";
+  return "only " + std::to_string(had) + " of " + std::to_string(wanted) +
+         " threads could be started (" + cause +
+         "), so nothing was measured; ask for fewer, or raise the limit of processes";
 }
 
 }  // namespace
@@ -175,7 +176,7 @@ team_run run_team(const job& of, const team_work& work) {
     if (each && !failure) failure = each;
   }
   work.gathered();
-  // Real-time threads that wait at the line would keep a lesser starter from letting them go.
+  // Real-time threads that wait at the line would keep a lower-ranked starter from releasing them.
   if (!failure && of.under.is_real_time()) run_under(of.under);
   if (failure) {
     line.call_off();

@@ -26,7 +26,7 @@ topology_handle load() {
     throw condition_error{"hwloc cannot read this machine's topology; use --pin none"};
   }
   topology_handle handle{topology};
-  // hwloc knows the machine's processors; this process may be confined to some of them.
+  // hwloc lists the machine's processors; this process may be confined to some of them.
   const hwloc_cpuset_t usable = hwloc_bitmap_alloc();
   for (const int cpu : usable_cpus()) hwloc_bitmap_set(usable, static_cast<unsigned>(cpu));
   const int restricted = hwloc_topology_restrict(topology, usable, 0);
@@ -37,7 +37,7 @@ topology_handle load() {
   return handle;
 }
 
-/// The processors' system numbers, in hwloc's logical order: neighbours stand side by side.
+/// Returns the processors' system numbers in hwloc's logical order: neighbours are adjacent.
 std::vector<int> in_logical_order(hwloc_topology_t topology) {
   const std::vector<int> allowed = usable_cpus();
   std::vector<int> cpus;
@@ -50,8 +50,8 @@ std::vector<int> in_logical_order(hwloc_topology_t topology) {
   return cpus;
 }
 
-/// Deals the processors out so that any prefix of the list is spread over packages and cores:
-/// hwloc_distrib finds the places for n threads; places it repeats are filled up in order.
+/// Orders the processors so that any prefix of the list is spread over packages and cores:
+/// hwloc_distrib finds the places for n threads; places that it repeats are filled in order.
 std::vector<int> spread_order(hwloc_topology_t topology, const std::vector<int>& compact,
                               unsigned threads) {
   const unsigned wanted = std::min<unsigned>(threads, static_cast<unsigned>(compact.size()));
@@ -83,9 +83,9 @@ std::vector<int> checked(const std::vector<int>& wanted) {
   const std::vector<int> usable = usable_cpus();
   for (int cpu : wanted) {
     if (std::ranges::find(usable, cpu) == usable.end()) {
-      throw condition_error{"cannot pin to processor " + std::to_string(cpu) +
+      throw condition_error{"threads cannot be pinned to processor " + std::to_string(cpu) +
                             ": this process may use only " + listed(usable) +
-                            "; name one of those or use --pin none"};
+                            "; name one of those, or use --pin none"};
     }
   }
   return wanted;
@@ -114,7 +114,7 @@ std::vector<int> usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) {
-    throw condition_error{std::string{"cannot read this process's processors: "} +
+    throw condition_error{std::string{"this process's processors cannot be read: "} +
                           std::strerror(errno)};
   }
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -148,8 +148,8 @@ void pin_this_thread(int cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw condition_error{"cannot pin a thread to processor " + std::to_string(cpu) + ": " +
-                          std::strerror(errno) + "; choose another one or use --pin none"};
+    throw condition_error{"a thread cannot be pinned to processor " + std::to_string(cpu) + ": " +
+                          std::strerror(errno) + "; choose another one, or use --pin none"};
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Parameters of studies that count something.
+// Parameters of studies that are counts.
 
 #include "job.hpp"
 #include "topology.hpp"
@@ -13,7 +13,7 @@
 
 namespace lockyard::harness {
 
-/// Throws condition_error if the parameter is no whole number: it would not be the one asked for.
+/// Throws condition_error if the parameter is not a whole number.
 inline std::uint64_t whole_parameter(const job& of, std::string_view name) {
   const double value = of.parameter(name);
   if (value != std::floor(value) || value < 0) {

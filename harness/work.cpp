@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint32_t calibration_steps = 10'000;
 constexpr int calibration_rounds = 100;
 constexpr int thorough_rounds = 1000;
-// Of bimodal lengths.
+// The number of long turns among bimodal lengths.
 constexpr unsigned long_turns = worker::turns / 10;
 constexpr double long_to_short = 10;
 
-/// The least of many rounds: whatever interrupts one only adds.
+/// Returns the least of many rounds, since interruptions only add time.
 template <class What>
 double least_ns(int rounds, What what) noexcept {
   ticks least = std::numeric_limits<ticks>::max();
@@ -38,7 +38,7 @@ double measured_step_ns(int rounds) noexcept {
   return least_ns(rounds, [] { keep_busy(calibration_steps); }) / calibration_steps;
 }
 
-/// The length at this place of all lengths in the order of their size, for a mean of 1.
+/// Returns the length at this place of all lengths in ascending order, for a mean of 1.
 double length_at(unsigned place, lengths kind) noexcept {
   switch (kind) {
     case lengths::exponential: return -std::log1p(-(place + 0.5) / worker::turns);
@@ -63,7 +63,7 @@ std::uint32_t rounded(double steps) noexcept {
   // A chain in which each step needs the last one: its speed is the multiplier's latency.
   std::uint64_t state = steps;
   for (; steps != 0; --steps) state = state * 6364136223846793005U + 1442695040888963407U;
-  asm volatile("" : : "r"(state));  // the compiler is to believe that somebody wants the result
+  asm volatile("" : : "r"(state));  // makes the compiler keep the result
 }
 
 void keep_busy_apart(std::uint32_t steps) noexcept {

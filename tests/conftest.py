@@ -26,7 +26,7 @@ Outcome = subprocess.CompletedProcess[str]
 
 
 def as_nobody(*command: str | Path) -> list[str | Path]:
-    """As root: as somebody without privileges; else as oneself, who has none."""
+    """Returns a command that runs without privileges, as another user if this user is root."""
     if os.geteuid() != 0:
         return list(command)
     return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
@@ -34,7 +34,7 @@ def as_nobody(*command: str | Path) -> list[str | Path]:
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """Where the command keeps records that nobody named a file for."""
+    """Returns the folder in which the command keeps records without --out."""
     return tmp_path / "state"
 
 

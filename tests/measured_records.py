@@ -23,7 +23,7 @@ RECORDS = jsonschema.Draft202012Validator(
 
 
 def runs_of(found: Outcome, statuses: Collection[int] = (0,)) -> list[dict[str, Any]]:
-    """Of those of a lock each; they are as the schema says."""
+    """Returns the runs of locks, checked against the schema."""
     assert found.returncode in statuses, found.stderr
     records = [json.loads(line) for line in found.stdout.splitlines()]
     runs = [record for record in records if record.get("lock")]

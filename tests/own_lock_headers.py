@@ -39,7 +39,7 @@ PATIENCE = """
 #include <sched.h>
 inline void be_patient() { sched_yield(); }
 """
-# Whoever comes first believes to hold it, and so does everybody else.
+# The first thread believes to hold it, and so does every other thread.
 OPEN_DOOR = """
 #pragma once
 namespace my {
@@ -98,7 +98,7 @@ def write_headers(where: Path) -> Path:
 def measure(
     where: Path, environment: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """As the fixture lockyard, from a folder, and with time for compilers."""
+    """Works like the fixture lockyard, in a folder, and with time for compilers."""
     return subprocess.run(
         [COMMAND, "measure", *arguments],
         cwd=where,

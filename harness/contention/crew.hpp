@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the studies contention and frequency have in common: threads that work with and without a
-// lock in intervals of chance, and how much they get done together.
+// The common part of the studies contention and frequency: threads that work with and without a
+// lock in random intervals, and the amount of work that they get done together.
 
 #include "../closing_time.hpp"
 #include "../ownership.hpp"
@@ -19,26 +19,26 @@
 
 namespace lockyard::harness {
 
-/// What a thread does between two acquisitions, on average.
+/// The interval of a thread between two acquisitions, on average.
 struct interval {
-  double mean_ns;  ///< of work, with and without the lock
-  double share;    ///< of it with the lock, from 0 to 1
+  double mean_ns;  ///< mean length of all work, with and without the lock
+  double share;    ///< of the work that needs the lock, from 0 to 1
 
   [[nodiscard]] double held_ns() const noexcept { return mean_ns * share; }
   [[nodiscard]] double free_ns() const noexcept { return mean_ns - held_ns(); }
-  /// When to look at the clock.
+  /// Returns how often to read the clock.
   [[nodiscard]] work_request as_work() const noexcept {
     return {.hold_ns = held_ns(), .gap_ns = free_ns(), .kind = lengths::exponential};
   }
 };
 
-/// What a unit takes one thread that does nothing else.
+/// The time of a unit for one thread that does nothing else.
 struct unit_costs {
-  double free_ns;  ///< of the work without the lock
-  double held_ns;  ///< of that with it
+  double free_ns;  ///< without the lock
+  double held_ns;  ///< with the lock
 };
 
-/// One thread's work: how much is next, and how much was done.
+/// One thread's work: how much comes next, and how much was done.
 struct alignas(detail::arch::interference_size) crew_member {
   worker turns;
   drawing draws;
@@ -54,9 +54,9 @@ class crew {
   [[nodiscard]] crew_member& member(unsigned thread) noexcept { return members_[thread]; }
   [[nodiscard]] std::uint64_t units() const noexcept;
   [[nodiscard]] std::uint64_t held_units() const noexcept;
-  /// What all of it would have taken one thread.
+  /// Returns the time that one thread would need for all of it.
   [[nodiscard]] double work_ns() const noexcept;
-  /// The part of the threads' time from the call to the acquisition.
+  /// Returns the share of the threads' time between the call and the acquisition.
   [[nodiscard]] double waiting_share(const team_run& run) const noexcept;
 
  private:
@@ -65,14 +65,14 @@ class crew {
   std::vector<crew_member> members_;
 };
 
-/// The lock, what it protects, and when the run is over.
+/// The lock, the data that it protects, and the end of the run.
 struct contended {
   void* lock;
   ownership& state;
   closing_time& closing;
 };
 
-/// `work_held(units)` is done with the lock.
+/// Runs one thread; `work_held(units)` is the work that needs the lock.
 template <class Lock, bool ReadsClock, class Held>
 thread_span contention_loop(const contended& on, crew_member& self, Held work_held, unsigned thread,
                             loop_limit limit) {
@@ -106,7 +106,7 @@ thread_span contention_loop(const contended& on, crew_member& self, Held work_he
   return span;
 }
 
-/// The values that both studies have.
+/// Returns the values that both studies have.
 outcome crew_outcome(const job& of, const team_run& run, const ownership& state, const crew& all,
                      const interval& between, const unit_costs& costs);
 

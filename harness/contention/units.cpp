@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint32_t batch_units = 1248;  // twice the generator's state
 constexpr int batches = 301;
-constexpr int counted_batch = batches / 10;  // in the order of their length
+constexpr int counted_batch = batches / 10;  // in ascending order of their length
 constexpr int warming_batches = 5;
 constexpr std::uint64_t calibration_seed = 1;
-// Blocks are from 16 bytes to 4 KiB, as many of each magnitude.
+// Blocks have 16 bytes to 4 KiB, equally many of each magnitude.
 constexpr std::size_t least_words = 2;
 constexpr std::uint64_t magnitudes = 8;
 
@@ -39,7 +39,7 @@ double unit_ns(Batch batch) {
 [[gnu::noinline, gnu::aligned(64)]] void drawing::work(std::uint32_t units) noexcept {
   std::uint_fast32_t found = 0;
   for (; units != 0; --units) found ^= twister_();
-  asm volatile("" : : "r"(found));  // the compiler is to believe that somebody wants the result
+  asm volatile("" : : "r"(found));  // makes the compiler keep the result
 }
 
 [[gnu::noinline, gnu::aligned(64)]] void allocating::work(
@@ -70,13 +70,13 @@ void allocating::give_back(block& place, std::pmr::memory_resource& to) noexcept
 }
 
 std::vector<std::uint32_t> units_of(double mean_units, std::size_t lengths) {
-  // The distribution's mean below a rank: of the quantiles, -log(1 - rank).
+  // The distribution's mean below a rank: quantiles are -log(1 - rank).
   const auto below = [lengths](std::size_t place) {
     const double rank = static_cast<double>(place) / static_cast<double>(lengths);
     return rank < 1 ? (1 - rank) * std::log1p(-rank) + rank : 1.0;
   };
   std::vector<std::uint32_t> found(lengths);
-  double owed = 0;  // what rounding takes from one length it gives to the next
+  double owed = 0;  // the rounding error of one length is added to the next
   for (std::size_t i = 0; i < lengths; ++i) {
     owed += mean_units * (below(i + 1) - below(i)) * static_cast<double>(lengths);
     found[i] = static_cast<std::uint32_t>(std::max(std::lround(owed), 0L));

@@ -17,29 +17,29 @@
 
 namespace lockyard::harness {
 
-/// A unit is one draw. Each thread has a generator of its own, with and without the lock.
+/// A unit is one draw. Each thread has its own generators, with and without the lock.
 class drawing {
  public:
   explicit drawing(std::uint64_t seed) noexcept
       : twister_{static_cast<std::uint32_t>(mixed(seed))} {}
 
-  /// The same code for every lock.
+  /// Runs the same code for every lock.
   void work(std::uint32_t units) noexcept;
 
  private:
   std::mt19937 twister_;
 };
 
-/// A unit asks the allocator for a block, or gives one back. What one thread has of an allocator
-/// that several use in turn: it is not made for several threads at once.
+/// A unit allocates or frees a block. The object is one thread's part of an allocator that several
+/// threads use in turn, and that is not made for concurrent use.
 class alignas(detail::arch::interference_size) allocating {
  public:
   explicit allocating(std::uint64_t seed) noexcept : draws_{seed} {}
 
-  /// The same code for every lock. Ends the process where there is no memory.
+  /// Runs the same code for every lock. Ends the process if there is no memory.
   void work(std::uint32_t units, std::pmr::memory_resource& from) noexcept;
 
-  /// Blocks that had changed when they were given back.
+  /// Returns the number of blocks that had changed when they were freed.
   [[nodiscard]] std::uint64_t broken() const noexcept { return broken_; }
 
  private:
@@ -47,7 +47,7 @@ class alignas(detail::arch::interference_size) allocating {
     std::uint64_t* words = nullptr;
     std::size_t count = 0;
   };
-  /// A power of two: so many blocks are there at most, and half of them on average.
+  /// A power of two: the most blocks at a time; half of them exist on average.
   static constexpr std::size_t places = 512;
 
   void take(block& place, std::pmr::memory_resource& from) noexcept;
@@ -58,13 +58,13 @@ class alignas(detail::arch::interference_size) allocating {
   std::uint64_t broken_ = 0;
 };
 
-/// What a unit takes a thread that nobody disturbs: of many batches the first decile, for what
-/// disturbs one only adds. Some milliseconds.
+/// Returns the time of a unit for an undisturbed thread: the first decile of many batches, because
+/// disturbances only add time. Takes some milliseconds.
 double draw_ns() noexcept;
 double allocation_ns();
 
-/// So many lengths in the order of their size: exponentially distributed, and of that mean, also
-/// where it is a unit or less.
+/// Returns so many lengths in ascending order: exponentially distributed with that mean, even if
+/// the mean is at most one unit.
 std::vector<std::uint32_t> units_of(double mean_units, std::size_t lengths);
 
 }  // namespace lockyard::harness

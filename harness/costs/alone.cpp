@@ -16,7 +16,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The slack of a thread that asks for the finest; it has its old one back at the end of scope.
+/// Gives the thread the finest timer slack, and restores the old slack at the end of the scope.
 class fine_timer_slack {
  public:
   fine_timer_slack() { prctl(PR_SET_TIMERSLACK, 1UL); }
@@ -56,9 +56,9 @@ std::vector<cost> costs_alone(const job& of, int cpu, double share_ns) {
   time("clock_read_early", 1000, [] { clock::now_early(); });
   time("monotonic_raw_read", 1000, [] { monotonic_raw_ns(); });
   time("pause", 200, [] { detail::arch::pause(); });
-  // relaxed(unpublished): nobody else sees the word; the instruction itself is what is timed.
+  // relaxed(unpublished): no other thread sees the word; the instruction itself is timed.
   time("exchange", 1000, [&] { word.exchange(1, std::memory_order_relaxed); });
-  // order[timed]: seq_cst; pairs [timed]; no cycle to forbid: the instruction itself is timed.
+  // order[timed]: seq_cst; pairs [timed]; forbids no cycle: the instruction itself is timed.
   time("fence", 1000, [] { std::atomic_thread_fence(std::memory_order_seq_cst); });
   event_count nobody_waits;
   time("notify_nobody", 1000, [&] { nobody_waits.notify_one(); });
@@ -67,7 +67,7 @@ std::vector<cost> costs_alone(const job& of, int cpu, double share_ns) {
   if (has_membarrier) {
     time("membarrier_alone", 50, [] { detail::os::membarrier(); });
   } else {
-    all.emplace_back("membarrier_alone", 50);  // no timings
+    all.emplace_back("membarrier_alone", 50);  // without timings
   }
   add_sleeps(all, share_ns);
   return all;

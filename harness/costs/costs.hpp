@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What single operations of the machine cost. docs/studies/costs.md defines each.
+// The cost of single operations of the machine. docs/studies/costs.md defines each.
 
 #include "../clock.hpp"
 #include "../histogram.hpp"
@@ -16,7 +16,7 @@
 
 namespace lockyard::harness {
 
-/// Timings of one operation, so many in a row for each timing.
+/// Timings of one operation; each timing covers several operations in a row.
 class cost {
  public:
   cost(std::string_view name, unsigned in_a_row) : name_{name}, in_a_row_{in_a_row} {}
@@ -54,22 +54,22 @@ cost time_operation(std::string_view name, unsigned in_a_row, double share_ns,
   return of;
 }
 
-/// What one thread does, while the process has no other. Pins the calling thread to `cpu`.
+/// Measures operations of one thread while the process has no other. Pins the caller to `cpu`.
 std::vector<cost> costs_alone(const job& of, int cpu, double share_ns);
 
-/// How many operations costs_alone() times, for dividing the run's time.
+/// The number of operations that costs_alone() times, for dividing the run's time.
 inline constexpr unsigned alone_count = 14;
 
-/// What two threads do to each other on one core.
+/// Measures the operations of two threads on one core.
 std::vector<cost> costs_on_one_core(const job& of, int cpu, double share_ns);
 
-/// Waking a thread that sleeps on another core, until it runs.
+/// Measures a wake-up: from the call until a thread that slept on another core runs.
 cost wake_up_on_other_core(const job& of, int cpu, int other, double share_ns);
 
-/// A membarrier while the process keeps every processor busy.
+/// Measures a membarrier while the process keeps every processor busy.
 cost membarrier_among_siblings(const job& of, const std::vector<int>& cpus, double share_ns);
 
-/// The way of a cache line to another core and back.
+/// Measures the round trip of a cache line to another core and back.
 cost line_round_trip(const job& of, int cpu, int other, double share_ns);
 
 }  // namespace lockyard::harness

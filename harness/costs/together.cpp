@@ -20,17 +20,18 @@ namespace lockyard::harness {
 
 namespace {
 
-/// How long a sleeper is left asleep before it is woken.
+/// How long a sleeper stays asleep before it is woken.
 constexpr double asleep_ns = 20e3;
 constexpr unsigned round_trips_in_a_row = 50;
 
-/// A word, and what goes with it, in cache lines of their own.
+/// A word with its data, in separate cache lines.
 struct alignas(detail::arch::interference_size) slot {
   std::atomic<std::uint32_t> word{0};
   std::atomic<ticks> stamp{0};
 };
 
-/// A thread at a place of its own. Construction waits until it is there; destruction until it ends.
+/// A thread on a given core. The constructor waits until it runs there, the destructor until it
+/// ends.
 class partner {
  public:
   partner(const job& of, int cpu, const std::function<void()>& work) {
@@ -45,8 +46,8 @@ class partner {
         if (!failure_) work();
       }};
     } catch (const std::system_error& error) {
-      throw condition_error{std::string{"cannot have a second thread: "} + error.what() +
-                            "; raise the limit of processes"};
+      throw condition_error{std::string{"a second thread cannot be started ("} + error.what() +
+                            "), so nothing was measured; raise the limit of processes"};
     }
     there_.wait();
     if (failure_) throw condition_error{*failure_};
@@ -71,8 +72,8 @@ class stop_flag {
   std::atomic<bool> raised_{false};
 };
 
-/// Lets companions end before they are waited for, also when the measuring is left by an exception:
-/// to be declared after them.
+/// Ends companions before they are joined, even if an exception ends the measurement: must be
+/// declared after them.
 class stop_at_exit {
  public:
   explicit stop_at_exit(stop_flag& flag) : flag_{flag} {}
@@ -84,7 +85,7 @@ class stop_at_exit {
   stop_flag& flag_;
 };
 
-/// What a sleeper finds when the word has changed, and whether it slept until then.
+/// What a sleeper finds when the word has changed: the value, and whether it slept until then.
 struct waking {
   std::uint32_t value;
   bool slept;
@@ -100,7 +101,7 @@ waking sleep_while(const slot& on, std::uint32_t seen) {
   }
 }
 
-/// Stamps, changes the word, and wakes whoever sleeps on it.
+/// Stamps, changes the word, and wakes the threads that sleep on it.
 void wake_with_stamp(slot& on, std::uint32_t value) {
   // relaxed(unpublished): the store to the word publishes it.
   on.stamp.store(clock::now(), std::memory_order_relaxed);
@@ -111,8 +112,8 @@ void wake_with_stamp(slot& on, std::uint32_t value) {
 
 constexpr std::uint32_t over = UINT32_MAX;
 
-/// Two threads on one core that wake each other and sleep: from the call of wake to the return of
-/// the other's wait. A turn in which the other one did not sleep shows no wake-up.
+/// Measures two threads on one core that wake each other and sleep: from the call of wake to the
+/// return of the other thread's wait. A turn in which the other thread did not sleep is dropped.
 cost wake_up_on_one_core(const job& of, int cpu, double share_ns) {
   cost found{"wake_same_core", 1};
   slot there;
@@ -135,12 +136,12 @@ cost wake_up_on_one_core(const job& of, int cpu, double share_ns) {
   return found;
 }
 
-/// One of two threads on a core that yield to each other for ever.
+/// One of two threads on a core that yield to each other forever.
 class yielder {
  public:
   yielder(slot& mine, const slot& others) : mine_{mine}, others_{others} {}
 
-  /// Yields once; gives when the call began, and when the other one's last call began.
+  /// Yields once; returns when the call began, and when the other thread's last call began.
   struct turn {
     ticks called;
     ticks returned;
@@ -161,8 +162,8 @@ class yielder {
   const slot& others_;
 };
 
-/// A yield with company, from call to return; and a context switch, from one thread's call of yield
-/// to the other's return from its own. A yield that did not switch shows no switch.
+/// Measures a yield next to another runnable thread, from call to return; and a context switch,
+/// from one thread's call of yield to the other's return. A yield that did not switch is dropped.
 std::vector<cost> yields_on_one_core(const job& of, int cpu, double share_ns) {
   cost with_company{"yield_with_company", 1};
   cost context_switch{"context_switch", 1};
@@ -188,10 +189,10 @@ std::vector<cost> yields_on_one_core(const job& of, int cpu, double share_ns) {
   return found;
 }
 
-/// Waits for a value that a thread on another core stores, or for the end.
+/// Waits until a thread on another core stores a value, or until the end.
 std::uint32_t spin_until(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
   for (;;) {
-    // order[line_seen]: acquire; pairs [line_sent]; orders this turn after the other's.
+    // order[line_seen]: acquire; pairs [line_sent]; orders this turn after the partner's.
     const std::uint32_t seen = word.load(std::memory_order_acquire);
     if (seen == value || seen == over) return seen;
     detail::arch::pause();
@@ -199,7 +200,7 @@ std::uint32_t spin_until(const std::atomic<std::uint32_t>& word, std::uint32_t v
 }
 
 void send(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
-  // order[line_sent]: release; pairs [line_seen]; publishes the stamp beside it, if there is one.
+  // order[line_sent]: release; pairs [line_seen]; publishes the stamp next to it, if there is one.
   word.store(value, std::memory_order_release);
 }
 

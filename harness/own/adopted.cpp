@@ -7,7 +7,7 @@ namespace lockyard::harness {
 
 namespace {
 
-// Functions, because they are used before main, in an order that nobody knows.
+// Functions, because objects use them before main, in an unknown order.
 
 std::vector<own_lock>& locks() {
   static std::vector<own_lock> all;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A user's own locks. The command has the studies compiled once more, for those locks alone, and
-// links what comes of it with all that is here: the same program, with more cells. Objects of such
-// a build add themselves before main; in the harness as it is installed nothing does.
+// User locks. The command compiles the studies again, for those locks only, and links the result
+// with everything here: the same program, with more cells. Objects of such a build register
+// themselves before main; the installed harness has none.
 
 #include "../studies/studies.hpp"
 
@@ -15,11 +15,11 @@
 
 namespace lockyard::harness {
 
-/// What is known of a user's lock, beside its name.
+/// Facts about a user lock, besides its name.
 struct own_source {
-  std::string_view header;    ///< as it was given
-  std::string_view sha256;    ///< of the header
-  std::string_view compiler;  ///< of the studies of this lock; the flags too
+  std::string_view header;    ///< as the user wrote it
+  std::string_view sha256;    ///< hash of the header
+  std::string_view compiler;  ///< the compiler of this lock's studies, with its flags
   std::string_view flags;
 };
 
@@ -29,13 +29,13 @@ struct own_lock {
   own_source source;
 };
 
-/// In the order in which they were given.
+/// The locks in the order in which they were given.
 const std::vector<own_lock>& adopted_locks();
 
-/// Null if the study was not compiled for that lock.
+/// Returns null if the study was not compiled for that lock.
 const cell* find_adopted_cell(std::string_view study, std::string_view lock);
 
-/// Declared static, each adds what it is constructed with.
+/// Declared static, each object registers its argument.
 struct adoption {
   explicit adoption(std::vector<own_lock> locks);
   explicit adoption(study with_own_cells);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which locks the studies are compiled for: the catalogue's; or, where LOCKYARD_OWN_LOCKS is
-// defined, a user's own. The two differ in name, because they are linked into one program.
+// The locks that the studies are compiled for: the catalogue's, or, if LOCKYARD_OWN_LOCKS is
+// defined, the user's. The two have different names, because they are linked into one program.
 
 #include <lockyard/concepts.hpp>
 #include <lockyard/lock_traits.hpp>
 
-// What takes longest to read is left to those who need it.
+// The largest headers are included only where they are needed.
 #ifndef LOCKYARD_OWN_LOCKS
 #include <lockyard/catalog.hpp>
 
@@ -59,7 +59,7 @@ constexpr catalog_entry<Lock> entry_of(std::string_view name, std::string_view h
            .origin = header}};
 }
 
-/// The command writes it: calls `visit` with an entry for each lock.
+/// Written by the command: calls `visit` with an entry for each lock.
 template <class Visitor>
 void for_each_lock(Visitor&& visit);
 

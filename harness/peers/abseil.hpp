@@ -7,8 +7,8 @@
 
 namespace lockyard::inline v0::peers {
 
-/// Adds nothing: each function is one call into the library. Where that was built with assertions,
-/// as Debian's is, it would also look for deadlocks, which users' release builds do not.
+/// Adds nothing: each function is one call into the library. A library that was built with
+/// assertions, as Debian's is, would also look for deadlocks; release builds do not.
 class absl_mutex {
  public:
   absl_mutex() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Completes every type that the catalogue names, but for locks of libraries that are missing.
+// Completes every type that the catalogue names, except locks of missing libraries.
 
-// A user's own locks are measured where the other libraries' headers need not be.
+// User locks are measured where the other libraries' headers may be missing.
 #ifndef LOCKYARD_OWN_LOCKS
 
 #include <lockyard/catalog.hpp>

@@ -5,8 +5,8 @@
 
 #include <ck_pr.h>
 
-// These headers are C: they assign the pointer to void that this function returns to one of the
-// type that went in.
+// These headers are C: they assign the pointer to void that this function returns to a pointer of
+// the type that was passed in.
 #define ck_pr_fas_ptr(target, value) static_cast<decltype(value)>(ck_pr_fas_ptr(target, value))
 #include <spinlock/anderson.h>
 #include <spinlock/clh.h>
@@ -34,8 +34,8 @@ class ck_fas {
   ck_spinlock_fas_t lock_ = CK_SPINLOCK_FAS_INITIALIZER;
 };
 
-/// Adds nothing, but try_lock where the library has none for a processor: it takes a lock that
-/// looks free, so it may wait for whoever came between.
+/// Adds nothing except try_lock on processors for which the library has none: it acquires a lock
+/// that looks free, so it may wait for a thread that came in between.
 class ck_ticket {
  public:
   void lock() noexcept { ck_spinlock_ticket_lock(&lock_); }
@@ -54,7 +54,7 @@ class ck_ticket {
   ck_spinlock_ticket_t lock_ = CK_SPINLOCK_TICKET_INITIALIZER;
 };
 
-/// Adds what thread_nodes costs.
+/// Adds the cost of thread_nodes.
 class ck_mcs {
  public:
   void lock() noexcept { ck_spinlock_mcs_lock(&queue_, &nodes::take(this).node()); }
@@ -76,9 +76,9 @@ class ck_mcs {
   ck_spinlock_mcs_t queue_ = CK_SPINLOCK_MCS_INITIALIZER;
 };
 
-/// Adds what thread_nodes costs, and the way to a node that the thread has left from before: with
-/// this lock the node of an acquisition stays behind, and its predecessor's comes back. The library
-/// has no try_lock; this one is as ck_ticket's without one.
+/// Adds the cost of thread_nodes, and the access to a node that the thread left behind earlier:
+/// with this lock the node of an acquisition stays behind, and its predecessor's is returned. The
+/// library has no try_lock; this one works like ck_ticket's.
 class ck_clh {
  public:
   ck_clh() { ck_spinlock_clh_init(&queue_, new node); }
@@ -106,19 +106,19 @@ class ck_clh {
   }
 
  private:
-  // Never deleted: whoever asks whether the lock is free may look at one that its thread has long
-  // left behind.
+  // Never deleted: a thread that asks whether the lock is free may read a node that its thread left
+  // long ago.
   struct alignas(detail::arch::interference_size) node : ck_spinlock_clh_t {
     node() : ck_spinlock_clh_t{} {}
   };
   using held = thread_nodes<node*>;
 
-  static inline constinit thread_local node* spare_ = nullptr;  // a list by `previous`
+  static inline constinit thread_local node* spare_ = nullptr;  // a list linked by `previous`
   ck_spinlock_clh_t* queue_;
 };
 
-/// Adds what thread_nodes costs. It has a slot for each thread of a team. The library has no
-/// try_lock; this one is as ck_ticket's without one.
+/// Adds the cost of thread_nodes. It has a slot for each thread of a team. The library has no
+/// try_lock; this one works like ck_ticket's.
 class ck_anderson {
  public:
   ck_anderson() { ck_spinlock_anderson_init(&lock_, slots_.get(), count_); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks that exist for the harness's own sake.
+// Locks that serve the harness itself.
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/detail/os.hpp>
@@ -21,7 +21,7 @@ class null_lock {
  public:
   void lock() noexcept {
     // order[entry]: seq_cst; pairs [exit]; for the compiler alone, no test: no other thread is
-    // meant.
+    // involved.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   bool try_lock() noexcept {
@@ -38,11 +38,11 @@ class null_lock {
   void unlock_shared() noexcept { unlock(); }
 };
 
-/// Admits everybody, at once and always: a try_lock while the lock is held succeeds, which a check
-/// catches on any number of cores and under any load.
+/// Admits every thread at once: a try_lock while the lock is held succeeds, which a check detects
+/// with any number of cores and under any load.
 class broken_lock : public null_lock {};
 
-/// What yielding_spinlock would be without a world: one exchange, one store.
+/// yielding_spinlock as it would be without a world: one exchange, one store.
 class handwritten_spinlock {
  public:
   void lock() noexcept {
@@ -71,7 +71,7 @@ class handwritten_spinlock {
   std::atomic<bool> locked_{false};
 };
 
-/// What futex_mutex would be without a world.
+/// futex_mutex as it would be without a world.
 class handwritten_futex_mutex {
  public:
   void lock() noexcept {
@@ -99,8 +99,8 @@ class handwritten_futex_mutex {
   std::atomic<std::uint32_t> state_{0};
 };
 
-/// Enters the kernel for each call, free or not, as a mutex does that is an object of the kernel's:
-/// pi_mutex without its way past the kernel.
+/// Enters the kernel for each call, free or not, as a mutex does that is a kernel object: pi_mutex
+/// without its way past the kernel.
 class kernel_mutex {
  public:
   void lock() noexcept {
@@ -115,7 +115,7 @@ class kernel_mutex {
   }
   void unlock() noexcept {
     // order[kernel_release]: release; pairs [kernel_take]; publishes the critical section. It
-    // changes nothing: the kernel sets the word, and orders for itself.
+    // changes nothing: the kernel sets the word, and orders its own accesses.
     word_.fetch_or(0, std::memory_order_release);
     detail::os::futex_unlock_pi(&word_);
   }
@@ -126,7 +126,7 @@ class kernel_mutex {
     word_.fetch_or(0, std::memory_order_acquire);
   }
 
-  std::atomic<std::uint32_t> word_{0};  ///< the owner's thread, set by the kernel
+  std::atomic<std::uint32_t> word_{0};  ///< the owner's thread id, set by the kernel
 };
 
 }  // namespace lockyard::inline v0::controls

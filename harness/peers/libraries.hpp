@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which of the other libraries are there. CMake looks for them (CMakeLists.txt beside this file has
-// their names and packages); a lock of one that is missing stays an incomplete type.
+// The other libraries that this build has. CMake looks for them (CMakeLists.txt next to this file
+// has their names and packages); a lock of a missing library stays an incomplete type.
 
 #include <lockyard/catalog.hpp>
 
@@ -15,7 +15,7 @@ namespace lockyard::inline v0::peers {
 /// A library that lockyard can be built without.
 struct library {
   std::string_view name;     ///< the `origin` of its locks in the catalogue
-  std::string_view version;  ///< empty: it is missing
+  std::string_view version;  ///< empty if it is missing
   std::string_view cause;    ///< why it is missing
   std::string_view remedy;
 };
@@ -26,7 +26,7 @@ struct library {
 
 namespace lockyard::inline v0::peers {
 
-/// The library that a lock needs beside those of the compiler; null if none.
+/// Returns the library that a lock needs besides the compiler's; null if none.
 constexpr const library* library_of(const lock_traits& lock) {
   if (lock.kind != lock_kind::peer) return nullptr;
   for (const library& each : libraries) {
@@ -35,14 +35,14 @@ constexpr const library* library_of(const lock_traits& lock) {
   return nullptr;
 }
 
-/// Whether a lock of the catalogue can be used, because its library is there.
+/// Tells whether a lock of the catalogue can be used, because its library is built in.
 template <class Lock>
 inline constexpr bool is_built = [] {
   const library* const needed = library_of(std::get<catalog_entry<Lock>>(catalog).traits);
   return needed == nullptr || !needed->version.empty();
 }();
 
-/// In words for whoever wanted to measure a lock that is not built.
+/// Returns a message for the user about a lock that is not built.
 inline std::string why_missing(const library& of) {
   return std::string{of.name} + " is missing: " + std::string{of.cause} + "; " +
          std::string{of.remedy};

@@ -13,14 +13,14 @@
 
 namespace lockyard::inline v0::peers {
 
-/// As they are.
+/// Adds nothing.
 class tbb_mutex : public tbb::mutex {};
 class tbb_spin_mutex : public tbb::spin_mutex {};
 class tbb_rw_mutex : public tbb::rw_mutex {};
 class tbb_spin_rw_mutex : public tbb::spin_rw_mutex {};
 
-/// A oneTBB mutex that is taken by a scoped_lock only: each acquisition constructs one, as users
-/// do, but in thread_nodes where a user has it on the stack.
+/// A oneTBB mutex that only a scoped_lock acquires: each acquisition constructs one, as in user
+/// code, but in thread_nodes instead of on the stack.
 template <class Mutex>
 class tbb_scoped {
  public:
@@ -44,7 +44,7 @@ class tbb_scoped {
 };
 
 class tbb_queuing_mutex : public tbb_scoped<tbb::queuing_mutex> {};
-/// Spins where the processor has no transactions to speculate with.
+/// Spins if the processor has no transactions to speculate with.
 class tbb_speculative_spin_mutex : public tbb_scoped<tbb::speculative_spin_mutex> {};
 
 }  // namespace lockyard::inline v0::peers

@@ -23,7 +23,7 @@ void lockyard_parking_lot_rw_unlock_shared(std::uintptr_t* lock) noexcept;
 
 namespace lockyard::inline v0::peers {
 
-/// Adds a call and a return to each function, which a Rust program has inlined.
+/// Adds a call and a return to each function, which a Rust program would inline.
 class parking_lot_mutex {
  public:
   parking_lot_mutex() noexcept { lockyard_parking_lot_init(&state_); }
@@ -38,7 +38,7 @@ class parking_lot_mutex {
   unsigned char state_;
 };
 
-/// The same of its reader-writer lock.
+/// The library's reader-writer lock, likewise.
 class parking_lot_rw_lock {
  public:
   parking_lot_rw_lock() noexcept { lockyard_parking_lot_rw_init(&state_); }

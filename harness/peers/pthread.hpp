@@ -9,8 +9,8 @@
 
 namespace lockyard::inline v0::peers {
 
-/// A pthread mutex with one attribute set. That is done at run time because the static initialisers
-/// of the kinds are not portable.
+/// A pthread mutex with one attribute set at run time, because static initialisers of the kinds are
+/// not portable.
 template <int (*Set)(pthread_mutexattr_t*, int), int Value>
 class pthread_mutex {
  public:
@@ -42,7 +42,7 @@ class pthread_mutex_adaptive : public pthread_mutex_of_type<PTHREAD_MUTEX_ADAPTI
 class pthread_mutex_recursive : public pthread_mutex_of_type<PTHREAD_MUTEX_RECURSIVE> {};
 class pthread_mutex_pi : public pthread_mutex<pthread_mutexattr_setprotocol, PTHREAD_PRIO_INHERIT> {
 };
-/// A lock whose owner has died is taken as any other.
+/// A lock whose owner has died is acquired like any other.
 class pthread_mutex_robust
     : public pthread_mutex<pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST> {};
 
@@ -76,7 +76,7 @@ class pthread_rwlock {
 };
 
 class pthread_rwlock_readers : public pthread_rwlock<PTHREAD_RWLOCK_PREFER_READER_NP> {};
-/// The kind that is called after writers alone prefers readers, too.
+/// The kind PREFER_WRITER_NP prefers readers, too, despite its name.
 class pthread_rwlock_writers : public pthread_rwlock<PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP> {
 };
 

@@ -3,8 +3,8 @@
 
 namespace lockyard::inline v0::peers {
 
-/// How many threads at most use a lock that is constructed from now on, for locks with a slot for
-/// each. Written before there is a second thread.
+/// The largest number of threads that use a lock constructed from now on, for locks with a slot for
+/// each thread. Written before there is a second thread.
 inline constinit unsigned team_size = 64;
 
 }  // namespace lockyard::inline v0::peers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Queue locks whose callers bring a node, as locks whose callers bring nothing.
+// Makes queue locks whose callers pass a node usable without passing one.
 
 #include <lockyard/detail/arch.hpp>
 
@@ -12,15 +12,15 @@
 
 namespace lockyard::inline v0::peers {
 
-/// Each thread's nodes for the locks of one kind that it holds or waits for. They lie with the
-/// thread, so that the lock keeps its size and nothing is written to it besides what its library
-/// writes. Costs a look at the first place and a store, at each end of a critical section; each
-/// further lock that the thread holds costs a look more. A thread that takes more than `places` at
-/// once ends the process.
+/// Each thread's nodes for the locks of one kind that it holds or waits for. They are stored with
+/// the thread, so that the lock keeps its size and only its library writes to it. Costs a look at
+/// the first place and a store at each end of a critical section; each further lock that the thread
+/// holds costs another look. A thread that acquires more than `places` locks at once ends the
+/// process.
 template <class Node>
 class thread_nodes {
  public:
-  // Bytes, because a thread_local that has to be destroyed is asked before each use whether it has
+  // Bytes, because a thread_local with a destructor is checked before each use for whether it has
   // been constructed.
   class alignas(detail::arch::interference_size) place {
    public:
@@ -33,14 +33,14 @@ class thread_nodes {
     alignas(Node) std::byte node_[sizeof(Node)];
   };
 
-  /// A place with a new node, for this lock.
+  /// Returns a place with a new node for this lock.
   static place& take(const void* lock) noexcept {
     place& free = of(nullptr);
     free.lock_ = lock;
     ::new (static_cast<void*>(free.node_)) Node{};
     return free;
   }
-  /// Where the node is with which this thread took the lock.
+  /// Returns the place of the node with which this thread acquired the lock.
   static place& of(const void* lock) noexcept {
     for (place& each : all_) {
       if (each.lock_ == lock) [[likely]]

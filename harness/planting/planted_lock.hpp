@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks in which something can be made to happen: before a waiter looks, between the beginning of a
-// release and the release, and between the beginning of a wake-up and the wake-up. For nothing but
-// planting stalls.
+// Locks with hooks: before a waiter looks, between the beginning of a release and the release, and
+// between the beginning of a wake-up and the wake-up. They serve only to inject stalls.
 
 #include <lockyard/world/native.hpp>
 #include <lockyard/world/trace_rings.hpp>
@@ -41,7 +40,7 @@ class planted_lock {
   typename W::template atomic<bool> locked_{false};
 };
 
-/// Its waiters sleep, and every release wakes one.
+/// A lock whose waiters sleep, and whose every release wakes one waiter.
 template <world W>
 class planted_sleeping_lock {
  public:

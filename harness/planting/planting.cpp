@@ -24,19 +24,19 @@ namespace lockyard::harness {
 namespace {
 
 constexpr std::uint32_t stamps_each = std::uint32_t{1} << 18U;
-/// So that each round begins on a machine that has had time for others: real-time threads that
-/// filled a processor would be throttled.
+/// Pauses so that each round begins on a machine that has had time for others: real-time threads
+/// that filled a processor would be throttled.
 constexpr long pause_ns = 2'000'000;
 constexpr unsigned seconds_at_most = 300;
-/// Of a planted stall's length: more than this of anything else, and the round is left out.
+/// A round is dropped if anything else took more than this share of its injected stall.
 constexpr double most_disturbance = 0.15;
 constexpr double least_presence = 0.6;
 
 constexpr schedule ordinary{.of = policy::fifo, .priority = 10};
 constexpr schedule urgent{.of = policy::fifo, .priority = 20};
 
-/// A thread that does its part of each round. Recorded is who uses the lock: the others' switches
-/// explain nothing.
+/// A thread that does its part of each round. Only users of the lock are recorded, since the
+/// switches of other threads explain nothing.
 class actor {
  public:
   template <class Part>
@@ -87,7 +87,7 @@ class actor {
   std::thread thread_;
 };
 
-/// The part of a time in which a thread had no processor, by the kernel.
+/// Returns the share of a time in which a thread had no processor, according to the kernel.
 double share_away(const thread_history& of, ticks begin, ticks end) {
   ticks away = 0;
   ticks since = 0;
@@ -179,7 +179,7 @@ const scene& scene_named(std::string_view name) {
   const auto found = std::ranges::find(all_scenes(), name, &scene::name);
   if (found != all_scenes().end()) return *found;
   std::string complaint{"--plant "};
-  complaint.append(name).append(": there are");
+  complaint.append(name).append(": no such class of stalls; choose from");
   for (const scene& each : all_scenes()) complaint.append(" ").append(each.name);
   throw std::invalid_argument{complaint};
 }
@@ -188,27 +188,28 @@ const scene& scene_named(std::string_view name) {
 
 std::string plant(std::string_view name, unsigned times, const std::string& file) {
   const scene& of = scene_named(name);
-  alarm(seconds_at_most);  // whatever happens, no real-time thread outlives it
+  alarm(seconds_at_most);  // no real-time thread outlives this process, whatever happens
   const std::vector<int> cpus = usable_cpus();
   if (cpus.size() < 2) {
-    throw condition_error{"planting needs two processors, one for who holds and one for who waits"};
+    throw condition_error{
+        "injecting stalls needs two processors, one for the holder and one for the waiter"};
   }
   const trace::rate rate = trace::detail::measured_rate();
   clock::use(rate.of_counter ? clock_source::tsc : clock_source::monotonic_raw, rate.ns_per_tick);
   recording trace{4, stamps_each, name};
   if (!trace.has_switches()) {
     throw condition_error{
-        std::string{"without records of switches nothing says which rounds were disturbed: "} +
+        std::string{"without records of switches it is unknown which rounds were disturbed: "} +
         trace.stamps().why_no_switches.data()};
   }
   if (of.needs_wakeups && !trace.has_wakeups()) {
     throw condition_error{std::string{name} +
-                          " is known by the tracepoints alone: " + trace.why_no_wakeups()};
+                          " needs scheduler tracepoints: " + trace.why_no_wakeups()};
   }
   stage on{trace};
   on.holders_cpu = cpus[0];
   on.waiters_cpu = cpus[1];
-  const unsigned rounds = times + times / 4;  // some will be disturbed
+  const unsigned rounds = times + times / 4;  // some rounds will be disturbed
   const performed all = perform(of, on, rounds);
   trace.stop();
   trace.save(file);
@@ -231,7 +232,8 @@ std::string plant(std::string_view name, unsigned times, const std::string& file
           << '\n';
   }
   truth.close();
-  if (!truth) throw std::runtime_error{"cannot write " + file + ".truth.jsonl; make room there"};
+  if (!truth)
+    throw std::runtime_error{file + ".truth.jsonl cannot be written; free some space there"};
   return nlohmann::ordered_json{{"class", of.name},
                                 {"rounds", rounds},
                                 {"planted", told},

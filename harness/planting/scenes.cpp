@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How each class of stalls is brought about. Positively: the hog, the sleep, the overtaking, the
-// move or the handler is there, and is what the wait consists of.
+// How each class of stalls is brought about. Always positively: the hog, the sleep, the barging,
+// the migration or the handler exists, and the wait consists of it.
 
 #include "stage.hpp"
 
@@ -17,13 +17,13 @@ namespace lockyard::harness {
 
 namespace {
 
-/// What the machine needs to get a thread going, and the scene to settle.
+/// The time that the machine needs to start a thread, and a scene needs to settle.
 constexpr double settle_ns = 30e3;
-/// A thread that has called may take so long to be asleep.
+/// A thread that has called may need this long to fall asleep.
 constexpr double falls_asleep_ns = 150e3;
 constexpr unsigned overtakings = 40;
 
-/// The hog takes the holder's processor while it holds the lock.
+/// The hog takes the holder's processor while the holder has the lock.
 void hold_preempted(stage& on) {
   on.spinning.lock();
   on.is_held.set();
@@ -33,10 +33,10 @@ void hold_preempted(stage& on) {
   on.spinning.unlock();
 }
 
-/// The same when the release has begun, and is not done.
+/// The hog does so when the release has begun and is not done.
 void hold_preempted_in_release(stage& on) {
   on.spinning.in_release = [&on] {
-    if (pthread_equal(pthread_self(), on.holder) == 0) return;  // the waiter's
+    if (pthread_equal(pthread_self(), on.holder) == 0) return;  // the waiter's call
     on.hog.give();
     on.see(on.is_given);
   };
@@ -82,7 +82,7 @@ void wait_sleeping(stage& on) {
   on.wait_for(on.sleeping);
 }
 
-/// The releaser has begun the wake-up, and it is under way for long.
+/// The releaser begins the wake-up, which then takes long.
 void release_and_wake_later(stage& on) {
   on.slow_to_wake.in_wake = [&on] {
     if (pthread_equal(pthread_self(), on.holder) != 0) stage::burn(stage::length_ns);
@@ -99,7 +99,7 @@ void wait_sleeping_long(stage& on) {
   on.wait_for(on.slow_to_wake);
 }
 
-/// The waiter looks only when it has been overtaken often enough.
+/// The waiter looks only after other threads have barged in often enough.
 void overtake(stage& on) {
   on.spinning.lock();
   on.is_held.set();
@@ -108,7 +108,7 @@ void overtake(stage& on) {
     stage::burn(stage::length_ns / overtakings);
     on.spinning.unlock();
     on.spinning.lock();
-    // relaxed(hint): how often is all that counts.
+    // relaxed(hint): only the number counts.
     on.overtaken.fetch_add(1, std::memory_order_relaxed);
   }
   on.spinning.unlock();
@@ -136,8 +136,8 @@ void allow(pid_t thread, int cpu, int other) {
   sched_setaffinity(thread, sizeof both, &both);
 }
 
-/// The holder is moved to a processor that the hog has just taken. The mover takes the holder's for
-/// that: a thread that runs would have to sleep until it is moved.
+/// The holder is moved to a processor that the hog has just taken. The mover takes the holder's
+/// processor for that: a running thread would have to sleep before it can be moved.
 void hold_moved(stage& on) {
   allow(0, on.holders_cpu, on.holders_cpu);
   on.sleeping.lock();
@@ -159,13 +159,13 @@ void wait_anywhere(stage& on) {
 
 stage* of_handler = nullptr;
 
-/// As an interrupt would: takes the time of whoever runs, without a switch.
+/// Acts like an interrupt: takes the running thread's time without a switch.
 void interrupt(int /*signal*/) {
   of_handler->is_interrupted.set();
   stage::burn(stage::length_ns);
 }
 
-/// Who holds the lock watches the clock, as a noise thread does, and finds time missing.
+/// The holder watches the clock, as a noise thread does, and finds time missing.
 void hold_watching(stage& on) {
   of_handler = &on;
   struct sigaction how {};
@@ -178,7 +178,7 @@ void hold_watching(stage& on) {
   for (ticks last = clock::now(); last < limit;) {
     const ticks seen = clock::now();
     if (seen - last > threshold) {
-      if (!on.is_interrupted.is_set()) on.now.came_in_time = false;  // the machine's own
+      if (!on.is_interrupted.is_set()) on.now.came_in_time = false;  // a gap of the machine itself
       on.trace.add_gap(on.holders_cpu, last, seen - last);
       break;
     }
@@ -200,7 +200,7 @@ void hold_long(stage& on) {
   on.spinning.unlock();
 }
 
-/// The lock is free, and the waiter runs, and does not take it: nothing in the trace says why.
+/// The lock is free, and the waiter runs without acquiring it: nothing in the trace says why.
 void hold_briefly(stage& on) {
   on.spinning.lock();
   on.is_held.set();
@@ -228,7 +228,7 @@ void move_holder(const stage& of) {
 void stage::clear() noexcept {
   now = {};
   for (flag* each : {&is_held, &has_called, &is_taken, &is_given, &is_interrupted}) each->clear();
-  // relaxed(locked): as they are.
+  // relaxed(locked): like the flags.
   overtaken.store(0, std::memory_order_relaxed);
 }
 

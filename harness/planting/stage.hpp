@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Threads that bring a stall about: who holds a lock, who waits for it, who takes the processor
-// away from one of them, and who moves the holder to another one. They have real-time priorities,
-// so that the rest of the machine does not take part.
+// The threads that inject a stall: the holder of a lock, its waiter, the hog that takes the
+// processor away from one of them, and the mover that moves the holder to another processor. They
+// have real-time priorities, so that the rest of the machine does not interfere.
 
 #include "../clock.hpp"
 #include "../tracing/recording.hpp"
@@ -23,15 +23,15 @@
 
 namespace lockyard::harness {
 
-/// What was brought about in one round.
+/// The injected stall of one round.
 struct planted {
   ticks begin = 0;
   ticks end = 0;
   const void* lock = nullptr;
-  bool came_in_time = true;  ///< nobody has had to give a step up
+  bool came_in_time = true;  ///< no thread had to give a step up
 };
 
-/// A semaphore that a thread without a processor of its own sleeps on.
+/// A semaphore that a thread without its own processor sleeps on.
 class signal_to {
  public:
   signal_to() { sem_init(&of_, 0, 0); }
@@ -48,7 +48,7 @@ class signal_to {
   sem_t of_{};
 };
 
-/// What one thread tells another one; once in a round.
+/// A message from one thread to another, once per round.
 class flag {
  public:
   void set() noexcept {
@@ -56,7 +56,7 @@ class flag {
     is_set_.store(true, std::memory_order_release);
   }
   [[nodiscard]] bool is_set() const noexcept {
-    // order[is_set]: acquire; pairs [set]; sees it.
+    // order[is_set]: acquire; pairs [set]; sees what was done before.
     return is_set_.load(std::memory_order_acquire);
   }
   void clear() noexcept {
@@ -70,7 +70,7 @@ class flag {
 
 /// What the threads of a scene share. Flags are cleared before each round.
 struct stage {
-  static constexpr double length_ns = 800e3;  ///< of what is planted
+  static constexpr double length_ns = 800e3;  ///< length of the injected stall
 
   explicit stage(recording& trace_of) : trace{trace_of} {}
 
@@ -88,16 +88,16 @@ struct stage {
   flag is_held;
   flag has_called;
   flag is_taken;        ///< the processor, by the hog
-  flag is_given;        ///< back
+  flag is_given;        ///< the processor, back by the hog
   flag is_interrupted;  ///< by the handler
   std::atomic<unsigned> overtaken{0};
 
   void clear() noexcept;
-  /// Spins until it is set; after 50 ms gives the round up.
+  /// Spins until the flag is set; gives the round up after 50 ms.
   void see(const flag& that) noexcept;
-  /// Keeps the processor.
+  /// Keeps the processor busy.
   static void burn(double for_ns) noexcept { wait_busily(for_ns); }
-  /// The waiter's acquisition of that lock; begin and end are the wait's.
+  /// Makes the waiter acquire that lock; the injected stall is the wait.
   template <class Lock>
   void wait_for(Lock& lock) {
     const ticks called = clock::now();
@@ -111,28 +111,28 @@ struct stage {
   }
 };
 
-/// Whether a thread was off its processor in a planted stall.
+/// Whether a thread was off its processor in an injected stall.
 enum class presence : std::uint8_t { there, away, any };
 
 struct scene {
   std::string_view name;  ///< the class of stalls
   presence holder;
   presence waiter;
-  bool hogs_waiter;  ///< the hog takes the waiter's processor, not the holder's
+  bool hogs_waiter;  ///< the hog takes the waiter's processor instead of the holder's
   std::function<void(stage&)> hold;
   std::function<void(stage&)> wait;
-  bool needs_wakeups = false;  ///< else the trace cannot have what is planted
+  bool needs_wakeups = false;  ///< the trace must record wake-ups to show the stall
 };
 
-/// By a thread that has just taken the holder's processor: from now on it may use the waiter's
-/// only.
+/// Called by a thread that has just taken the holder's processor: from now on the holder may use
+/// only the waiter's.
 void move_holder(const stage& of);
 
 const std::vector<scene>& all_scenes();
 
-/// Brings the scene about so many times, and writes the trace, and beside it what is true of it
-/// (`FILE.truth.jsonl`). Rounds in which the machine has disturbed the scene are left out. Returns
-/// a summary as JSON. Throws condition_error.
+/// Runs the scene so many times, and writes the trace with the truth about it next to it
+/// (`FILE.truth.jsonl`). Rounds that the machine disturbed are dropped. Returns a summary as JSON.
+/// Throws condition_error.
 std::string plant(std::string_view name, unsigned times, const std::string& file);
 
 }  // namespace lockyard::harness

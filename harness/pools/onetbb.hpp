@@ -14,8 +14,8 @@
 
 namespace lockyard::harness {
 
-/// oneTBB's workers in an arena of their own, whose tasks belong to a task group. The submitting
-/// thread has no slot in it. The library starts its threads when there is work for them, and lets
+/// oneTBB's workers in their own arena, whose tasks belong to a task group. The submitting thread
+/// has no slot in the arena. The library starts its threads when there is work for them, and lets
 /// them sleep when there has been none for a while.
 class tbb_pool final : public pool {
  public:
@@ -42,7 +42,7 @@ class tbb_pool final : public pool {
       observe(true);
     }
     ~places() override { observe(false); }
-    /// A worker that leaves an idle arena enters it again, and has its place still.
+    /// A worker that leaves an idle arena and enters it again keeps its place.
     void on_scheduler_entry(bool is_worker) override {
       thread_local bool has_place = false;
       if (!is_worker || std::exchange(has_place, true)) return;

@@ -19,7 +19,7 @@ class pool_of_ours final : public pool {
                .on_start = request.take_place}} {}
 
   void submit(shot each) override {
-    if (pool_.submit({"shot", each})) throw std::logic_error{"a pool that runs refused a task"};
+    if (pool_.submit({"shot", each})) throw std::logic_error{"a running pool refused a task"};
   }
 
  private:

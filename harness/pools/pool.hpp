@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the study of workers measures, without its type: whatever runs tasks on a team of threads.
+// A type-erased pool for the study of workers: anything that runs tasks on a team of threads.
 
 #include "../job.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace lockyard::harness {
 
-/// A task of the study; copied into whatever runs it.
+/// A task of the study; the pool copies it.
 struct shot {
   void (*run)(void* burst, unsigned index);
   void* burst;
@@ -19,7 +19,7 @@ struct shot {
   void operator()() const { run(burst, index); }
 };
 
-/// Its threads are there when it has been made, where it has threads of its own.
+/// A pool; if it has its own threads, they exist once it is constructed.
 class pool {
  public:
   pool() = default;
@@ -28,16 +28,16 @@ class pool {
   virtual ~pool() = default;
 
   virtual void submit(shot task) = 0;
-  /// Every task that was submitted has run.
+  /// Called when every submitted task has run.
   virtual void burst_is_over() {}
 };
 
-/// What a pool is made for.
+/// The request that a pool is made for.
 struct pool_request {
   const job& of;
   unsigned workers;
-  unsigned most_waiting;  ///< tasks at a time
-  /// To be called by each worker first, with its number.
+  unsigned most_waiting;  ///< the largest number of waiting tasks
+  /// Each worker calls it first, with its number.
   std::function<void(unsigned worker)> take_place;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the standard library has for tasks, and none at all.
+// The standard library's way to run tasks, and a pool without threads.
 
 #include "pool.hpp"
 
@@ -10,19 +10,20 @@
 
 namespace lockyard::harness {
 
-/// A thread for each task: std::async, told to start one.
+/// Starts a thread for each task: std::async with the policy async.
 class async_pool final : public pool {
  public:
   explicit async_pool(const pool_request& request) {
     if (!std::holds_alternative<pinning>(request.of.pin) ||
         std::get<pinning>(request.of.pin) != pinning::none) {
       throw condition_error{
-          "std::async starts a thread for each task, which nobody can pin; leave --pin out, or "
-          "measure other pools"};
+          "std::async starts a thread for each task, which cannot be pinned; drop --pin, or "
+          "measure "
+          "other pools"};
     }
     if (request.of.under.of == policy::deadline) {
       throw condition_error{
-          "std::async starts a thread for each task, which a deadline thread must not; choose "
+          "std::async starts a thread for each task, which a deadline thread may not do; choose "
           "another policy, or measure other pools"};
     }
     running_.reserve(request.most_waiting);
@@ -35,7 +36,7 @@ class async_pool final : public pool {
   std::vector<std::future<void>> running_;
 };
 
-/// Runs each task where it is submitted: what remains is the harness's own cost.
+/// Runs each task where it is submitted: what remains is the cost of the harness.
 class no_pool final : public pool {
  public:
   explicit no_pool(const pool_request& /*request*/) {}

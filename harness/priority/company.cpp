@@ -18,10 +18,10 @@ constexpr double look_from_aside_every_ns = 1e5;
 
 bool priority_signals::demote() noexcept {
   const sched_param none{};
-  // relaxed(revalidated): written before the wait began that was seen.
+  // relaxed(revalidated): written before the observed wait began.
   const pid_t high = high_thread_.load(std::memory_order_relaxed);
   if (sched_setscheduler(high, SCHED_OTHER, &none) != 0) return false;
-  // relaxed(hint): it sees so after this wait, or after the next.
+  // relaxed(hint): the high thread sees it after this wait or after the next.
   is_demoted_.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -35,7 +35,7 @@ void sleep_for_ns(double length_ns) noexcept {
 void hog_processor(const priority_signals& on, double share, ticks deadline) {
   const ticks period = clock::from_ns(hog_period_ns);
   const auto asleep = static_cast<ticks>(static_cast<double>(period) * (1 - share));
-  // Asleep first, so that the low threads get to their work.
+  // Sleeps first, so that the low threads can begin their work.
   for (ticks begin = clock::now(); !on.is_over() && begin < deadline;
        begin = std::max(begin + period, clock::now())) {
     sleep_for_ns(clock::ns(elapsed(clock::now(), begin + asleep)));

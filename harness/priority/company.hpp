@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who is beside the threads that want the lock, in the study of priorities.
+// The companions of the contenders in the study priority: the hog and the rescuer.
 
 #include "../clock.hpp"
 #include "ranks.hpp"
@@ -19,7 +19,7 @@ namespace lockyard::harness {
 class alignas(detail::arch::interference_size) priority_signals {
  public:
   [[nodiscard]] bool is_over() const noexcept {
-    // relaxed(hint): who sees it late does one more operation.
+    // relaxed(hint): a thread that sees it late does one more operation.
     return over_.load(std::memory_order_relaxed);
   }
   void end() noexcept {
@@ -27,36 +27,36 @@ class alignas(detail::arch::interference_size) priority_signals {
     over_.store(true, std::memory_order_relaxed);
   }
 
-  /// By the high thread, before its first wait.
+  /// Called by the high thread before its first wait.
   void introduce(pid_t high_thread) noexcept {
     // relaxed(unpublished): the beginning of a wait publishes it.
     high_thread_.store(high_thread, std::memory_order_relaxed);
   }
   void begin_wait(ticks called) noexcept {
-    // order[since]: release; pairs [seen_since]; who waits has been said before.
+    // order[since]: release; pairs [seen_since]; publishes the id of the waiting thread.
     waiting_since_.store(called, std::memory_order_release);
   }
   void end_wait() noexcept {
-    // relaxed(hint): a rescuer that sees it late does no harm but to the next wait.
+    // relaxed(hint): a rescuer that sees it late can only affect the next wait.
     waiting_since_.store(0, std::memory_order_relaxed);
   }
-  /// Whether it was demoted since it asked last.
+  /// Tells whether the thread was demoted since the last call.
   bool take_demotion() noexcept {
     // relaxed(hint): seen late, the next wait begins below its rank.
     return is_demoted_.exchange(false, std::memory_order_relaxed);
   }
 
-  /// Whether it was demoted and waits still: all others are to stay away until it has the lock.
+  /// Tells whether it was demoted and still waits: all others stay away until it has the lock.
   [[nodiscard]] bool is_being_rescued() const noexcept {
-    // relaxed(hint): who sees it late stays away from the next turn on.
+    // relaxed(hint): a thread that sees it late stays away from its next turn on.
     return is_demoted_.load(std::memory_order_relaxed);
   }
-  /// 0: it does not wait.
+  /// Returns when its wait began, or 0 if it does not wait.
   [[nodiscard]] ticks waits_since() const noexcept {
-    // order[seen_since]: acquire; pairs [since]; the high thread has said who it is.
+    // order[seen_since]: acquire; pairs [since]; makes the high thread's id visible.
     return waiting_since_.load(std::memory_order_acquire);
   }
-  /// By whoever has seen it wait. Whether the kernel let it.
+  /// Called by a thread that saw it wait. Returns whether the kernel permitted it.
   bool demote() noexcept;
 
  private:
@@ -66,18 +66,18 @@ class alignas(detail::arch::interference_size) priority_signals {
   std::atomic<bool> is_demoted_{false};
 };
 
-/// Sleeps for a part of each period, and keeps its processor for the share that is left.
+/// Sleeps for a part of each period, and keeps its processor busy for the rest.
 void hog_processor(const priority_signals& on, double share, ticks deadline);
 
-/// Lets the high thread, where it has waited for so long, run as the low ones do until it has the
-/// lock, and keeps all but the owner away from it: one that spins above the owner would never end.
-/// Returns how often.
+/// Makes the high thread, once it has waited for `after_ns`, run like the low ones until it has the
+/// lock, and keeps all threads but the owner away from the lock: a thread that spins above the
+/// owner would never end. Returns how often.
 std::uint64_t rescue(priority_signals& on, double after_ns, ticks deadline);
 
-/// By all but the high thread, before a turn.
+/// Called by all but the high thread, before a turn.
 void make_way(const priority_signals& on) noexcept;
 
-/// Sleeps for so long, by the system's timer.
+/// Sleeps for that long, by the system's timer.
 void sleep_for_ns(double length_ns) noexcept;
 
 }  // namespace lockyard::harness

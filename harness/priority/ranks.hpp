@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who outranks whom in the study of priorities.
+// The ranks of the threads in the study priority.
 
 #include "../schedule.hpp"
 #include "../topology.hpp"
@@ -17,23 +17,24 @@ struct ranks {
   schedule high;
   schedule hog;
   schedule low;
-  schedule rescuer;  ///< as urgent as there is need for
-  bool are_strict;   ///< whoever is above keeps those below off the processor
+  schedule rescuer;  ///< as urgent as necessary
+  bool are_strict;   ///< higher ranks keep lower ranks off the processor
 };
 
 inline constexpr unsigned highest_priority = 99;
 inline constexpr int lowest_nice = 19;
 
-/// Real-time: the hog has the priority asked for, and the high thread the next; the low ones share
-/// what is left, as other. By nice: the high thread has the one asked for, the low ones the lowest,
-/// and the hog is in the middle. Throws condition_error where there is no room for three.
+/// Real-time policies: the hog has the requested priority, and the high thread the next; the low
+/// threads share what is left, under other. By nice: the high thread has the requested value, the
+/// low threads the lowest, and the hog is in the middle. Throws condition_error if three ranks do
+/// not fit.
 inline ranks ranks_under(const schedule& asked) {
   if (asked.is_real_time()) {
     if (asked.priority + 2 > highest_priority) {
       throw condition_error{
           "--priority " + std::to_string(asked.priority) +
-          ": the high thread of this study is one above that and its rescuer two, "
-          "and there is nothing above 99; ask for at most 97"};
+          ": the high thread of this study runs one above that and its rescuer two above, "
+          "but there is nothing above 99; ask for at most 97"};
     }
     const auto above = [&](unsigned steps) {
       return schedule{.of = asked.of, .priority = asked.priority + steps};
@@ -43,13 +44,13 @@ inline ranks ranks_under(const schedule& asked) {
   }
   if (asked.of != policy::other && asked.of != policy::batch) {
     throw condition_error{"policy " + std::string{name_of(asked.of)} +
-                          " has no ranks, so there is none to be high in; measure this study under "
+                          " has no ranks, so no thread could be high; measure this study under "
                           "fifo, rr, other or batch"};
   }
   if (asked.nice + 2 > lowest_nice) {
     throw condition_error{"nice " + std::to_string(asked.nice) +
                           " leaves no room for the hog and the low threads below it; ask for at "
-                          "most 17, or --policy fifo"};
+                          "most 17, or use --policy fifo"};
   }
   const auto with_nice = [&](int nice) {
     schedule found = asked;

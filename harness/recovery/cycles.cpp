@@ -12,7 +12,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Longer than a waiter's look takes to come round, so that all phases of it are met.
+/// Longer than the interval between two checks of a waiter, so that all its phases are met.
 constexpr double longest_pause_ns = 3e6;
 
 /// What a thread did in a round.
@@ -23,8 +23,8 @@ struct alignas(detail::arch::interference_size) cycle_call {
   lock_errc answer = lock_errc::acquired;
 };
 
-/// Threads 0 to n - 1 each hold the lock of their number and want the next one's. Thread n holds
-/// nothing, and waits for one of these locks.
+/// Threads 0 to n - 1 each hold the lock of their own number and want the next one. Thread n holds
+/// nothing and waits for one of these locks.
 class cycle_of_threads {
  public:
   cycle_of_threads(const job& of, const answering_subject& locks)
@@ -59,7 +59,7 @@ class cycle_of_threads {
   [[nodiscard]] const trouble_books& books() const { return books_; }
 
  private:
-  /// Nobody is left that could have it.
+  /// The lock must be free: no thread is left that could hold it.
   bool acquire_own(unsigned thread) {
     if (locks_.acquire(row_.at(thread)) == lock_errc::acquired) return true;
     // relaxed(unpublished): the meeting publishes it.
@@ -71,7 +71,7 @@ class cycle_of_threads {
     return row_.at((thread < size_ ? thread + 1 : round) % size_);
   }
 
-  /// Of every second round, in which all others wait already when the last one begins.
+  /// Tells, in every second round, whether this thread closes the cycle when all others wait.
   [[nodiscard]] bool closes(unsigned thread, std::uint64_t round) const {
     return round % 2 == 1 && round / 2 % size_ == thread;
   }
@@ -80,7 +80,7 @@ class cycle_of_threads {
     cycle_call& mine = calls_[thread];
     if (closes(thread, round)) {
       for (const cycle_call& each : calls_) {
-        // relaxed(hint): that the wait has begun is likely, and nothing rests on it.
+        // relaxed(hint): the wait has probably begun, and nothing depends on it.
         while (&each != &mine && each.begun_in.load(std::memory_order_relaxed) != round) {
           sched_yield();
         }
@@ -95,7 +95,7 @@ class cycle_of_threads {
     if (mine.answer == lock_errc::acquired) locks_.release(wanted);
   }
 
-  /// By thread 0, while the others cannot get past the next meeting.
+  /// Called by thread 0 while the others cannot pass the next meeting.
   void close_books_of_round() {
     ticks trouble = 0;
     ticks first_error = std::numeric_limits<ticks>::max();
@@ -110,7 +110,7 @@ class cycle_of_threads {
       first_error = std::min(first_error, each.returned);
     }
     const bool is_told = first_error != std::numeric_limits<ticks>::max();
-    if (!is_told || first_error <= trouble) {  // or somebody was before there was a cycle
+    if (!is_told || first_error <= trouble) {  // or an error came before there was a cycle
       ++books_.wrong_answers;
     } else if (victims > 0) {
       books_.add(trouble, first_error);
@@ -129,7 +129,7 @@ class cycle_of_threads {
   std::vector<cycle_call> calls_;
   meeting_point meeting_;
   std::atomic<std::uint64_t> not_free_{0};
-  bool is_over_ = false;  ///< written and read on two sides of a meeting
+  bool is_over_ = false;  ///< written before a meeting and read after it
   trouble_books books_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Owners that do not unlock, and owners that are no more.
+// Owners that do not unlock, and owners whose threads have ended.
 
 #include "../team.hpp"
 #include "scenes.hpp"
@@ -12,7 +12,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Longer than a waiter's look takes to come round.
+/// Longer than the interval between two checks of a waiter.
 constexpr double longest_life_ns = 3e6;
 
 struct alignas(detail::arch::interference_size) stuck_call {
@@ -80,12 +80,12 @@ class stuck_owner {
   answering_row row_;
   std::vector<stuck_call> calls_;
   meeting_point meeting_;
-  bool is_over_ = false;  ///< written and read on two sides of a meeting
+  bool is_over_ = false;  ///< written before a meeting and read after it
   trouble_books books_;
 };
 
-/// Tells when its thread has ended: the lock's own such object was made later, so that it has told
-/// before.
+/// Reports the end of its thread. The lock's own such object was constructed later, so it has
+/// reported before.
 struct farewell {
   std::atomic<bool>* is_gone = nullptr;
 
@@ -93,19 +93,19 @@ struct farewell {
   farewell(const farewell&) = delete;
   farewell& operator=(const farewell&) = delete;
   ~farewell() {
-    // order[gone]: release; pairs [seen_gone]; the thread's acts come before.
+    // order[gone]: release; pairs [seen_gone]; publishes the thread's acts.
     if (is_gone != nullptr) is_gone->store(true, std::memory_order_release);
   }
 };
 thread_local farewell farewell_of_thread;
 
-/// Thread 0 acquires and ends; thread 1 waits for it.
+/// Thread 0 acquires the lock and ends; thread 1 waits for it.
 class dying_owner {
  public:
   dying_owner(const job& of, const answering_subject& locks, bool is_waited_for)
       : of_{of}, locks_{locks}, is_waited_for_{is_waited_for}, row_{locks, 1} {}
 
-  /// A round has threads of its own, because one of them is to end.
+  /// Runs a round in its own threads, because one of them has to end.
   void run_round() {
     // relaxed(unpublished): there are no threads yet.
     is_held_.store(false, std::memory_order_relaxed);
@@ -131,7 +131,7 @@ class dying_owner {
   void die() {
     farewell_of_thread.is_gone = &is_gone_;
     if (locks_.acquire(lock()) != lock_errc::acquired) ++books_.wrong_answers;
-    // order[held]: release; pairs [seen_held]; nothing but the acquisition itself.
+    // order[held]: release; pairs [seen_held]; publishes only the acquisition itself.
     is_held_.store(true, std::memory_order_release);
     if (is_waited_for_) {
       // order[seen_waiting]: acquire; pairs [waiting]; as above.
@@ -147,14 +147,14 @@ class dying_owner {
     // order[seen_gone]: acquire; pairs [gone]; as there.
     while (!is_waited_for_ && !is_gone_.load(std::memory_order_acquire)) sched_yield();
     called_ = clock::now();
-    // order[waiting]: release; pairs [seen_waiting]; nothing but the call that follows.
+    // order[waiting]: release; pairs [seen_waiting]; publishes only the call that follows.
     is_waiting_.store(true, std::memory_order_release);
     answer_ = locks_.acquire(lock());
     returned_ = clock::now();
     if (answer_ == lock_errc::acquired) locks_.release(lock());
   }
 
-  /// The lock is the dead thread's still, and free for the next round once it has been released.
+  /// The lock still belongs to the dead thread; once released, it is free for the next round.
   void close_books_of_round() {
     books_.answers.add(answer_);
     const ticks trouble = is_waited_for_ ? ended_ : called_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the study of recovery brings about, and what it keeps the books of.
-// docs/studies/recovery.md has the scenarios.
+// The scenarios of the study recovery and their books. docs/studies/recovery.md describes them.
 
 #include "../clock.hpp"
 #include "../histogram.hpp"
@@ -24,7 +23,7 @@
 
 namespace lockyard::harness {
 
-/// A lock that answers, without its type.
+/// A lock whose lock() reports errors, without its type.
 struct answering_subject {
   subject of;
   lock_errc (*acquire)(void* lock);
@@ -34,7 +33,7 @@ struct answering_subject {
   void release(void* lock) const { of.operations.unlock(lock); }
 };
 
-/// Some of them in a row.
+/// Several of them in a row.
 class answering_row {
  public:
   answering_row(const answering_subject& of, std::size_t count)
@@ -56,7 +55,7 @@ class answer_counts {
   void merge(const answer_counts& others) noexcept {
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += others.counts_[i];
   }
-  /// All but `acquired`.
+  /// Returns the number of all answers but `acquired`.
   [[nodiscard]] std::uint64_t errors() const noexcept;
   [[nodiscard]] nlohmann::ordered_json to_json() const;
 
@@ -64,7 +63,7 @@ class answer_counts {
   std::array<std::uint64_t, static_cast<std::size_t>(lock_errc::nested_busy) + 1> counts_{};
 };
 
-/// Of a run that brings trouble about, over and over.
+/// The books of a run that provokes faults, again and again.
 struct trouble_books {
   histogram recovery;  ///< a value for each round
   ticks longest = 0;
@@ -72,7 +71,7 @@ struct trouble_books {
   std::uint64_t victims = 0;
   std::uint64_t innocents_harmed = 0;
   std::uint64_t wrong_answers = 0;
-  ticks earliest = ~ticks{0};  ///< from the first call to the first return, in any round
+  ticks earliest = ~ticks{0};  ///< the shortest time from the first call to the first return
   bool each_released_once = true;
   answer_counts answers;
 
@@ -82,19 +81,20 @@ struct trouble_books {
   }
 };
 
-/// Where the threads of a round wait for each other: awake at first, so that they go on together.
+/// Where the threads of a round wait for each other: awake at first, so that they continue
+/// together.
 class meeting_point {
  public:
   explicit meeting_point(unsigned threads) : threads_{threads}, missing_{threads} {}
 
   void await_all() noexcept {
-    // relaxed(revalidated): it cannot change before this thread has come.
+    // relaxed(revalidated): it cannot change before this thread has arrived.
     const std::uint32_t turn = turn_.load(std::memory_order_relaxed);
-    // order[met]: acq_rel; pairs [met]; the last one has what all have written.
+    // order[met]: acq_rel; pairs [met]; the last thread sees what all have written.
     if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       // relaxed(unpublished): the turn publishes it.
       missing_.store(threads_, std::memory_order_relaxed);
-      // order[turn]: release; pairs [seen_turn, slept_turn]; what all have written goes on to all.
+      // order[turn]: release; pairs [seen_turn, slept_turn]; publishes what all have written.
       turn_.store(turn + 1, std::memory_order_release);
       turn_.notify_all();
       return;
@@ -116,21 +116,21 @@ class meeting_point {
   alignas(detail::arch::interference_size) std::atomic<std::uint32_t> turn_{0};
 };
 
-/// Lets the processor do other things for a part of `most`: another part in each round, and over
-/// many rounds all alike.
+/// Lets the processor do other things for a part of `most`: a different part in each round, and all
+/// parts equally often over many rounds.
 void pass_part_of(double most_ns, std::uint64_t round);
 
-/// A thread locks what it holds.
+/// A thread locks a lock that it holds.
 trouble_books lock_again(const job& of, const answering_subject& locks);
-/// All threads but one wait for each other; that one waits for one of them.
+/// All threads but one wait for each other; the last one waits for one of them.
 trouble_books close_cycles(const job& of, const answering_subject& locks);
 /// One thread holds a lock until all others have given up.
 trouble_books outwait(const job& of, const answering_subject& locks);
-/// A thread ends that holds a lock for which another one waits, or will wait.
+/// A thread ends while it holds a lock that another thread waits for, or will wait for.
 trouble_books die_waited_for(const job& of, const answering_subject& locks);
 trouble_books die_unseen(const job& of, const answering_subject& locks);
 
-/// All threads take several locks at a time, in one order, or in any under a lock for that.
+/// All threads acquire several locks at a time, in one order, or in any order under a gate lock.
 outcome keep_order(const job& of, const answering_subject& locks);
 outcome pass_gate(const job& of, const answering_subject& locks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Threads that hold several locks at a time and cannot deadlock: every error is one too many.
+// Threads that hold several locks at a time and cannot deadlock: every error is a false positive.
 
 #include "../closing_time.hpp"
 #include "../draws.hpp"
@@ -20,7 +20,7 @@ constexpr unsigned locks_of_traffic = 8;
 constexpr unsigned fewest_held = 2;
 constexpr unsigned most_held = 4;
 
-/// Which locks a thread takes next.
+/// The locks that a thread acquires next.
 class next_locks {
  public:
   explicit next_locks(std::uint64_t seed) : draws_{seed} {
@@ -82,7 +82,7 @@ class traffic {
     return span;
   }
 
-  /// Adds a thread's books; what the locks protect is as many as all threads have counted.
+  /// Adds a thread's books; the protected counters must equal the sum of all threads' counts.
   void merge(unsigned thread, traffic_log& all) const {
     all.answers.merge(logs_[thread].answers);
     for (unsigned i = 0; i < locks_of_traffic; ++i) all.acquired[i] += logs_[thread].acquired[i];
@@ -100,8 +100,8 @@ class traffic {
     return answer == lock_errc::acquired;
   }
 
-  /// Whoever waits for a lock behind the gate holds the gate: those who hold what it wants wait for
-  /// nothing. Returns the number of acquisitions.
+  /// A thread that waits for a lock behind the gate holds the gate: the owners of the lock that it
+  /// wants wait for nothing. Returns the number of acquisitions.
   std::uint64_t pass(std::span<const unsigned> wanted, std::uint64_t round, traffic_log& log) {
     if (is_gated_ && !acquire(gate(), log)) return 0;
     std::size_t held = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the locks protect that will-it-scale's workloads contend for, with the cache lines that the
-// kernel touches there. docs/studies/scale.md says what each stands for.
+// The objects protected by the locks that will-it-scale's workloads contend for, with the cache
+// lines that the kernel touches there. docs/studies/scale.md says what each stands for.
 
 #include "../job.hpp"
 #include "../ownership.hpp"
@@ -20,10 +20,10 @@ namespace lockyard::harness {
 
 inline constexpr unsigned nobody = std::numeric_limits<unsigned>::max();
 
-/// Which numbers of a process's open files are taken, and by whom.
+/// The numbers of a process's open files that are in use, and their users.
 class file_table {
  public:
-  /// The lowest number that is free.
+  /// Returns the lowest free number.
   unsigned open(unsigned thread) noexcept {
     books_.enter(thread);
     std::size_t word = 0;
@@ -48,7 +48,7 @@ class file_table {
   }
 
   [[nodiscard]] const ownership& books() const noexcept { return books_; }
-  /// Whether all that was opened was closed, and no number was had by two.
+  /// Tells whether every opened file was closed, and no number was used twice at a time.
   [[nodiscard]] bool is_whole() const noexcept {
     return faults_ == 0 && std::ranges::count(taken_, 0U) == std::ssize(taken_);
   }
@@ -63,8 +63,8 @@ class file_table {
   std::vector<unsigned> entries_ = std::vector<unsigned>(max_threads, nobody);
 };
 
-/// The ranges of one file that a process has locked. All its threads lock the same byte, so there
-/// is one range at most: who locks it again takes it over.
+/// The ranges of one file that a process has locked. All threads lock the same byte, so there is at
+/// most one range: a thread that locks it again takes it over.
 class range_list {
  public:
   void insert(unsigned thread) noexcept {
@@ -86,7 +86,7 @@ class range_list {
   }
 
   [[nodiscard]] const ownership& books() const noexcept { return counts_.books; }
-  /// Whether the list is empty again and has lost nothing.
+  /// Tells whether the list is empty again and has lost nothing.
   [[nodiscard]] bool is_whole() const noexcept {
     return first_ == nullptr && range_.owner == nobody && counts_.inserted == counts_.removed;
   }
@@ -106,7 +106,7 @@ class range_list {
   counts counts_;
 };
 
-/// A directory in which files are opened; all of it in one cache line.
+/// A directory in which files are opened; all of it is in one cache line.
 class directory {
  public:
   void take_reference(unsigned thread) noexcept {
@@ -123,7 +123,7 @@ class directory {
   }
 
   [[nodiscard]] const ownership& books() const noexcept { return books_; }
-  /// Whether every reference was dropped again.
+  /// Tells whether every reference was dropped again.
   [[nodiscard]] bool is_whole() const noexcept {
     return references_ == 0 && books_.counter == 3 * found_;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How long a thread thinks between acquisitions, in steps of work. In a header and not in the
-// study's source, which is compiled once more for a user's own locks: all locks of a program have
-// to have the same.
+// The time that a thread thinks between acquisitions, in steps of work. It is in a header and not
+// in the study's source, which is compiled again for user locks: all locks of a program must have
+// the same.
 
 #include "../work.hpp"
 
@@ -12,8 +12,8 @@
 
 namespace lockyard::harness {
 
-/// Measured once by the process that starts all runs of a block, so that the locks that are
-/// compared have the same.
+/// Measured once by the process that starts all runs of a block, so that compared locks have the
+/// same number of steps.
 inline std::uint32_t think_steps_of(double stretch_ns) {
   static std::map<double, std::uint32_t> known;
   const auto found = known.find(stretch_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much work of low priority gets done beside threads that want a lock, in the gaps that they
-// leave, and what it costs them. docs/studies/background.md gives definition and reading.
+// The amount of low-priority work that gets done next to threads that want a lock, in the gaps that
+// they leave, and its cost to them. docs/studies/background.md gives definition and reading.
 
 #include "../companion.hpp"
 #include "../lockers.hpp"
@@ -21,10 +21,10 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Who works.
+/// The threads that work in a phase.
 enum shift : unsigned { foreground, both, background, shifts };
 
-/// In place of a nice: the policy idle, which comes after all of them.
+/// Stands in place of a nice value for the policy idle, which ranks below all of them.
 constexpr std::uint64_t idle_policy = 20;
 constexpr std::uint32_t steps_of_unit = 5000;
 constexpr std::chrono::milliseconds look_every{2};
@@ -40,7 +40,7 @@ schedule schedule_of_background(const job& of) {
 /// A thread on each processor that this process may use, which computes and touches no memory.
 class background_crew {
  public:
-  /// Comes back when all are in place. Throws condition_error.
+  /// Returns when all threads are in place. Throws condition_error.
   background_crew(const job& of, phases& stage, std::uint64_t loops)
       : stage_{stage}, loops_{loops} {
     const schedule under = schedule_of_background(of);
@@ -54,14 +54,14 @@ class background_crew {
   background_crew& operator=(const background_crew&) = delete;
   ~background_crew() { dismiss(); }
 
-  /// When the phases are over, or are not to be. It may take a thread of low priority seconds to
-  /// see that, where others want the processor.
+  /// Called when the phases are over or called off. If others want the processor, it may take a
+  /// low-priority thread seconds to notice.
   void dismiss() noexcept {
     stage_.call_off();
     for (companion& each : threads_) each.hurry();
     for (companion& each : threads_) each.dismiss();
   }
-  /// Of all of them, once they are dismissed.
+  /// Returns the books of all threads, once they are dismissed.
   [[nodiscard]] shift_books books() const {
     shift_books sum;
     for (const shift_books& each : books_) sum.merge(each);
@@ -77,7 +77,7 @@ class background_crew {
     }
   }
 
-  /// Units that were done while the phase lasted. Beside the foreground it is that which ends it.
+  /// Returns the units done while the phase lasted. Next to the foreground, it ends the phase.
   std::uint64_t work_through(const phases::phase& in, bool ends_it) {
     for (std::uint64_t done = 0;; ++done) {
       if (ends_it && done >= loops_) stage_.end(in);
@@ -109,7 +109,7 @@ struct background_scene : lockers<shifts> {
     return span;
   }
 
-  /// The background keeps no time: whoever has low priority may not have it when it is over.
+  /// The background keeps no time: a low-priority thread may lack the processor at the end.
   void leave_alone(const phases::phase& in) {
     while (stage.lasts(in) && clock::now() < in.end) std::this_thread::sleep_for(look_every);
     stage.end(in);
@@ -180,8 +180,8 @@ struct background_work {
 study background_study() {
   return {.name = "background",
           .summary =
-              "how much work of low priority gets done beside threads that want a lock, and what "
-              "it costs them",
+              "how much low-priority work gets done next to threads that want a lock, and what it "
+              "costs them",
           .default_run_s = 1.2,
           .default_budget_s = 12,
           .parameters = {{.name = "background_nice",
@@ -192,13 +192,13 @@ study background_study() {
                           .usual = {19, idle_policy}},
                          {.name = "hold_ns",
                           .unit = "ns",
-                          .summary = "how long a thread of the foreground holds the lock",
+                          .summary = "time that a thread of the foreground holds the lock",
                           .least = 0,
                           .most = max_work_ns,
                           .usual = {50'000}},
                          {.name = "gap_ns",
                           .unit = "ns",
-                          .summary = "how long it stays away before each call",
+                          .summary = "time that it stays away before each call",
                           .least = 0,
                           .most = max_work_ns,
                           .usual = {50'000}}},

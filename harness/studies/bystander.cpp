@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much slower a thread gets that multiplies matrices, while others bang on a lock whose cache
+// The slowdown of a thread that multiplies matrices while others contend for a lock whose cache
 // line it never touches. docs/studies/bystander.md gives definition and reading.
 
 #include "../histogram.hpp"
@@ -21,12 +21,12 @@ namespace lockyard::harness {
 
 namespace {
 
-/// What the others do meanwhile.
+/// The activity of the other threads in a phase.
 enum meanwhile : unsigned { alone, busy, banging, meanwhiles };
 
 constexpr std::array<std::string_view, meanwhiles> meanwhile_names{"alone", "busy", "banging"};
 
-/// The others end a phase that the bystander does not end, because they keep it off its processor.
+/// After this time the others end a phase, because they may keep the bystander off its processor.
 constexpr double patience_ns = 5e8;
 constexpr std::uint32_t steps_between_looks = 1000;
 
@@ -37,7 +37,7 @@ struct bystander_log {
   double cpu_ns = 0;
   std::uint64_t multiplications = 0;
 
-  /// Means, of a multiplication.
+  /// Returns the mean time of a multiplication in each phase.
   [[nodiscard]] nlohmann::ordered_json mean_ns() const {
     return quotient(clock::ns(spent), static_cast<double>(multiplications));
   }
@@ -48,11 +48,11 @@ struct bystander_log {
 
 using bystander_logs = std::array<bystander_log, meanwhiles>;
 
-/// Multiplies until the phase is to end, at least once, and ends it. What others ended meanwhile
-/// does not count.
+/// Multiplies until the end of the phase, at least once, and ends it. A multiplication during which
+/// others ended the phase does not count.
 void multiply_through(matrices& on, phases& stage, const phases::phase& in, std::uint64_t loops,
                       bystander_log& log) {
-  const ticks end = clock::now() + stage.length();  // it may have begun late
+  const ticks end = clock::now() + stage.length();  // since the phase may have begun late
   double cpu_before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
   for (std::uint64_t done = 1;; ++done) {
     const ticks before = clock::now();
@@ -69,7 +69,7 @@ void multiply_through(matrices& on, phases& stage, const phases::phase& in, std:
   }
 }
 
-/// Keeps the processor and touches no memory.
+/// Keeps the processor busy and touches no memory.
 std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks end) {
   std::uint64_t done = 0;
   for (; stage.lasts(in); ++done) {
@@ -84,14 +84,14 @@ struct bystander_scene : lockers<meanwhiles> {
   bystander_scene(const job& of, const subject& lock)
       : lockers{of, lock, of.work}, multiplied{whole_parameter(of, "matrix_rows"), of.seed} {}
 
-  /// By the first thread.
+  /// Run by the first thread.
   thread_span stand_by(loop_limit limit) {
     return go_through(0, [&](const phases::phase& in, worker&) {
       multiply_through(multiplied, stage, in, limit.operations, logs[in.kind]);
     });
   }
 
-  /// By all others.
+  /// Run by all other threads.
   thread_span bang(unsigned thread, locking_phase& bang_through) {
     const lockers_scene on = scene(UINT64_MAX);
     thread_span span = go_through(thread, [&](const phases::phase& in, worker& own) {
@@ -116,7 +116,7 @@ nlohmann::ordered_json ratio_of(const nlohmann::ordered_json& of,
   return quotient(of.get<double>(), to.get<double>());
 }
 
-/// Of a run bounded by loops: whether the bystander did them in each phase.
+/// Tells, for a run bounded by loops, whether the bystander completed them in each phase.
 bool bystander_is_complete(const job& of, const bystander_logs& logs) {
   return std::ranges::all_of(logs, [&](const bystander_log& log) {
     return log.multiplications >= phases::rounds * of.bound.loops.value_or(0);
@@ -171,20 +171,20 @@ struct bystander {
 }  // namespace
 
 study bystander_study() {
-  return {
-      .name = "bystander",
-      .summary =
-          "how much slower a thread multiplies matrices while others bang on a lock whose cache "
-          "line it never touches",
-      .default_run_s = 0.6,
-      .default_budget_s = 6,
-      .parameters = {{.name = "matrix_rows",
-                      .unit = "rows",
-                      .summary = "rows and columns of the matrices that are multiplied",
-                      .least = 2,
-                      .most = 512,
-                      .usual = {128}}},
-      .cells = cells_of<bystander>()};
+  return {.name = "bystander",
+          .summary =
+              "how much slower a thread multiplies matrices while others contend for a lock whose "
+              "cache "
+              "line it never touches",
+          .default_run_s = 0.6,
+          .default_budget_s = 6,
+          .parameters = {{.name = "matrix_rows",
+                          .unit = "rows",
+                          .summary = "rows and columns of the matrices that are multiplied",
+                          .least = 2,
+                          .most = 512,
+                          .usual = {128}}},
+          .cells = cells_of<bystander>()};
 }
 
 }  // namespace lockyard::harness

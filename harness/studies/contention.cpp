@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much several threads get done together that need one lock for a share of their work.
-// docs/studies/contention.md gives definition and reading.
+// The amount of work that several threads get done together if they need one lock for a share of
+// it. docs/studies/contention.md gives definition and reading.
 
 #include "../contention/crew.hpp"
 #include "studies.hpp"
@@ -19,15 +19,15 @@ namespace {
 constexpr std::string_view draws = "draws";
 constexpr std::string_view allocator = "allocator";
 constexpr double usual_rate_per_s = 15'000;
-// What a text found in a game.
+// Measured in a game, by the published text.
 constexpr unsigned allocating_threads = 3;
 constexpr std::array allocator_rates_per_s{15'000.0, 100'000.0};
 constexpr std::array allocator_shares_percent{2.0};
 constexpr std::array allocator_presets{preset{"rate_per_s", allocator_rates_per_s},
                                        preset{"share_percent", allocator_shares_percent}};
 
-/// An allocator that the threads share, and what each has of it. Under a lock that does not exclude
-/// each thread has one of its own, for else it would not survive.
+/// An allocator that the threads share, and each thread's part of it. Under a lock that does not
+/// exclude, each thread has its own allocator, since a shared one would be corrupted.
 class heap {
  public:
   heap(unsigned threads, std::uint64_t seed) : allocators_(threads) {
@@ -108,7 +108,7 @@ struct contention {
 study contention_study() {
   return {
       .name = "contention",
-      .summary = "how much threads get done together that need one lock for a share of their work",
+      .summary = "how much work threads get done together if they need one lock for a share of it",
       .default_run_s = 0.1,
       .default_budget_s = 1,
       .workloads = {{.name = draws},
@@ -117,13 +117,13 @@ study contention_study() {
                      .presets = allocator_presets}},
       .parameters = {{.name = "rate_per_s",
                       .unit = "/s",
-                      .summary = "acquisitions in a second of a thread's work",
+                      .summary = "acquisitions per second of a thread's work",
                       .least = 100,
                       .most = 1e9,
                       .usual = {usual_rate_per_s}},
                      {.name = "share_percent",
                       .unit = "%",
-                      .summary = "of that work, with the lock",
+                      .summary = "share of that work that needs the lock",
                       .least = 0,
                       .most = 100,
                       .usual = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What this machine's own operations cost: what a spin budget is weighed against, and what the
-// simulator reckons with. docs/studies/costs.md defines each.
+// The cost of this machine's own operations: the basis of spin budgets, and of the simulator's
+// parameters. docs/studies/costs.md defines each.
 
 #include "../costs/costs.hpp"
 
@@ -18,9 +18,10 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Beside those of a single thread: yields, two wake-ups, membarrier, all lines together.
+/// The operations of several threads: yields, two wake-ups, membarrier, all lines
+/// together.
 constexpr unsigned together_count = 5;
-/// A pair of cores gets no less, however many pairs there are.
+/// The least time of a pair of cores, however many pairs there are.
 constexpr double least_pair_ns = 0.2e6;
 
 constexpr const char* across_names[] = {"wake_other_core", "membarrier_with_siblings",
@@ -35,7 +36,7 @@ void report(outcome& to, const cost& found) {
   to.histograms[found.name()] = found.histogram().to_json(found.scale());
 }
 
-/// Every pair of cores; the figure of the machine is the middle one.
+/// Measures every pair of cores; the machine's figure is the middle one.
 void report_lines(outcome& to, const job& of, const std::vector<int>& cpus, double share_ns) {
   const auto pairs = static_cast<double>(cpus.size() * (cpus.size() - 1)) / 2;
   std::vector<double> medians_ns;
@@ -54,7 +55,7 @@ void report_lines(outcome& to, const job& of, const std::vector<int>& cpus, doub
   to.values["line_round_trips"] = std::move(list);
 }
 
-/// What needs a second processor is null where there is none.
+/// Values that need a second processor are null if there is none.
 void report_across(outcome& to, const job& of, const std::vector<int>& cpus, double share_ns) {
   if (cpus.size() == 1) {
     for (const char* name : across_names) to.values[std::string{name} + "_ns"] = nullptr;

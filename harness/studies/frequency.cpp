@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How often threads may take a lock before they get less done together, and what the lock costs
-// when nobody else wants it. No clock is read around the lock. docs/studies/frequency.md gives
+// How often threads may acquire a lock before they get less done together, and the cost of the lock
+// when no other thread wants it. No clock is read around the lock. docs/studies/frequency.md gives
 // definition and reading.
 
 #include "../contention/crew.hpp"
@@ -16,7 +16,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Of uncontended pairs, after the run.
+/// The time for uncontended pairs after the run.
 constexpr double pairs_ns = 2e6;
 
 using frequency_loop = thread_span(const contended& on, crew_member& self, unsigned thread,
@@ -29,7 +29,7 @@ template <class Lock>
   return contention_loop<Lock, false>(on, self, draw, thread, limit);
 }
 
-/// Of a thread that is alone by now.
+/// Measures the pair; the calling thread is alone by now.
 double pair_ns(void* lock, batch time_batch) {
   std::uint64_t counter = 0;
   const loop_limit limit{.operations = UINT64_MAX, .end = clock::now() + clock::from_ns(pairs_ns)};
@@ -66,26 +66,27 @@ struct frequency {
 }  // namespace
 
 study frequency_study() {
-  return {.name = "frequency",
-          .summary =
-              "how often threads may take a lock before they get less done together, and what it "
-              "costs when nobody else wants it",
-          .default_run_s = 0.05,
-          .default_budget_s = 0.4,
-          .parameters = {{.name = "interval_ns",
-                          .unit = "ns",
-                          .summary = "a thread's work from one acquisition to the next, on average",
-                          .least = 10,
-                          .most = 1e7,
-                          .usual = {10, 31, 100, 310, 1'000, 3'100, 10'000, 31'000}},
-                         {.name = "share_percent",
-                          .unit = "%",
-                          .summary = "of that work, with the lock",
-                          .least = 0,
-                          .most = 100,
-                          .usual = {0, 10, 25, 50, 75, 100}}},
-          .own_lengths = true,
-          .cells = cells_of<frequency>()};
+  return {
+      .name = "frequency",
+      .summary =
+          "how often threads may acquire a lock before they get less done together, and its cost "
+          "when no other thread wants it",
+      .default_run_s = 0.05,
+      .default_budget_s = 0.4,
+      .parameters = {{.name = "interval_ns",
+                      .unit = "ns",
+                      .summary = "a thread's mean work from one acquisition to the next",
+                      .least = 10,
+                      .most = 1e7,
+                      .usual = {10, 31, 100, 310, 1'000, 3'100, 10'000, 31'000}},
+                     {.name = "share_percent",
+                      .unit = "%",
+                      .summary = "share of that work that needs the lock",
+                      .least = 0,
+                      .most = 100,
+                      .usual = {0, 10, 25, 50, 75, 100}}},
+      .own_lengths = true,
+      .cells = cells_of<frequency>()};
 }
 
 }  // namespace lockyard::harness

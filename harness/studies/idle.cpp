@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long the lock is free although somebody wants it. docs/studies/idle.md gives both
+// How long the lock is free although a thread wants it. docs/studies/idle.md gives both
 // definitions, the published one and ours, and how to read them.
 
 #include "../gap.hpp"
@@ -23,7 +23,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// What the lock protects.
+/// The data that the lock protects.
 struct handover {
   std::uint64_t counter = 0;
   bool released_once = false;
@@ -31,10 +31,10 @@ struct handover {
   ticks release_began = 0;
 };
 
-/// What a thread tells the others, in a cache line of its own: nobody else writes it, and others
+/// A thread's message to the others, in its own cache line: only the thread writes it, and others
 /// read it only after a long gap.
 struct alignas(detail::arch::interference_size) announcement {
-  std::atomic<ticks> called_at{0};    ///< since when it wants the lock; 0 while it does not wait
+  std::atomic<ticks> called_at{0};    ///< when it called lock; 0 while it does not wait
   std::atomic<ticks> released_at{0};  ///< when its last unlock had returned
 };
 
@@ -61,10 +61,10 @@ struct gap_log {
 template <class Histogram>
 struct alignas(detail::arch::interference_size) idle_log {
   gap_log<Histogram> published;   ///< every gap, wanted or not
-  gap_log<Histogram> wanted;      ///< idle while somebody waited
+  gap_log<Histogram> wanted;      ///< free but wanted
   gap_log<Histogram> in_release;  ///< waited for while the releaser was in its unlock
-  longest_stalls longest;         ///< of the wanted ones; of the published ones as published
-  std::uint64_t inversions = 0;   ///< hand-offs that the two cores' clocks put in reverse
+  longest_stalls longest;         ///< wanted gaps; in the published form, published ones
+  std::uint64_t inversions = 0;   ///< hand-offs that the two cores' clocks order in reverse
 
   template <class Other>
   void merge(const Other& other) noexcept {
@@ -78,7 +78,7 @@ struct alignas(detail::arch::interference_size) idle_log {
 using thread_log = idle_log<histogram>;
 using merged_log = idle_log<merged_histogram>;
 
-/// What all threads of a run share beside the lock.
+/// What all threads of a run share besides the lock.
 struct stage {
   handover& state;
   announcement* lines;
@@ -86,20 +86,20 @@ struct stage {
   ticks threshold;
 };
 
-/// The earliest call by another thread than the releaser. Asked by the owner, so nobody else whose
-/// call is announced can have acquired since; its own announcement still stands.
+/// Returns the earliest call by a thread other than the releaser. The owner asks, so no other
+/// thread with a pending call can have acquired since; the owner's own call is still pending.
 ticks first_call(const stage& on, unsigned releaser) noexcept {
   ticks first = never;
   for (unsigned thread = 0; thread < on.threads; ++thread) {
     if (thread == releaser) continue;
-    // relaxed(hint): a call that is not yet visible is one that came too late to count.
+    // relaxed(hint): a call that is not yet visible came too late to count.
     const ticks called = on.lines[thread].called_at.load(std::memory_order_relaxed);
     if (called != 0) first = std::min(first, called);
   }
   return first;
 }
 
-/// Takes a long gap apart.
+/// Examines a long gap.
 [[gnu::noinline]] void look_into(const stage& on, unsigned thread, ticks acquired,
                                  thread_log& log) noexcept {
   const unsigned releaser = on.state.releaser;
@@ -118,7 +118,7 @@ ticks first_call(const stage& on, unsigned releaser) noexcept {
   if (parts.in_release > on.threshold) log.in_release.add(parts.in_release);
 }
 
-/// The time since the last release began, and what both loops keep of it.
+/// Returns the time since the last release began, and records what both loops keep of it.
 ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept {
   const ticks gap = elapsed(state.release_began, acquired);
   if (acquired < state.release_began) [[unlikely]]
@@ -130,7 +130,7 @@ ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept
 using idle_loop = thread_span(void* place, const stage& on, worker work, unsigned thread,
                               loop_limit limit, thread_log& log);
 
-/// The text's loop. What is kept of a gap is kept inside the critical section, as there.
+/// The published loop. It records the gap inside the critical section, as the text's loop does.
 template <class Lock>
 [[gnu::noinline]] thread_span published_loop(void* place, const stage& on, worker /*none*/,
                                              unsigned thread, loop_limit limit, thread_log& log) {
@@ -152,7 +152,7 @@ template <class Lock>
   return span;
 }
 
-/// The published gap and idle-while-wanted of the same hand-offs.
+/// Measures the published gap and the free-but-wanted time of the same hand-offs.
 template <class Lock>
 [[gnu::noinline]] thread_span honest_loop(void* place, const stage& on, worker work,
                                           unsigned thread, loop_limit limit, thread_log& log) {
@@ -162,14 +162,14 @@ template <class Lock>
   for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
        ++span.operations) {
     work.stay_away();
-    // relaxed(hint): first_call() says what a late sight of it costs.
+    // relaxed(hint): first_call() states the cost of seeing it late.
     mine.called_at.store(clock::now_early(), std::memory_order_relaxed);
     lock.lock();
     acquired = clock::now();
     if (on.state.released_once && gap_until(acquired, on.state, log) > on.threshold) {
       look_into(on, thread, acquired, log);
     }
-    // relaxed(locked): whoever owns the lock next sees it.
+    // relaxed(locked): the next owner of the lock sees it.
     mine.called_at.store(0, std::memory_order_relaxed);
     on.state.released_once = true;
     on.state.releaser = thread;
@@ -242,15 +242,16 @@ struct idle {
 }  // namespace
 
 study idle_study() {
-  return {.name = "idle",
-          .summary =
-              "how long the lock is free although somebody wants it, beside the published "
-              "definition that does not ask whether anybody does",
-          .default_run_s = 0.2,
-          .default_budget_s = 2,
-          .published_loops = 16384,
-          .published_runs = 1000,
-          .cells = cells_of<idle>()};
+  return {
+      .name = "idle",
+      .summary =
+          "how long the lock is free although a thread wants it, next to the published definition, "
+          "which does not ask whether one does",
+      .default_run_s = 0.2,
+      .default_budget_s = 2,
+      .published_loops = 16384,
+      .published_runs = 1000,
+      .cells = cells_of<idle>()};
 }
 
 }  // namespace lockyard::harness

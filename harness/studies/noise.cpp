@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the machine takes away without any lock: a thread on each processor looks at the clock
-// without a break, and every break it finds is the machine's. docs/studies/noise.md gives
+// The time that the machine takes without any lock: a thread on each processor reads the clock
+// continuously, and every gap that it finds is the machine's. docs/studies/noise.md gives
 // definition and reading.
 
 #include "../histogram.hpp"
@@ -26,10 +26,10 @@ namespace {
 
 /// Shorter than an interrupt.
 constexpr double shortest_gap_ns = 1000;
-/// A gap is longer than so many clock readings.
+/// A gap is longer than this many clock readings.
 constexpr double readings_in_gap = 4;
 
-/// What the kernel knows of a thread: how long it stood in the queue, how often it was taken off.
+/// The kernel's counts for a thread: how long it waited in the queue, how often it was taken off.
 struct thread_books {
   std::optional<double> run_delay_ns;
   long involuntary_switches;
@@ -46,7 +46,7 @@ thread_books books_of_this_thread() {
   return found;
 }
 
-/// What the hypervisor took from each processor since the machine was started, by /proc/stat.
+/// Returns the time that the hypervisor took from each processor since the start, by /proc/stat.
 std::map<int, double> stolen_ns() {
   constexpr int steal_column = 8;
   const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -54,7 +54,7 @@ std::map<int, double> stolen_ns() {
   std::ifstream file{"/proc/stat"};
   for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
     std::istringstream words{line.substr(3)};
-    if (line.starts_with("cpu ")) continue;  // all together
+    if (line.starts_with("cpu ")) continue;  // the sum over all processors
     int cpu = 0;
     words >> cpu;
     double ticks_of_column = 0;
@@ -71,14 +71,15 @@ struct alignas(detail::arch::interference_size) watch {
   ticks lost = 0;
   thread_books before{};
   thread_books after{};
-  ticks books_opened = 0;  ///< just before the first books were read
-  ticks books_closed = 0;  ///< just after the last books were read
+  ticks books_opened = 0;  ///< just before the first counts were read
+  ticks books_closed = 0;  ///< just after the last counts were read
 };
 
 [[gnu::noinline]] thread_span watch_clock(unsigned thread, loop_limit limit, ticks threshold,
                                           watch& log) {
-  // Between its books and its first or last clock reading the thread may wait in the queue. Its
-  // wait is in the books, so their share is of the books' own period and not of the time watched.
+  // Between reading its counts and its first or last clock reading the thread may wait in the
+  // queue. That wait is in the counts, so shares refer to the counts' own period, not to the time
+  // watched.
   log.books_opened = clock::now();
   log.before = books_of_this_thread();
   thread_span span{.first = clock::now()};
@@ -108,8 +109,8 @@ std::optional<double> of_cpu(const std::map<int, double>& all, int cpu) {
   return found == all.end() ? std::nullopt : std::optional{found->second};
 }
 
-/// Null if the watchers ran for less than half of the time asked: the time that the machine took is
-/// then mostly the time in which they did not watch.
+/// Returns null if the watchers ran for less than half of the requested time: the machine then took
+/// most of the time in which they did not watch.
 nlohmann::ordered_json share_of(ticks lost, ticks watched, double asked_ns) {
   constexpr double least_watched = 0.5;
   if (watched == 0 || clock::ns(watched) < least_watched * asked_ns) return nullptr;

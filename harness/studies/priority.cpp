@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long an urgent thread waits for a lock of less urgent ones, while a thread in between keeps
-// these off the processor. docs/studies/priority.md gives definition and reading.
+// How long an urgent thread waits for a lock held by less urgent threads, while a thread in between
+// keeps these off the processor. docs/studies/priority.md gives definition and reading.
 
 #include "../companion.hpp"
 #include "../draws.hpp"
@@ -30,18 +30,18 @@ namespace lockyard::harness {
 namespace {
 
 constexpr double rescue_after_ns = 50e6;
-/// More than the low threads can need for their turns without anybody's fault.
+/// More turns than the low threads can need unless they are kept off the processor.
 constexpr double holds_before_rescue = 20;
-/// Whoever is not the high thread ends by itself so long after it should have been told to.
+/// All threads but the high one end by themselves this long after they should have been told to.
 constexpr double spare_ns = 2e9;
 constexpr std::uint64_t operations_between_looks = 64;
 
 /// The high thread's own measurements.
 struct high_log {
   histogram waits;
-  histogram inversions;  ///< of those waits in which the hog ran: how long it did
+  histogram inversions;  ///< how long the hog ran, in waits during which it ran
   longest_stalls longest;
-  ticks waited = 0;  ///< all waits together
+  ticks waited = 0;  ///< the sum of all waits
   double inversion_ns = 0;
   double inversion_max_ns = 0;
   double hog_used_ns = 0;
@@ -53,9 +53,9 @@ struct priority_scene {
   void* lock;
   ownership& state;
   priority_signals& signals;
-  companion* hog;  ///< null: there is none
+  companion* hog;  ///< null if there is none
   const ranks& rank;
-  double interval_ns;  ///< mean, between the high thread's calls
+  double interval_ns;  ///< mean time between the high thread's calls
 };
 
 double used_by(companion* hog) noexcept {
@@ -74,7 +74,8 @@ thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit li
   signals.introduce(gettid());
   thread_span span{.first = clock::now()};
   for (; span.operations < limit.operations && clock::now() < limit.end; ++span.operations) {
-    // From half of the mean to one and a half, so that it keeps no step with the hog.
+    // Between half the mean and one and a half times the mean, so that it never keeps step with the
+    // hog.
     const double part = 0.5 + draws.next_share();
     const double left_ns = clock::ns(elapsed(clock::now(), limit.end));
     sleep_for_ns(std::min(on.interval_ns * part, left_ns));
@@ -124,7 +125,7 @@ template <class Lock>
   return span;
 }
 
-/// Takes the rank, and runs the loop in it. The run is over if it cannot.
+/// Takes the rank, and runs the loop in it. If it cannot, the run is over.
 template <class Loop>
 thread_span run_in_rank(const schedule& rank, priority_signals& signals,
                         std::optional<std::string>& failure, Loop loop) {
@@ -144,15 +145,15 @@ struct priority_loops {
   low_loop* low;
 };
 
-/// The processor on which all of it happens.
+/// Returns the processor on which all of it happens.
 int stage_of(const job& of) {
   const std::vector<int> placed = place(of.pin, 1);
   return placed.empty() ? usable_cpus().back() : placed.front();
 }
 
-/// On one processor, and all of one rank until they have begun, or those above would keep the
-/// others from that. Any thread may go from the low rank to a strict one that it is permitted, and
-/// from any nice to a lower rank, but not back.
+/// Puts all threads on one processor and into one rank until they have started, since higher ranks
+/// would keep others from starting. Any thread may go from the low rank to a permitted strict one,
+/// and from any nice value to a lower rank, but not back.
 job team_job(const job& of, const ranks& rank, int cpu) {
   job team = of;
   team.pin = std::vector<int>{cpu};
@@ -201,7 +202,7 @@ outcome measure_priority(const job& of, const subject& lock, const priority_loop
   std::vector<std::optional<std::string>> failures(of.threads);
   std::uint64_t rescues = 0;
 
-  // Whether the rank can be had, before anything depends on it.
+  // Tries whether the rank is available, before anything depends on it.
   companion{cpu, rank.high, [] {}}.dismiss();
   std::optional<companion> hog;
   std::optional<companion> rescuer;
@@ -265,13 +266,13 @@ struct priority_inversion {
 study priority_study() {
   return {.name = "priority",
           .summary =
-              "how long an urgent thread waits for a lock of less urgent ones, while a thread in "
-              "between keeps these off the processor",
+              "how long an urgent thread waits for a lock held by less urgent threads, while a "
+              "thread in between keeps these off the processor",
           .default_run_s = 0.5,
           .default_budget_s = 5,
           .parameters = {{.name = "hog_percent",
                           .unit = "%",
-                          .summary = "of each 10 ms the thread in between keeps the processor",
+                          .summary = "share of each 10 ms in which the thread in between runs",
                           .least = 0,
                           .most = 90,
                           .usual = {50}},
@@ -283,13 +284,13 @@ study priority_study() {
                           .usual = {2e6}},
                          {.name = "hold_ns",
                           .unit = "ns",
-                          .summary = "how long a less urgent thread holds the lock",
+                          .summary = "time that a less urgent thread holds the lock",
                           .least = 0,
                           .most = 1e7,
                           .usual = {20'000}},
                          {.name = "gap_ns",
                           .unit = "ns",
-                          .summary = "how long it stays away before each call",
+                          .summary = "time that it stays away before each call",
                           .least = 0,
                           .most = 1e7,
                           .usual = {20'000}}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How many reads a lock lets through that readers share, and how long its writers wait for them.
+// How many reads a lock permits that readers share, and how long its writers wait for them.
 // docs/studies/readers.md gives definition and reading.
 
 #include "../closing_time.hpp"
@@ -21,24 +21,24 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The pair of one reader alone is measured for so long, after the run.
+/// The time for measuring the pair of one reader alone, after the run.
 constexpr double pairs_last_ns = 2e6;
 
-/// What the lock protects: alike unless a writer is at work.
+/// The data that the lock protects: all parts are equal unless a writer is at work.
 struct text {
   std::uint64_t begun = 0;
   std::uint64_t ended = 0;
 };
 
-/// One thread's own measurements, apart from every other thread's.
+/// One thread's own measurements, separated from every other thread's.
 struct alignas(detail::arch::interference_size) access_log {
   histogram waits;
-  longest_stalls longest;    ///< of a writer
-  ticks waited = 0;          ///< by a writer, all waits together
-  std::uint64_t halves = 0;  ///< reads that found a write half done
+  longest_stalls longest;    ///< a writer's
+  ticks waited = 0;          ///< the sum of a writer's waits
+  std::uint64_t halves = 0;  ///< reads that found a half-done write
 };
 
-/// What the threads of a run share, beside the lock.
+/// What the threads of a run share besides the lock.
 struct scene {
   void* lock;
   text& data;
@@ -48,7 +48,7 @@ struct scene {
 using access_loop = thread_span(const scene& on, worker work, unsigned thread, loop_limit limit,
                                 access_log& log);
 
-/// Measures its wait only where it looks at the clock anyway, so that the rate is the lock's.
+/// Measures the wait only where the thread reads the clock anyway, so that the rate is the lock's.
 template <class Lock>
 [[gnu::noinline]] thread_span read_loop(const scene& on, worker work, unsigned /*thread*/,
                                         loop_limit limit, access_log& log) {
@@ -106,7 +106,7 @@ template <class Lock>
   return clock::now() - before;
 }
 
-/// For whoever tries to read while somebody writes.
+/// Tries to read while a writer holds the lock.
 template <class Lock>
 inline constexpr lock_operations read_against_writer = [] {
   lock_operations changed = operations_on<Lock>;
@@ -114,7 +114,7 @@ inline constexpr lock_operations read_against_writer = [] {
   return changed;
 }();
 
-/// For whoever tries to write while somebody reads.
+/// Tries to write while a reader holds the lock.
 template <class Lock>
 inline constexpr lock_operations write_against_reader = [] {
   lock_operations changed = operations_on<Lock>;
@@ -123,7 +123,7 @@ inline constexpr lock_operations write_against_reader = [] {
   return changed;
 }();
 
-/// A lock that can be shared, and what is done with it.
+/// A lock that can be shared, and the operations on it.
 struct shared_subject {
   subject held_by_writer;
   subject held_by_reader;
@@ -132,7 +132,7 @@ struct shared_subject {
   batch* pair;
 };
 
-/// All logs of one kind of thread together.
+/// All logs of threads of one kind.
 struct accesses {
   merged_histogram waits;
   longest_stalls longest;
@@ -231,14 +231,15 @@ struct readers {
 }  // namespace
 
 study readers_study() {
-  return {.name = "readers",
-          .summary =
-              "how many reads a lock lets through that readers share, how long its writers "
-              "wait, and what a read costs alone",
-          .default_run_s = 0.2,
-          .default_budget_s = 2,
-          .of_readers = true,
-          .cells = cells_of<readers, true>()};
+  return {
+      .name = "readers",
+      .summary =
+          "how many reads a lock permits that readers share, how long its writers wait, and what "
+          "a read costs alone",
+      .default_run_s = 0.2,
+      .default_budget_s = 2,
+      .of_readers = true,
+      .cells = cells_of<readers, true>()};
 }
 
 }  // namespace lockyard::harness

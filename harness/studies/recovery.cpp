@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long a lock that recovers takes to turn a deadlock, a stuck or a dead owner into an error,
-// and whether it does so where there is none. docs/studies/recovery.md gives definition and
-// reading.
+// How long a recovering lock takes to turn a deadlock, a stuck or a dead owner into an error, and
+// whether it does so where there is none. docs/studies/recovery.md gives definition and reading.
 
 #include "../recovery/scenes.hpp"
 #include "../team.hpp"
@@ -20,7 +19,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// What a scenario is about, and so which figures it has.
+/// The fault of a scenario, which determines its figures.
 enum class trouble : std::uint8_t { none, own_lock, cycle, stuck_owner, dead_owner };
 
 struct recovery_scenario {
@@ -30,17 +29,17 @@ struct recovery_scenario {
   outcome (*avoid)(const job&, const answering_subject&) = nullptr;
 };
 
-/// The stall time-outs, and something for threads to come and go.
+/// The stall time-outs, plus time for threads to start and end.
 constexpr double stuck_run_s = 0.6;
 constexpr double stuck_budget_s = 4;
-/// Of the calibration of clocks: a stall is timed by another one than a run.
+/// The tolerance for clock calibration: a stall is timed by a different clock than a run.
 constexpr double nearly = 0.99;
 
 constexpr listed_workload patient(std::string_view name, unsigned waiters) {
   return {name, "stuck", waiters + 1, stuck_run_s, stuck_budget_s};
 }
 
-// Beside a cycle's threads there is an innocent one, beside waiters an owner.
+// A cycle has an innocent thread in addition, and waiters have an owner.
 constexpr recovery_scenario recovery_scenarios[] = {
     {{"aa", "", 1}, trouble::own_lock, lock_again},
     {{"abba", "", 3}, trouble::cycle, close_cycles},
@@ -98,7 +97,7 @@ outcome recover(const job& of, const answering_subject& locks) {
   return outcome_of_troubles(of, chosen->kind, books, elapsed(start, clock::now()), locks.limits());
 }
 
-/// The catalogue has locks that throw; these are the ones inside.
+/// The catalogue's locks throw; these are the locks inside them.
 template <class Lock>
 concept answering = requires(Lock& lock) {
   { lock.get().lock() } -> std::same_as<lock_result>;
@@ -116,7 +115,7 @@ outcome recover_with(const job& of, const lock_traits& traits) {
            .limits = [] { return inner::current_stall_limits(); }});
 }
 
-/// Never says that anything is wrong, which every scenario has to catch.
+/// A lock that never reports an error, which every scenario has to detect.
 outcome recover_with_broken(const job& of, const lock_traits& traits) {
   using lock_type = controls::broken_lock;
   return recover(of, {.of = {traits, operations_on<lock_type>},

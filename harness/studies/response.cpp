@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long operations take that come by a schedule: from the call, and from when they were due.
+// How long scheduled operations take: from the call, and from when they were due.
 // docs/studies/response.md gives definition and reading.
 
 #include "../arrivals.hpp"
@@ -31,14 +31,14 @@ namespace {
 constexpr std::string_view load = "load_percent";
 constexpr std::string_view rate = "rate_per_s";
 
-/// What the lock can do is measured first, for this part of the run, and not longer than that.
+/// The lock's capacity is measured first, for this part of the run.
 constexpr double capacity_part = 0.2;
 constexpr double capacity_most_s = 0.2;
-/// Who is late when the schedule ends may catch up for this part of the run, and not longer.
+/// A thread that is late when the schedule ends may catch up for this part of the run.
 constexpr double catching_up_part = 0.1;
 constexpr double catching_up_most_s = 5;
 
-/// A thread sleeps until so long before an operation is due, and is then awake for it.
+/// A thread sleeps until this long before an operation is due, and is then awake for it.
 constexpr double awake_before_ns = 100'000;
 constexpr double worth_sleeping_ns = 150'000;
 
@@ -46,13 +46,13 @@ struct scheduled_counter {
   std::uint64_t value = 0;
 };
 
-/// One thread's own measurements, apart from every other thread's.
+/// One thread's own measurements, separated from every other thread's.
 struct alignas(detail::arch::interference_size) response_log {
   histogram waits;         ///< from the call
   histogram responses;     ///< from when it was due
   histogram completions;   ///< from when it was due until it was done
-  histogram lateness;      ///< of threads that had nothing else to do
-  longest_stalls longest;  ///< responses
+  histogram lateness;      ///< of threads without overdue operations
+  longest_stalls longest;  ///< the longest responses
   ticks longest_wait = 0;
   ticks longest_completion = 0;
   ticks most_late = 0;
@@ -62,8 +62,8 @@ struct alignas(detail::arch::interference_size) response_log {
 /// How a thread spends the time until its next operation is due.
 class patience {
  public:
-  /// Where there are more threads than processors, whoever waits lets others run; under deadline
-  /// that would give up the rest of the period.
+  /// With more threads than processors, a waiting thread lets others run; under deadline a yield
+  /// would give up the rest of the period.
   explicit patience(const job& of)
       : yields_{of.threads > processors_of(place(of.pin, of.threads)) &&
                 of.under.of != policy::deadline} {}
@@ -91,19 +91,19 @@ class patience {
   bool yields_;
 };
 
-/// What the threads of a run share, beside the lock.
+/// What the threads of a run share besides the lock.
 struct setting {
   void* lock;
   std::uint64_t& counter;
   const patience& waiting;
-  ticks catching_up;  ///< so long after the end of the schedule
+  ticks catching_up;  ///< the time allowed after the end of the schedule
 };
 
 using response_loop = thread_span(const setting& on, worker work, arrivals due, unsigned thread,
                                   loop_limit limit, response_log& log);
 
-/// The schedule ends at the limit's end. With an endless one, of which all is due at once, so does
-/// the loop: that is how much the lock lets through.
+/// The schedule ends at the end of the limit. With an endless schedule, whose operations are all
+/// due at once, so does the loop, which then measures the lock's capacity.
 template <class Lock>
 [[gnu::noinline]] thread_span loop_of(const setting& on, worker work, arrivals due, unsigned thread,
                                       loop_limit limit, response_log& log) {
@@ -145,7 +145,7 @@ template <class Lock>
   return span;
 }
 
-/// All logs together.
+/// The logs of all threads.
 struct responses {
   merged_histogram waits;
   merged_histogram responses;
@@ -174,7 +174,7 @@ struct responses {
 struct part {
   double duration_s;
   std::optional<std::uint64_t> loops;
-  double rate_per_s;  ///< of all threads; 0: as much as they can
+  double rate_per_s;  ///< all threads together; 0: as much as they can
   double catching_up_s;
 };
 
@@ -183,7 +183,7 @@ struct measured_part {
   std::unique_ptr<responses> found;
 };
 
-/// With `refusal`, whether the lock refuses while it is held is tried before.
+/// With `refusal`, first tries whether the lock refuses while it is held.
 measured_part run_part(const job& of, const part& wanted, void* lock, std::uint64_t& counter,
                        response_loop loop, const workload& work, refusal_check* refusal) {
   job limited = of;
@@ -287,27 +287,26 @@ struct response {
 }  // namespace
 
 study response_study() {
-  return {.name = "response",
-          .summary =
-              "how long operations take that come by a schedule: from the call, and from when "
-              "they were due",
-          .default_run_s = 0.5,
-          .default_budget_s = 5,
-          .parameters = {{.name = load,
-                          .unit = "%",
-                          .summary = "arrivals, of what the lock lets through at most",
-                          .least = 0,
-                          .most = 200,
-                          .usual = {50}},
-                         {.name = rate,
-                          .unit = "/s",
-                          .summary = "arrivals of all threads, in addition",
-                          .least = 0,
-                          .most = 1e7,
-                          .usual = {0}}},
-          .scheduled = true,
-          .prepare = check_rate,
-          .cells = cells_of<response>()};
+  return {
+      .name = "response",
+      .summary = "how long scheduled operations take: from the call, and from when they were due",
+      .default_run_s = 0.5,
+      .default_budget_s = 5,
+      .parameters = {{.name = load,
+                      .unit = "%",
+                      .summary = "arrivals, as a share of the lock's capacity",
+                      .least = 0,
+                      .most = 200,
+                      .usual = {50}},
+                     {.name = rate,
+                      .unit = "/s",
+                      .summary = "arrivals of all threads, in addition",
+                      .least = 0,
+                      .most = 1e7,
+                      .usual = {0}}},
+      .scheduled = true,
+      .prepare = check_rate,
+      .cells = cells_of<response>()};
 }
 
 }  // namespace lockyard::harness

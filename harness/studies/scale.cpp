@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much several locks let through that are taken as the kernel takes its own in will-it-scale's
-// lock1, lock2, open1 and open2. docs/studies/scale.md gives definition and reading.
+// The throughput of several locks that are used like the kernel's in will-it-scale's lock1, lock2,
+// open1 and open2. docs/studies/scale.md gives definition and reading.
 
 #include "../closing_time.hpp"
 #include "../draws.hpp"
@@ -27,15 +27,15 @@ namespace {
 
 struct workload_shape {
   std::string_view name;
-  bool opens;               ///< and closes a file; else locks a range of one, and unlocks it
-  bool is_apart;            ///< each thread has a list or a directory of its own
-  unsigned acquisitions;    ///< of an operation, each after a stretch of the think time
-  unsigned of_shared_lock;  ///< of these
-  double think_ns;          ///< of an operation, without any lock
+  bool opens;               ///< opens and closes a file; otherwise locks and unlocks a range of one
+  bool is_apart;            ///< each thread has its own list or directory
+  unsigned acquisitions;    ///< per operation, each after a part of the think time
+  unsigned of_shared_lock;  ///< acquisitions of the shared lock
+  double think_ns;          ///< per operation, without any lock
 };
 
-/// The think times leave about 465 ns of a thread alone to lock1 and lock2, 720 to open1 and 750 to
-/// open2, as the published tables have them.
+/// With these think times a thread alone takes about 465 ns for lock1 and lock2, 720 for open1 and
+/// 750 for open2, as in the published tables.
 constexpr std::array shapes{
     workload_shape{"lock1", false, true, 3, 1, 425},
     workload_shape{"lock2", false, false, 2, 2, 430},
@@ -43,7 +43,7 @@ constexpr std::array shapes{
     workload_shape{"open2", true, true, 5, 2, 685},
 };
 
-/// The objects of one kind, each beside its lock: one for all threads, or one for each.
+/// The objects of one kind, each next to its lock: one for all threads, or one for each.
 template <class Object>
 class locked_objects {
  public:
@@ -73,12 +73,12 @@ const workload_shape& shape_of(const job& of) {
   return *std::ranges::find(shapes, of.workload, &workload_shape::name);
 }
 
-/// Steps before each acquisition.
+/// Returns the steps of work before each acquisition.
 std::uint32_t think_steps_of(const workload_shape& shape) {
   return harness::think_steps_of(shape.think_ns / shape.acquisitions);
 }
 
-/// What the threads of a run share, each object beside the lock that protects it.
+/// What the threads of a run share: objects, each next to the lock that protects it.
 struct scale_scene {
   scale_scene(const job& of, const workload_shape& shape, const subject& lock)
       : ranges{lock, !shape.opens && shape.is_apart ? of.threads : 1, of.seed},
@@ -151,7 +151,7 @@ struct workload_loops {
   workload_loop* open;
 };
 
-/// Whether each object was entered as often as the operations say.
+/// Tells whether each object was entered as often as the operations require.
 bool counters_are_exact(const scale_scene& on, const workload_shape& shape,
                         std::uint64_t operations) {
   if (!shape.opens) return on.ranges.entered() == 2 * operations;
@@ -205,15 +205,16 @@ std::vector<listed_workload> scale_workloads() {
 }  // namespace
 
 study scale_study() {
-  return {.name = "scale",
-          .summary =
-              "how much several locks let through that are taken as will-it-scale's lock1, lock2, "
-              "open1 and open2 take the kernel's",
-          .default_run_s = 0.2,
-          .default_budget_s = 2,
-          .workloads = scale_workloads(),
-          .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
-          .cells = cells_of<scale>()};
+  return {
+      .name = "scale",
+      .summary =
+          "throughput of several locks that are used like the kernel's in will-it-scale's lock1, "
+          "lock2, open1 and open2",
+      .default_run_s = 0.2,
+      .default_budget_s = 2,
+      .workloads = scale_workloads(),
+      .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
+      .cells = cells_of<scale>()};
 }
 
 }  // namespace lockyard::harness

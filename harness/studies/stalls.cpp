@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Why waits are long: the same work on a lock and on the same lock in the traced world, one after
-// the other, of which the second leaves a trace. docs/studies/stalls.md gives definition and
-// reading; docs/tracing.md says what a trace has.
+// Why waits are long: the same work on a lock and then on the same lock in the traced world; the
+// second part writes a trace. docs/studies/stalls.md gives definition and reading; docs/tracing.md
+// describes traces.
 
 #include "../rate.hpp"
 #include "../subject.hpp"
@@ -21,7 +21,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Of each thread: what 2 MiB hold.
+/// The stamps of each thread: as many as fit in 2 MiB.
 constexpr std::uint32_t stamps_each = std::uint32_t{1} << 16U;
 
 struct half {
@@ -37,7 +37,7 @@ struct half {
   }
 };
 
-/// Recorded, if there is something to record into.
+/// Runs one half, and records it if a recording is given.
 half measure_half(const job& of, const subject& lock, rate_loop loop, const workload& work,
                   recording* into) {
   const arena<ownership> place{lock, of.seed};
@@ -111,7 +111,7 @@ struct stalls {
   }
 };
 
-/// Ours, which alone can be had in another world.
+/// Only our own locks can be used in another world.
 std::vector<cell> cells() {
   std::vector<cell> found;
   for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
@@ -128,8 +128,8 @@ std::vector<cell> cells() {
 study stalls_study() {
   return {.name = "stalls",
           .summary =
-              "why waits are long: a trace of who was where, and what writing it costs; lockyard "
-              "explain reads it",
+              "why waits are long: a trace of what each thread did, and the cost of writing it; "
+              "lockyard explain reads it",
           .default_run_s = 0.4,
           .default_budget_s = 6,
           .of_some_locks = true,

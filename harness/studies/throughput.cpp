@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How much a lock lets through when several threads want it for given times. No clock is read
-// around the lock. docs/studies/throughput.md gives definition and reading.
+// The throughput of a lock when several threads want it for given times. No clock is read around
+// the lock. docs/studies/throughput.md gives definition and reading.
 
 #include "../energy.hpp"
 #include "../futex_calls.hpp"
@@ -22,19 +22,19 @@ namespace lockyard::harness {
 
 namespace {
 
-/// Futex calls are counted in one of so many blocks, for this part of the run, after the rate has
+/// Futex calls are counted in one of this many blocks, for this part of the run, after the rate has
 /// been measured.
 constexpr std::uint64_t blocks_for_one_count = 16;
 constexpr double counting_part = 0.1;
 
-/// The job of a part of the run.
+/// Returns the job of a part of the run.
 job part_of(const job& whole, double share) {
   job part = whole;
   part.bound.duration_s *= share;
   return part;
 }
 
-/// What the threads do, whoever watches.
+/// The threads' work, whether their futex calls are counted or not.
 struct contest {
   void* lock;
   ownership& state;
@@ -42,8 +42,8 @@ struct contest {
   rate_loop* loop;
 };
 
-/// Of the time in which threads did not keep busy by themselves, the part in which they had a
-/// processor; nothing if there was no such time.
+/// Returns, of the time in which threads were not busy with work, the part in which they had a
+/// processor; nullopt if there was no such time.
 std::optional<double> spin_share(const team_run& run, const workload& work) {
   double busy_ns = 0;
   for (unsigned thread = 0; thread < run.spans.size(); ++thread) {
@@ -54,9 +54,9 @@ std::optional<double> spin_share(const team_run& run, const workload& work) {
   return std::clamp((run.used.cpu_s * 1e9 - busy_ns) / waited_ns, 0.0, 1.0);
 }
 
-/// Adds what a part of the run has of futex calls; returns its operations.
+/// Adds the futex calls of a part of the run; returns its operations.
 std::uint64_t count_futex_calls(outcome& to, const job& of, const contest& on) {
-  const futex_calls here;  // while it is there, the threads' counters come and go at no expense
+  const futex_calls here;  // while it exists, the threads' counters start and end cheaply
   if (!here.count()) {
     to.values["futex_calls_missing"] = here.why_not();
     return 0;
@@ -138,8 +138,8 @@ struct throughput {
 study throughput_study() {
   return {.name = "throughput",
           .summary =
-              "how many operations a lock lets through, to whom, and at what expense of "
-              "processor time",
+              "how many operations a lock permits, of which threads, and at what cost in processor "
+              "time",
           .default_run_s = 0.2,
           .default_budget_s = 2,
           .cells = cells_of<throughput>()};

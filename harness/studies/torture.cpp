@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The writers of the kernel's locktorture: what a lock lets through whose holders now and then keep
-// it, or give their processor away. docs/studies/torture.md gives definition and reading.
+// The writers of the kernel's locktorture: the throughput of a lock whose holders now and then keep
+// it, or yield their processor. docs/studies/torture.md gives definition and reading.
 
 #include "../closing_time.hpp"
 #include "../draws.hpp"
@@ -25,21 +25,21 @@ namespace {
 constexpr std::string_view classic = "classic";
 constexpr std::string_view nohold = "nohold";
 
-// Of one thread's acquisitions; with n threads each is n times as rare.
+// One in this many acquisitions of one thread; with n threads each is n times as rare.
 constexpr std::uint64_t long_hold_one_in = 200'000;
 constexpr std::uint64_t short_hold_one_in = 400;
 constexpr std::uint64_t yield_one_in = 20'000;
 constexpr double long_hold_ns = 1e8;
 constexpr double short_hold_ns = 2e3;
 
-/// How often each delay came.
+/// How often each delay occurred.
 struct delays {
   std::uint64_t long_holds = 0;
   std::uint64_t short_holds = 0;
   std::uint64_t yields = 0;
 };
 
-/// What the lock protects.
+/// The data that the lock protects.
 struct tortured {
   ownership books;
   bool held = false;
@@ -51,8 +51,8 @@ struct tortured {
     if (held) found_held = found_held + 1;
     held = true;
     books.enter(thread);
-    // order[held]: seq_cst; pairs [let_go]; for the compiler alone, no test: it may not leave out a
-    // flag that nobody else is to see.
+    // order[held]: seq_cst; pairs [let_go]; for the compiler alone, no test: it may not remove a
+    // flag that no other thread reads.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   void leave() noexcept {
@@ -66,7 +66,7 @@ struct tortured {
 struct delay_plan {
   odds short_hold;
   odds yield;
-  places long_holds;  ///< used by whoever holds the lock
+  places long_holds;  ///< used by the lock's owner only
 };
 
 struct torture_scene {
@@ -76,7 +76,7 @@ struct torture_scene {
   closing_time& closing;
 };
 
-/// With the lock held.
+/// Called with the lock held.
 [[gnu::noinline]] void delay(tortured& state, delay_plan& when, xorshift& draws) {
   if (state.books.counter > state.next_long_hold) {
     state.next_long_hold = when.long_holds.next();
@@ -146,15 +146,15 @@ struct torture {
 }  // namespace
 
 study torture_study() {
-  return {
-      .name = "torture",
-      .summary =
-          "how many operations a lock lets through whose holders now and then keep it or yield, "
-          "as the kernel's locktorture has them",
-      .default_run_s = 1,
-      .default_budget_s = 10,
-      .workloads = {{.name = classic}, {.name = nohold}},
-      .cells = cells_of<torture>()};
+  return {.name = "torture",
+          .summary =
+              "how many operations a lock permits whose holders now and then keep it or yield, as "
+              "in the "
+              "kernel's locktorture",
+          .default_run_s = 1,
+          .default_budget_s = 10,
+          .workloads = {{.name = classic}, {.name = nohold}},
+          .cells = cells_of<torture>()};
 }
 
 }  // namespace lockyard::harness

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What lock and unlock cost when nobody else wants the lock, in a process that has never had a
-// second thread and in one that has, in turn over many locks, and while threads sleep on others.
-// docs/studies/uncontended.md gives definition and reading.
+// The cost of lock and unlock when no other thread wants the lock: in a process that never had a
+// second thread and in one that has had one, in turn over many locks, and while threads sleep on
+// other locks. docs/studies/uncontended.md gives definition and reading.
 
 #include "../pairs.hpp"
 #include "../sleepers.hpp"
@@ -25,15 +25,15 @@ namespace lockyard::harness {
 namespace {
 
 constexpr std::uint64_t locks_in_row = 64;
-/// Before and after a second thread, a row of locks, beside sleepers.
+/// Before and after a second thread, a row of locks, with sleepers.
 constexpr unsigned part_count = 4;
 
 struct protected_counter {
   std::uint64_t value = 0;
 };
 
-/// Takes one lock of the row after the other. Their number is a power of two, so that finding the
-/// next one costs next to nothing.
+/// Acquires the locks of the row in turn. Their number is a power of two, so that finding the next
+/// one costs almost nothing.
 template <class Lock>
 [[gnu::noinline, gnu::aligned(64)]] ticks round_of(void* first, std::uint64_t& counter) {
   auto* const row = static_cast<std::byte*>(first);
@@ -58,12 +58,12 @@ void have_a_second_thread(const std::function<void()>& function) {
   try {
     std::thread{function}.join();
   } catch (const std::system_error& error) {
-    throw condition_error{std::string{"cannot have a second thread: "} + error.what() +
-                          "; raise the limit of processes"};
+    throw condition_error{std::string{"a second thread cannot be started ("} + error.what() +
+                          "), so nothing was measured; raise the limit of processes"};
   }
 }
 
-/// What is timed, and for how long: each part of the run has as much time, and as many pairs.
+/// The timed parts and their time: each part of the run has as much time, and as many pairs.
 class parts {
  public:
   parts(const job& of, unsigned count, std::uint64_t& counter)
@@ -89,7 +89,7 @@ class parts {
   bool complete_ = true;
 };
 
-/// The pair again while threads sleep on other locks; null where they did not.
+/// Measures the pair again while threads sleep on other locks; null if they did not.
 void time_beside_sleepers(outcome& to, const job& of, const subject& lock, void* place, batch pair,
                           parts& each) {
   to.values["pair_beside_sleepers_ns"] = nullptr;
@@ -141,8 +141,8 @@ struct uncontended {
 study uncontended_study() {
   return {.name = "uncontended",
           .summary =
-              "what lock and unlock cost when nobody else wants the lock: before and after "
-              "a second thread has existed, in turn over 64 locks, and while others sleep",
+              "what lock and unlock cost when no other thread wants the lock: before and after a "
+              "second thread has existed, in turn over 64 locks, and while others sleep",
           .default_run_s = 0.02,
           .default_budget_s = 2,
           .single_threaded = true,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long a thread waits for the lock: call to acquisition, for every operation.
+// How long a thread waits for the lock: from call to acquisition, for every operation.
 // docs/studies/wait.md gives definition and reading.
 
 #include "../histogram.hpp"
@@ -22,7 +22,7 @@ struct protected_counter {
   std::uint64_t value = 0;
 };
 
-/// One thread's own measurements, apart from every other thread's.
+/// One thread's own measurements, separated from every other thread's.
 struct alignas(detail::arch::interference_size) wait_log {
   histogram waits;
   longest_stalls longest;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How long it takes from one thread's announcement until others go on, by each way to wait for it,
-// and what the wait costs meanwhile. docs/studies/wakeup.md gives definition and reading.
+// The time from one thread's publication until others continue, for each way to wait for it, and
+// the cost of the wait meanwhile. docs/studies/wakeup.md gives definition and reading.
 
 #include "../energy.hpp"
 #include "../team.hpp"
@@ -35,7 +35,7 @@ struct alignas(detail::arch::interference_size) worker_log {
   double cpu_ns = 0;
 };
 
-/// What publisher and workers share beside the way to wait.
+/// What publisher and workers share besides the way to wait.
 class board {
  public:
   board(unsigned workers, bool shares_processor)
@@ -50,7 +50,7 @@ class board {
       while (logs_[i].seen.load(std::memory_order_acquire) != round) let_pass();
     }
   }
-  /// Until the clock is there. A worker on the same processor gets it, so that it can go to sleep.
+  /// Waits until `end`. A worker on the same processor gets it, so that it can go to sleep.
   void idle_until(ticks end) noexcept {
     while (clock::now_early() < end) let_pass();
   }
@@ -75,8 +75,8 @@ class board {
   std::atomic<bool> is_over_{false};
 };
 
-/// How long workers are left alone each time: between half the mean and one and a half, so that no
-/// way to wait falls into step with it.
+/// The times for which workers are left alone: between half the mean and one and a half times the
+/// mean, so that no way to wait falls into step with them.
 class gaps {
  public:
   gaps(double mean_ns, std::uint64_t seed)
@@ -92,7 +92,7 @@ class gaps {
 
 /// What the publisher finds.
 struct findings {
-  latencies wakeup;     ///< from the stamp before the announcement
+  latencies wakeup;     ///< from the stamp before the publication
   latencies published;  ///< from the stamp after it
   latencies idle;       ///< how long workers were left alone
 };
@@ -186,36 +186,37 @@ cell way(std::string_view name) {
 
 study wakeup_study() {
   using namespace ways;
-  return {.name = "wakeup",
-          .summary =
-              "how long a thread takes to go on when another one says so, by each way to wait, "
-              "and what the wait costs",
-          .default_run_s = 0.2,
-          .default_budget_s = 1,
-          .of_ways = true,
-          .published_loops = 1000,
-          .published_runs = 5,
-          .cells = {
-              way<looking<nothing>>("spin"),
-              way<looking<ways::pause>>("pause"),
-              way<looking<yield>>("yield"),
-              way<counting<spinning_event_count>>("spinning_event_count"),
-              way<futex>("futex"),
-              way<counting<event_count>>("event_count"),
-              way<manual_event>("manual_reset_event"),
-              way<gates<auto_event_gate>>("auto_reset_event"),
-              way<atomic_wait>("std::atomic::wait"),
-              way<gates<semaphore_gate<semaphore>>>("semaphore"),
-              way<gates<semaphore_gate<std::counting_semaphore<>>>>("std::counting_semaphore"),
-              way<conditional<mutex, condition_variable>>("condition_variable"),
-              way<conditional<std::mutex, std::condition_variable>>("std::condition_variable"),
-              way<gates<eventfd_gate>>("eventfd"),
-              way<gates<pipe_gate>>("pipe"),
-              way<sleeping_finely<50>>("sleep_50us[fine]"),
-              way<looking<sleep_for<50>>>("sleep_50us"),
-              way<sleeping_finely<1000>>("sleep_1ms[fine]"),
-              way<looking<sleep_for<1000>>>("sleep_1ms"),
-          }};
+  return {
+      .name = "wakeup",
+      .summary =
+          "how long a thread takes to continue when another publishes, for each way to wait, and "
+          "what the wait costs",
+      .default_run_s = 0.2,
+      .default_budget_s = 1,
+      .of_ways = true,
+      .published_loops = 1000,
+      .published_runs = 5,
+      .cells = {
+          way<looking<nothing>>("spin"),
+          way<looking<ways::pause>>("pause"),
+          way<looking<yield>>("yield"),
+          way<counting<spinning_event_count>>("spinning_event_count"),
+          way<futex>("futex"),
+          way<counting<event_count>>("event_count"),
+          way<manual_event>("manual_reset_event"),
+          way<gates<auto_event_gate>>("auto_reset_event"),
+          way<atomic_wait>("std::atomic::wait"),
+          way<gates<semaphore_gate<semaphore>>>("semaphore"),
+          way<gates<semaphore_gate<std::counting_semaphore<>>>>("std::counting_semaphore"),
+          way<conditional<mutex, condition_variable>>("condition_variable"),
+          way<conditional<std::mutex, std::condition_variable>>("std::condition_variable"),
+          way<gates<eventfd_gate>>("eventfd"),
+          way<gates<pipe_gate>>("pipe"),
+          way<sleeping_finely<50>>("sleep_50us[fine]"),
+          way<looking<sleep_for<50>>>("sleep_50us"),
+          way<sleeping_finely<1000>>("sleep_1ms[fine]"),
+          way<looking<sleep_for<1000>>>("sleep_1ms"),
+      }};
 }
 
 }  // namespace lockyard::harness

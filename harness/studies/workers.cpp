@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How a worker should wait: bursts of tasks with pauses in between, for pools that differ in what
-// their workers do while there is nothing to do. docs/studies/workers.md gives definition and
-// reading.
+// How a worker should wait: bursts of tasks with pauses in between, for pools whose workers do
+// different things while there are no tasks. docs/studies/workers.md gives definition and reading.
 
 #include "../pools/ours.hpp"
 #include "../pools/standard.hpp"
@@ -36,7 +35,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// A burst under way. A task writes to its own entry alone.
+/// A burst in progress. A task writes only to its own entry.
 struct burst {
   struct alignas(detail::arch::interference_size) entry {
     ticks submitted = 0;
@@ -55,7 +54,7 @@ struct burst {
     mine.ended = clock::now();
     // relaxed(hint): a check of the pool, read when all have ended.
     mine.runs.fetch_add(1, std::memory_order_relaxed);
-    // order[ended]: acq_rel; pairs [ended]; the last one has what all have written.
+    // order[ended]: acq_rel; pairs [ended]; the last task sees what all have written.
     if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) is_over.release();
   }
 
@@ -64,12 +63,12 @@ struct burst {
   std::binary_semaphore is_over{0};
 };
 
-/// Of all threads but the calling one.
+/// Returns the processor time of all threads but the caller.
 double cpu_of_others_ns() {
   return cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/// The first thing that went wrong in a worker's start.
+/// The first error in the start of a worker.
 class first_failure {
  public:
   void note(const char* what) {
@@ -86,7 +85,7 @@ class first_failure {
   std::optional<std::string> failure_;
 };
 
-/// What a run adds up to.
+/// The sums over a run.
 struct tally {
   merged_histogram start;
   merged_histogram submit;
@@ -132,7 +131,7 @@ void run_burst(pool& workers, burst& of, worker& lengths, tally& books) {
   ++books.bursts;
 }
 
-/// Sleeps, and measures what the workers burn meanwhile.
+/// Sleeps, and measures the processor time that the workers use meanwhile.
 void pass_gap(double length_ns, tally& books) {
   if (length_ns < 1) return;
   const ticks before = clock::now();
@@ -145,8 +144,8 @@ void pass_gap(double length_ns, tally& books) {
   books.in_gaps_ns += clock::ns(elapsed(before, clock::now()));
 }
 
-/// How long a run took, the processor time of all threads but the calling one, and the switches of
-/// all.
+/// The length of a run, the processor time of all threads but the caller, and the switches of all
+/// threads.
 struct usage {
   double run_ns;
   double cpu_ns;
@@ -154,7 +153,7 @@ struct usage {
   long involuntary_switches;
 };
 
-/// Bursts until the run is over.
+/// Runs bursts until the run is over.
 usage run_bursts(const job& of, pool& workers, burst& current, double step_ns, worker& lengths,
                  tally& books) {
   const process_usage before = process_usage::now();
@@ -178,7 +177,7 @@ outcome outcome_of(const job& of, const workload& work, const tally& books, cons
   const double tasks = bursts * of.burst;
   const double idle_ns = books.in_gaps_ns * of.threads;
   std::optional<double> gap_cpu_share;
-  // Of two clocks that are read one after the other: nothing may come out as a little less.
+  // The two clocks are read one after the other, so the difference may come out below zero.
   if (idle_ns > 0) gap_cpu_share = std::max(books.gap_cpu_ns, 0.0) / idle_ns;
   outcome result;
   result.values = {{"run_ns", used.run_ns},
@@ -204,7 +203,7 @@ outcome outcome_of(const job& of, const workload& work, const tally& books, cons
 
 outcome measure(const job& of, pool_maker make) {
   job team = of;
-  ++team.threads;  // the one that submits
+  ++team.threads;  // the thread that submits
   const std::vector<int> cpus = place(of.pin, team.threads);
   first_failure failure;
   const auto take_place_of = [&](unsigned worker) noexcept {
@@ -216,11 +215,11 @@ outcome measure(const job& of, pool_maker make) {
   };
   const workload work{of.work, 1, of.seed};
   worker lengths = work.of(0);
-  burst current{of.burst};  // outlives the pool, whose last task tells of the end in it
+  burst current{of.burst};  // outlives the pool, whose last task reports the end to it
   const auto workers = make(
       {.of = of, .workers = of.threads, .most_waiting = of.burst, .take_place = take_place_of});
   take_place(team, cpus, of.threads);
-  const auto first = std::make_unique<tally>();  // meets threads that are still starting
+  const auto first = std::make_unique<tally>();  // runs while threads are still starting
   run_burst(*workers, current, lengths, *first);
   failure.rethrow();
   const auto books = std::make_unique<tally>();
@@ -278,7 +277,7 @@ std::vector<cell> pools() {
       other("std::async", lock_kind::peer, "the C++ standard library", measure_pool<async_pool>),
       other("tbb::task_arena", lock_kind::peer, "oneTBB", run_tbb),
       other("no_pool", lock_kind::control,
-            "runs tasks where they are submitted: what remains is the harness's own cost",
+            "runs tasks where they are submitted: what remains is the cost of the harness",
             measure_pool<no_pool>),
   };
 }
@@ -286,15 +285,16 @@ std::vector<cell> pools() {
 }  // namespace
 
 study workers_study() {
-  return {.name = "workers",
-          .summary =
-              "how soon an idle worker starts a task, and what its idling costs: bursts of tasks "
-              "with pauses, for each idle policy",
-          .default_run_s = 0.2,
-          .default_budget_s = 2,
-          .default_gap_ns = 1e6,
-          .default_burst = 8,
-          .cells = pools()};
+  return {
+      .name = "workers",
+      .summary =
+          "how soon an idle worker starts a task, and what its waiting costs: bursts of tasks with "
+          "pauses, for each idle policy",
+      .default_run_s = 0.2,
+      .default_budget_s = 2,
+      .default_gap_ns = 1e6,
+      .default_burst = 8,
+      .cells = pools()};
 }
 
 }  // namespace lockyard::harness

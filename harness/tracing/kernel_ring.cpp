@@ -47,7 +47,7 @@ descriptor open_event(perf_event_attr attributes, watched who) {
 
 kernel_ring::kernel_ring(descriptor event, std::size_t most_bytes) : event_{std::move(event)} {
   for (std::size_t bytes = most_bytes; bytes >= page; bytes /= 2) {
-    // Not writable: the kernel then overwrites what nobody has read.
+    // Not writable: the kernel then overwrites unread records.
     void* const found = mmap(nullptr, bytes + page, PROT_READ, MAP_SHARED, event_.number(), 0);
     if (found != MAP_FAILED) {
       pages_ = static_cast<std::byte*>(found);
@@ -91,7 +91,7 @@ void kernel_ring::disable() const noexcept {
 
 std::uint64_t kernel_ring::read(const std::function<void(const kernel_record&)>& each) const {
   auto& books = *reinterpret_cast<perf_event_mmap_page*>(pages_);
-  // A ring that is written backwards begins at 0 and goes below.
+  // A ring that is written backwards begins at 0 and continues below.
   // order[head]: acquire; pairs [kernel]; the kernel's records come before its head.
   const std::uint64_t head = std::atomic_ref{books.data_head}.load(std::memory_order_acquire);
   const std::uint64_t written = 0 - head;
@@ -110,7 +110,8 @@ std::uint64_t kernel_ring::read(const std::function<void(const kernel_record&)>&
     perf_event_header of{};
     copy(head + done, sizeof of);
     std::memcpy(&of, record.data(), sizeof of);
-    if (of.size < sizeof of || done + of.size > kept) break;  // the oldest one is half overwritten
+    if (of.size < sizeof of || done + of.size > kept)
+      break;  // the oldest record is half overwritten
     copy(head + done, of.size);
     each({.type = of.type,
           .flags = of.misc,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernel writes down about threads, by perf events: a ring that it overwrites while the
-// threads run, so that nobody has to read it meanwhile.
+// The kernel's records about threads, by perf events: a ring that the kernel overwrites while the
+// threads run, so that no thread has to read it meanwhile.
 
 #include <linux/perf_event.h>
 
@@ -16,7 +16,7 @@
 
 namespace lockyard::harness {
 
-/// A file descriptor that is closed in the end.
+/// A file descriptor that is closed in the destructor.
 class descriptor {
  public:
   descriptor() = default;
@@ -34,7 +34,7 @@ class descriptor {
   int number_ = -1;
 };
 
-/// Who is watched: a thread (0: the calling one) wherever it runs, or all on one processor.
+/// The watched thread (0: the caller) on any processor, or all threads on one processor.
 struct watched {
   pid_t thread;
   int cpu;
@@ -43,7 +43,7 @@ struct watched {
   static constexpr watched processor(int cpu) { return {.thread = -1, .cpu = cpu}; }
 };
 
-/// Attributes that all our events share: overwritten rings, and times of CLOCK_MONOTONIC_RAW.
+/// Returns the attributes that all our events share: overwritten rings, CLOCK_MONOTONIC_RAW times.
 perf_event_attr event_attributes(std::uint32_t type, std::uint64_t config);
 
 /// Opens an event; throws std::system_error.
@@ -53,36 +53,36 @@ descriptor open_event(perf_event_attr attributes, watched who);
 struct kernel_record {
   std::uint32_t type;
   std::uint16_t flags;
-  const std::byte* body;  ///< behind the head
+  const std::byte* body;  ///< after the head
   std::size_t bytes;      ///< of the body
 };
 
-/// The ring of an event, of which others may share it.
+/// The ring of an event, which other events may share.
 class kernel_ring {
  public:
-  /// Takes the largest ring that it is granted, up to so many bytes. Throws std::system_error.
+  /// Takes the largest ring that is granted, up to this many bytes. Throws std::system_error.
   kernel_ring(descriptor event, std::size_t most_bytes);
   kernel_ring(kernel_ring&& other) noexcept;
   kernel_ring& operator=(kernel_ring&& other) noexcept;
   ~kernel_ring();
 
   [[nodiscard]] int event() const noexcept { return event_.number(); }
-  /// Has another event's records written here.
+  /// Makes another event write its records here.
   void share_with(const descriptor& other) const;
   void enable() const noexcept;
   void disable() const noexcept;
 
-  /// Calls `each` with what the ring still has, newest first; returns how many bytes were
-  /// overwritten. The event is disabled, or its thread has ended.
+  /// Calls `each` with the records left in the ring, newest first; returns how many bytes were
+  /// overwritten. The event must be disabled, or its thread must have ended.
   std::uint64_t read(const std::function<void(const kernel_record&)>& each) const;
 
  private:
   descriptor event_;
-  std::byte* pages_ = nullptr;  ///< the first is the kernel's books
-  std::size_t bytes_ = 0;       ///< of the ring, without that
+  std::byte* pages_ = nullptr;  ///< the first page holds the kernel's indices
+  std::size_t bytes_ = 0;       ///< of the ring, without that page
 };
 
-/// Why the kernel refuses an event, and what to do about it.
+/// Returns why the kernel refuses an event, and what to do about it.
 std::string why_refused(int error, std::string_view what);
 
 }  // namespace lockyard::harness

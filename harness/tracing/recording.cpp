@@ -17,7 +17,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// A ring as the file is to have it.
+/// A ring in the form of the file.
 struct ring_image {
   trace::ring head;
   std::vector<trace::event> events;  ///< what is left of it, oldest first
@@ -41,7 +41,7 @@ ring_image image_of(trace::ring_kind kind, std::uint32_t tid, std::vector<trace:
   return {.head = head, .events = std::move(events)};
 }
 
-/// What the thread's own ring has not.
+/// Returns the events that the thread's own ring lacks.
 std::vector<trace::event> added_to(const thread_history& of) {
   std::vector<trace::event> found;
   std::ranges::copy_if(of.events, std::back_inserter(found), [](const trace::event& each) {
@@ -54,7 +54,7 @@ void write_bytes(std::ofstream& to, const void* from, std::size_t bytes) {
   to.write(static_cast<const char*>(from), static_cast<std::streamsize>(bytes));
 }
 
-/// The places of a file that are not written take none on the disk.
+/// Parts of a file that are not written take no space on the disk.
 void write_ring(std::ofstream& to, const ring_image& from, std::uint64_t room) {
   const auto begin = to.tellp();
   write_bytes(to, &from.head, sizeof from.head);
@@ -71,7 +71,7 @@ void write_ring(std::ofstream& to, const ring_image& from, std::uint64_t room) {
 }  // namespace
 
 recording::recording(unsigned threads, std::uint32_t events, std::string_view title) {
-  // A ring more for who starts the threads and holds the lock before.
+  // One more ring for the thread that starts the others and holds the lock before.
   trace::size wanted{.rings = threads + 1, .events = std::bit_ceil(events)};
   wanted.rings += trace::detail::rings_beside(wanted);
   bytes_ = trace::detail::bytes_of(wanted);
@@ -87,13 +87,13 @@ recording::recording(unsigned threads, std::uint32_t events, std::string_view ti
   has_switches_ = std::exchange(made->has_switches, 0) != 0;
   if (!trace::detail::begin(made)) {
     detail::os::unmap(memory, bytes_);
-    throw std::logic_error{"a trace is being written already"};
+    throw std::logic_error{"a trace is already being written"};
   }
   head_ = made;
 }
 
 recording::~recording() {
-  // The memory stays: this thread's ring is in it, and the process ends soon.
+  // The memory stays mapped: this thread's ring is in it, and the process ends soon.
   trace::stop();
 }
 
@@ -174,8 +174,8 @@ void recording::save(const std::string& path) const {
   to.put('\0');
   to.close();
   if (!to) {
-    throw std::runtime_error{"cannot write the trace to " + path +
-                             "; make room there, or choose another place with --out"};
+    throw std::runtime_error{"the trace cannot be written to " + path +
+                             "; free some space there, or choose another place with --out"};
   }
 }
 

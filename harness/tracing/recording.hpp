@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All that is kept of a traced run: the stamps of its threads, in memory until it is over, and what
-// the kernel says of them.
+// Everything that is kept of a traced run: the stamps of its threads, in memory until the run is
+// over, and the kernel's records about them.
 
 #include "../clock.hpp"
 #include "switches.hpp"
@@ -19,42 +19,42 @@
 
 namespace lockyard::harness {
 
-/// One at a time in a process, and its threads must have ended when it does.
+/// One at a time in a process; its threads must have ended before it does.
 class recording {
  public:
-  /// Stamps are kept from now on, so many of each thread, and its latest. Throws condition_error if
+  /// Keeps stamps from now on, this many of each thread, the latest ones. Throws condition_error if
   /// there is no memory.
   recording(unsigned threads, std::uint32_t events, std::string_view title);
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
   ~recording();
 
-  /// By each thread, before the run.
+  /// Called by each thread before the run.
   void take_part();
-  /// When all threads have.
+  /// Called when all threads have.
   void start();
-  /// By each thread that is to have its switches recorded, as it begins: how often it has looked
-  /// whether the others were there is no part of the run.
+  /// Called by each thread whose switches are to be recorded, as it begins: its switches while it
+  /// waited for the others are not part of the run.
   static void record_switches() noexcept;
-  /// When all threads have ended.
+  /// Called when all threads have ended.
   void stop();
-  /// A time that the machine took away from whoever runs on that processor.
+  /// Adds a time that the machine took away from the thread on that processor.
   void add_gap(int cpu, ticks begin, ticks length);
 
-  /// Once it was stopped. Throws std::runtime_error if the file cannot be written.
+  /// Called after stop(). Throws std::runtime_error if the file cannot be written.
   void save(const std::string& path) const;
 
   [[nodiscard]] const trace::header& stamps() const noexcept { return *head_; }
-  /// Of each thread, in this run's ticks.
+  /// Returns each thread's history, in this run's ticks.
   [[nodiscard]] const std::map<std::uint32_t, thread_history>& histories() const noexcept {
     return histories_;
   }
   [[nodiscard]] bool has_switches() const noexcept { return has_switches_; }
   [[nodiscard]] const std::string& why_no_wakeups() const { return wakeups_.why_not(); }
   [[nodiscard]] bool has_wakeups() const { return wakeups_.why_not().empty(); }
-  /// Stamps, and switches between them.
+  /// Returns the number of stamps and switches.
   [[nodiscard]] std::uint64_t events_made() const;
-  /// Of these, what later ones have overwritten.
+  /// Returns how many of them later ones have overwritten.
   [[nodiscard]] std::uint64_t lost_events() const;
   [[nodiscard]] std::uint64_t lost_switches() const noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// From the records of the scheduler's tracepoints to what is known of each thread.
+// Derives each thread's events from the records of the scheduler's tracepoints.
 
 #include <lockyard/detail/trace_format.hpp>
 
@@ -18,19 +18,19 @@ struct scheduler_record {
   tracepoint of;
   std::uint64_t time_ns;
   std::uint32_t thread;
-  std::uint32_t cpu;    ///< where it was made; of a move: that to which the thread goes
-  std::uint32_t other;  ///< the waker; of a move: the processor that the thread leaves
+  std::uint32_t cpu;    ///< where it was made; for a migration, the thread's destination
+  std::uint32_t other;  ///< the waker; for a migration, the processor that the thread leaves
 };
 
-/// Times are in nanoseconds yet.
+/// Times are still in nanoseconds.
 struct event_of_thread {
   std::uint32_t thread;
   trace::event what;
 };
 
-/// Moves, and wake-ups by when they arrived, which sched_wakeup tells. Of one that arrives at an
-/// idle processor, by an interrupt from another, the kernel may count that and record nothing
-/// (Linux 6.18): such a wake-up has arrived at the earliest when it was sent, by sched_waking.
+/// Returns migrations, and wake-ups by the time of their arrival, which sched_wakeup reports. For a
+/// wake-up that arrives at an idle processor by an interrupt, the kernel may record none
+/// (Linux 6.18): such a wake-up arrived no earlier than it was sent, which sched_waking reports.
 inline std::vector<event_of_thread> events_of(std::vector<scheduler_record> records) {
   using enum scheduler_record::tracepoint;
   std::vector<event_of_thread> found;
@@ -41,7 +41,7 @@ inline std::vector<event_of_thread> events_of(std::vector<scheduler_record> reco
          .what = {.ticks = at.time_ns, .lock = 0, .kind = kind, .cpu = at.cpu, .argument = other}});
   };
   std::ranges::stable_sort(records, {}, &scheduler_record::time_ns);
-  std::map<std::uint32_t, scheduler_record> sent;  // by thread; their arrival is not known yet
+  std::map<std::uint32_t, scheduler_record> sent;  // by thread, while their arrival is unknown
   for (const scheduler_record& each : records) {
     if (each.of == migrate_task) {
       add(each, trace::event_kind::migrated, each.other);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// When the threads of a run were on a processor and who woke them, by the kernel's own records.
+// When the threads of a run were on a processor and which threads woke them, by the kernel's
+// records.
 
 #include "kernel_ring.hpp"
 
@@ -16,41 +17,41 @@
 
 namespace lockyard::harness {
 
-/// What the kernel knows of one thread.
+/// The kernel's records about one thread.
 struct thread_history {
-  std::vector<trace::event> events;  ///< by time
+  std::vector<trace::event> events;  ///< ordered by time
   std::uint64_t lost = 0;            ///< overwritten before they were read
 };
 
-/// A thread that comes back on another processor was moved, at that moment or before: where nothing
-/// says so more exactly.
+/// Adds migrations: a thread that returns on another processor was moved, at that moment or before,
+/// unless a record gives the exact time.
 void add_migrations(std::vector<trace::event>& events);
 
-/// The switches of all threads of a trace that has ended.
+/// Returns the switches of all threads of a trace that has ended.
 std::map<std::uint32_t, thread_history> switches_of(const trace::header& of);
 
-/// Wake-ups and migrations by the scheduler's tracepoints, on all processors.
+/// Records wake-ups and migrations by the scheduler's tracepoints, on all processors.
 class wakeup_recorder {
  public:
-  /// Takes what it is allowed to; why_not() tells.
+  /// Opens what the kernel permits; why_not() says what it refuses.
   wakeup_recorder();
 
-  /// Only what happens to these threads is of interest; from now on.
+  /// Starts recording; only events of these threads are kept.
   void start(const std::vector<std::uint32_t>& threads);
   void stop() noexcept;
 
-  /// Why there are no wake-ups; empty if there are.
+  /// Returns why there are no wake-ups; empty if there are.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// Adds what happened to each thread; `ticks_of` tells a trace's from CLOCK_MONOTONIC_RAW's.
+  /// Adds each thread's events; `ticks_of` converts CLOCK_MONOTONIC_RAW to the trace's ticks.
   void add_to(std::map<std::uint32_t, thread_history>& histories,
               const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const;
 
  private:
   struct tracepoint {
     std::uint16_t id = 0;
-    std::size_t pid_at = 0;   ///< where its record has the thread
-    std::size_t from_at = 0;  ///< where it has the processor that the thread leaves
-    std::size_t to_at = 0;    ///< and where that to which it goes
+    std::size_t pid_at = 0;   ///< the place of the thread in a record
+    std::size_t from_at = 0;  ///< the place of the processor that the thread leaves
+    std::size_t to_at = 0;    ///< the place of the processor that it goes to
   };
   struct processor {
     kernel_ring ring;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The scheduler's tracepoints: sched_waking tells who wakes a thread, sched_wakeup when that one
-// can run again, sched_migrate_task when it changes its processor.
+// The scheduler's tracepoints: sched_waking reports which thread wakes a thread, sched_wakeup when
+// the woken thread can run again, sched_migrate_task when it changes its processor.
 
 #include "../topology.hpp"
 #include "scheduler_events.hpp"
@@ -26,11 +26,11 @@ namespace lockyard::harness {
 namespace {
 
 constexpr std::size_t ring_bytes = std::size_t{1} << 20U;
-/// A filter that names more threads than this is longer than the kernel takes.
+/// The kernel does not accept a filter that names more threads than this.
 constexpr std::size_t most_named = 100;
 constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-/// What a sample has before the tracepoint's own record.
+/// The part of a sample before the tracepoint's own record.
 struct sample_head {
   std::uint32_t pid;
   std::uint32_t tid;
@@ -39,10 +39,10 @@ struct sample_head {
   std::uint32_t nothing;
   std::uint32_t raw_bytes;
 };
-constexpr std::size_t head_bytes = 28;  // without what the compiler puts behind
+constexpr std::size_t head_bytes = 28;  // without padding
 constexpr std::size_t least_raw_bytes = 36;
 
-/// Where a field begins in a record, by the format file's "field:TYPE NAME; offset:N;".
+/// Returns where a field begins in a record, by the format file's "field:TYPE NAME; offset:N;".
 std::size_t offset_of(const std::string& format, const std::string& field) {
   const std::size_t at = format.find(" " + field + ";");
   if (at == std::string::npos) return 0;
@@ -57,7 +57,7 @@ T field_at(const std::byte* record, std::size_t offset) {
   return found;
 }
 
-/// Otherwise the kernel's records have other numbers of threads than these threads themselves.
+/// Otherwise the kernel's records number threads differently than the threads do themselves.
 bool is_in_first_pid_namespace() {
   constexpr ino_t first = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO
   struct stat found {};
@@ -88,8 +88,9 @@ std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::stri
 wakeup_recorder::wakeup_recorder() {
   if (!is_in_first_pid_namespace()) {
     why_not_ =
-        "the scheduler's tracepoints have the machine's numbers of threads, and this process is in "
-        "a PID namespace of its own; run outside of the container, or with the host's (--pid=host)";
+        "the scheduler's tracepoints use the machine's thread numbers, but this process is in its "
+        "own "
+        "PID namespace; run outside of the container, or with the host's (--pid=host)";
     return;
   }
   const auto waking = find("sched_waking");
@@ -98,7 +99,7 @@ wakeup_recorder::wakeup_recorder() {
   if (!waking || !wakeup || !migrate) {
     why_not_ =
         geteuid() == 0
-            ? "the scheduler's tracepoints cannot be found, for tracefs is not mounted; as root: "
+            ? "the scheduler's tracepoints are missing, because tracefs is not mounted; as root: "
               "mount -t tracefs nodev /sys/kernel/tracing"
             : "the scheduler's tracepoints cannot be read, so a wake-up in flight cannot be told "
               "from a thread that waits for a processor; run as root, with tracefs mounted "

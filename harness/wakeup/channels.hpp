@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernel has for one thread to wake another: files that one writes and the other reads.
+// The kernel's means for one thread to wake another: files that one writes and the other reads.
 
 #include "../topology.hpp"
 
@@ -16,12 +16,12 @@
 namespace lockyard::harness::ways {
 
 [[noreturn]] inline void no_channel(const char* kind) {
-  throw condition_error{std::string{"cannot have "} + kind +
+  throw condition_error{std::string{"there cannot be "} + kind +
                         " for each worker: " + std::strerror(errno) +
                         "; ask for fewer threads, or raise the limit of open files"};
 }
 
-/// Goes on after signals; anything else ends the run, for a worker would wait for ever.
+/// Continues after signals; any other error ends the run, since a worker would wait forever.
 template <class Call>
 void transfer(const char* kind, Call call) {
   while (call() < 0) {

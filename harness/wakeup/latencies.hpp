@@ -15,8 +15,8 @@
 
 namespace lockyard::harness {
 
-/// Times from one thread's stamp to another one's, in ticks. They may be negative: the second
-/// thread may stamp first, or their clocks may be apart.
+/// Times from one thread's stamp to another thread's, in ticks. They may be negative: the second
+/// thread may stamp first, or the clocks may differ.
 class latencies {
  public:
   void add(ticks from, ticks to) noexcept {
@@ -44,7 +44,7 @@ class latencies {
   [[nodiscard]] std::int64_t least() const noexcept { return least_; }
   [[nodiscard]] std::int64_t most() const noexcept { return most_; }
 
-  /// The middle of the bucket that holds it.
+  /// Returns the middle of the bucket that contains the median.
   [[nodiscard]] double median() const noexcept {
     std::uint64_t seen = 0;
     for (std::size_t i = negative_.counts().size(); i-- > 0;) {
@@ -58,10 +58,10 @@ class latencies {
     return 0;
   }
 
-  /// Those that are not negative.
+  /// Returns the histogram of those that are not negative.
   [[nodiscard]] const merged_histogram& histogram() const noexcept { return positive_; }
 
-  /// Adds `<name>_mean_ns` and its like; null if there is none.
+  /// Adds `<name>_mean_ns` and so on; null if there are no values.
   void report(nlohmann::ordered_json& values, const std::string& name) const {
     const auto put = [&](const char* what, double span) {
       auto& value = values[name + what];

@@ -2,11 +2,11 @@
 #pragma once
 
 // Ways to wait for a round to begin. Each has the same four members:
-// - rearm(round): by the publisher, when all workers have seen the round before and are about to
-//   wait for this one;
-// - publish(round): by the publisher; begins the round;
-// - enter(): by each worker, once, before it waits;
-// - wait(worker, round): by each worker; returns when the round has begun.
+// - rearm(round): called by the publisher when all workers have seen the round before and are about
+//   to wait for this one;
+// - publish(round): called by the publisher; begins the round;
+// - enter(): called by each worker, once, before it waits;
+// - wait(worker, round): called by each worker; returns when the round has begun.
 // docs/studies/wakeup.md says what each of them stands for.
 
 #include "../surroundings.hpp"
@@ -36,18 +36,18 @@ namespace lockyard::harness::ways {
 
 using round_number = std::uint32_t;
 
-/// What most ways leave empty.
+/// The members that most ways leave empty.
 struct plain_way {
   void rearm(round_number /*round*/) noexcept {}
   void enter() {}
 };
 
-/// The number of the last round that has begun, in a cache line of its own.
+/// The number of the last round that has begun, in its own cache line.
 class alignas(detail::arch::interference_size) round_word {
  public:
   // order[begin]: release; pairs [begun, asleep]; publishes what comes with the round.
   void begin(round_number round) noexcept { now_.store(round, std::memory_order_release); }
-  // order[begun]: acquire; pairs [begin]; the worker goes on from there.
+  // order[begun]: acquire; pairs [begin]; the worker continues from there.
   [[nodiscard]] round_number begun() const noexcept { return now_.load(std::memory_order_acquire); }
   [[nodiscard]] std::atomic<round_number>& word() noexcept { return now_; }
 
@@ -55,7 +55,7 @@ class alignas(detail::arch::interference_size) round_word {
   std::atomic<round_number> now_{0};
 };
 
-/// Looks, does something else, and looks again.
+/// Looks at the word, calls Between, and looks again.
 template <void (*Between)()>
 class looking : public plain_way {
  public:
@@ -82,7 +82,7 @@ void sleep_for() {
   clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
-/// Sleeps between looks, with timers as fine as the kernel has them.
+/// Sleeps between looks, with the finest timers that the kernel has.
 template <long Microseconds>
 class sleeping_finely : public looking<sleep_for<Microseconds>> {
  public:
@@ -90,7 +90,7 @@ class sleeping_finely : public looking<sleep_for<Microseconds>> {
   void enter() { set_timer_slack(1); }
 };
 
-/// The least that sleeping can cost: a store and a wake.
+/// Sleeping at its lowest cost: a store and a wake.
 class futex : public plain_way {
  public:
   explicit futex(unsigned /*workers*/) {}
@@ -125,7 +125,7 @@ class counting : public plain_way {
   alignas(detail::arch::interference_size) Count count_;
 };
 
-/// Two events in turn, for the last round's must be reset before anybody waits for it again.
+/// Two events in turn, since the last round's must be reset before a worker waits for it again.
 class manual_event : public plain_way {
  public:
   explicit manual_event(unsigned /*workers*/) {}
@@ -141,7 +141,7 @@ class manual_event : public plain_way {
   std::array<place, 2> places_;
 };
 
-/// For each worker one of what lets one thread through at a time.
+/// A gate for each worker, which lets one thread through at a time.
 template <class Gate>
 class gates : public plain_way {
  public:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command lockyard: plans measurements, has the harness make them, and shows the results."""
+"""The command lockyard: plans measurements, runs them in the harness, and shows the results."""

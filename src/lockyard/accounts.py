@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the time of a measuring went into, as its records tell."""
+"""How the time of a measurement was spent, according to its records."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from lockyard.harness import Record
 
-# Lengths of the parts of a run in which its threads did what the study is about. A study of the
-# machine, whose values in ns are its figures, has the same as measured_s.
+# The values that hold the time in which the threads of a run did the study's work. A study of the
+# machine, whose values in ns are its figures, has measured_s instead.
 MEASURED_NS = ("run_ns", "plain_run_ns", "capacity_run_ns", "counting_run_ns")
 
 
 @dataclass(frozen=True)
 class Accounts:
     measured_s: float
-    around_runs_s: float  # a run's own start and end
-    between_runs_s: float  # planning, keeping records, starting harnesses; no rest that was asked
+    around_runs_s: float  # starting and ending runs
+    between_runs_s: float  # planning, writing records, starting harnesses; without requested rests
 
     @property
     def total_s(self) -> float:
@@ -32,8 +32,8 @@ class Accounts:
 
 
 def accounts_of(records: Iterable[Record]) -> Accounts | None:
-    """Of the runs that came to their end. Nothing if a record does not tell: an older version left
-    out what was between the runs."""
+    """Sums up the runs that ended well. Returns None if a record lacks the time between runs, as
+    older versions left it out."""
     ended = [record for record in records if record["status"] == "ok"]
     if not ended or any("between_s" not in record for record in ended):
         return None
@@ -44,7 +44,7 @@ def accounts_of(records: Iterable[Record]) -> Accounts | None:
 
 
 def _measured_s(record: Record) -> float:
-    """Clocks of two kinds took these: no part is longer than the whole."""
+    """Returns the measured time, at most the whole: two kinds of clocks took the times."""
     values = record["values"]
     found_s = sum(values.get(key) or 0.0 for key in MEASURED_NS) * 1e-9
     return float(min(found_s + values.get("measured_s", 0.0), record["spent_s"]))

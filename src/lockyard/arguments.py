@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments and options of the command line, each declared once; those of `lockyard check`,
-`compare` and `explain`, and of one's own locks, are in the folders of the same names."""
+"""The arguments and options of the command line, each declared once. `lockyard check`, `compare`
+and `explain`, and user locks, declare theirs in the folders `checks`, `compare`, `explain`,
+`own`."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ Out = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Determines order and placement.", show_default="by chance; printed"),
+    typer.Option(help="Seed for order and placement.", show_default="random; printed"),
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Go on with the measuring that FILE holds, where it stopped; alone, or with --json.",
+        help="Continue the measurement in FILE where it stopped; only --json may be added.",
         show_default=False,
     ),
 ]
@@ -37,8 +38,8 @@ Scenario = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.toml",
-        help="Measure the sweeps of FILE, whose keys are these options; beside it --out, --seed, "
-        "--against, --lock and what it takes, --dry-run, --yes, --json.",
+        help="Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
+        "--against, --lock, --include, --flags, --dry-run, --yes and --json may be added.",
         show_default=False,
     ),
 ]
@@ -46,7 +47,7 @@ DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Only print the cells, their number, their runs and the time."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Measure however many cells there are.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Measure even a very large number of cells.")]
 Studies = Annotated[
     list[str] | None,
     typer.Argument(
@@ -59,9 +60,9 @@ Locks = Annotated[
     str,
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
-        help="Which locks: groups and names; all is ours and the system's. Of these, readers "
-        "measures those that can be shared, recovery the resilient ones.",
-        show_default="seeds; in readers and recovery all; in priority some of either kind",
+        help="Which locks: groups and names; all means ours and the system's. Of these, readers "
+        "measures the locks that can be shared, and recovery the resilient locks.",
+        show_default="seeds; in readers and recovery all; in priority a few of either kind",
         autocompletion=completions.locks,
     ),
 ]
@@ -69,25 +70,26 @@ Pools = Annotated[
     str,
     typer.Option(
         metavar="seeds|ours|peers|all|NAME,…",
-        help="Which pools of workers, in workers: groups and names; all is ours and the system's.",
+        help="Which worker pools the study workers measures: groups and names; all means ours and "
+        "the system's.",
         autocompletion=completions.pools,
     ),
 ]
 Peers = Annotated[
     bool,
     typer.Option(
-        "--peers", help="Other libraries' locks and pools too; 'lockyard list --peers' shows them."
+        "--peers", help="Add other libraries' locks and pools; 'lockyard list --peers' shows them."
     ),
 ]
 ListPeers = Annotated[
     bool,
-    typer.Option("--peers", help="Only other libraries' locks: which are there, what is missing."),
+    typer.Option("--peers", help="Only other libraries' locks: which are built in, which are not."),
 ]
 Threads = Annotated[
     str,
     typer.Option(
         metavar="N,…",
-        help="How many threads, one cell each.",
+        help="Numbers of threads, one cell each.",
         show_default="one for each processor",
     ),
 ]
@@ -97,19 +99,19 @@ For = Annotated[
         "--for",
         metavar="TIME",
         help="Time for each cell, as in 500ms, 2s, 1m.",
-        show_default="2s, of the machine and of stuck owners more; 30s as published",
+        show_default="2s, longer in studies of the machine and of stuck owners; 30s as published",
     ),
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Runs of each cell.", show_default="as many as fit the time"),
+    typer.Option(metavar="N", help="Runs of each cell.", show_default="as many as fit in the time"),
 ]
 Loops = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Lock operations of each thread in a run; in recovery rounds.",
-        show_default="as many as fit the run",
+        help="Lock operations of each thread in a run; in recovery, rounds.",
+        show_default="as many as fit in the run",
     ),
 ]
 Pin = Annotated[
@@ -119,16 +121,16 @@ Pin = Annotated[
 AsPublished = Annotated[
     bool,
     typer.Option(
-        "--as-published", help="The loops, runs and definitions of the text, nothing else."
+        "--as-published", help="Use the published text's loops, runs and definitions, no others."
     ),
 ]
 Against = Annotated[
     str,
     typer.Option(
         metavar="NAME|best-sleeping-peer",
-        help="Print ratios to this lock, paired by block, with 95 % intervals; or in each cell to "
-        "the best peer that sleeps (of those named, if any), chosen on odd blocks and compared on "
-        "even ones.",
+        help="Print ratios to this lock, paired by block, with 95 % intervals. best-sleeping-peer: "
+        "in each cell, the best peer that sleeps (among the named ones, if any), chosen on odd "
+        "blocks and compared on even ones.",
         autocompletion=completions.references,
     ),
 ]
@@ -146,7 +148,7 @@ Priority = Annotated[
     int | None,
     typer.Option(
         metavar="1..99",
-        help="Of fifo and rr.",
+        help="Real-time priority, for the policies fifo and rr.",
         show_default="1, or lockyard's own",
         rich_help_panel=CONDITIONS,
     ),
@@ -155,7 +157,7 @@ Nice = Annotated[
     int | None,
     typer.Option(
         metavar="-20..19",
-        help="Of other and batch.",
+        help="Nice value, for the policies other and batch.",
         show_default="as lockyard was started",
         rich_help_panel=CONDITIONS,
     ),
@@ -165,7 +167,7 @@ Slice = Annotated[
     typer.Option(
         "--slice",
         metavar="TIME,…",
-        help="Slices of other and batch, 100us to 100ms, one cell each.",
+        help="Time slices for the policies other and batch, 100us to 100ms, one cell each.",
         show_default="the kernel's",
         rich_help_panel=CONDITIONS,
     ),
@@ -174,20 +176,24 @@ Deadline = Annotated[
     str,
     typer.Option(
         metavar="RUNTIME/DEADLINE/PERIOD",
-        help="Of deadline, as in 3ms/10ms/10ms.",
+        help="Reservation for the policy deadline, as in 3ms/10ms/10ms.",
         show_default="equal shares of 80 % in 10 ms",
         rich_help_panel=CONDITIONS,
     ),
 ]
 Load = Annotated[
     int,
-    typer.Option(metavar="N", help="Busy threads of another process.", rich_help_panel=CONDITIONS),
+    typer.Option(
+        metavar="N",
+        help="Number of busy threads that another process runs meanwhile.",
+        rich_help_panel=CONDITIONS,
+    ),
 ]
 LoadNice = Annotated[
     int | None,
     typer.Option(
         metavar="-20..19",
-        help="Their nice.",
+        help="Nice value of the threads that --load adds.",
         show_default="as lockyard was started",
         rich_help_panel=CONDITIONS,
     ),
@@ -196,7 +202,7 @@ TimerSlack = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="How late timers may fire.",
+        help="How late the kernel may fire a timer.",
         show_default="the kernel's",
         rich_help_panel=CONDITIONS,
     ),
@@ -205,7 +211,7 @@ Autogroup = Annotated[
     str,
     typer.Option(
         metavar="on|off",
-        help="Whether the scheduler groups processes by session; put back afterwards.",
+        help="Whether the scheduler groups processes by session; restored afterwards.",
         show_default="as it is",
         rich_help_panel=CONDITIONS,
     ),
@@ -214,7 +220,7 @@ Quota = Annotated[
     float | None,
     typer.Option(
         metavar="PROCESSORS",
-        help="Processor time for the threads together, by a control group.",
+        help="Processor time that all threads share, limited by a control group.",
         show_default="none",
         rich_help_panel=CONDITIONS,
     ),
@@ -223,7 +229,7 @@ Rest = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="Rest before each run, as in 60ms.",
+        help="Pause before each run, as in 60ms.",
         show_default="none",
         rich_help_panel=CONDITIONS,
     ),
@@ -232,7 +238,7 @@ Hold = Annotated[
     str,
     typer.Option(
         metavar="0|TIME,…",
-        help="How long a thread holds the lock, or a task takes, as in 200ns, one cell each.",
+        help="Time that a thread holds the lock, or that a task takes, as in 200ns, one cell each.",
         show_default="0",
         rich_help_panel=WORK,
     ),
@@ -241,8 +247,8 @@ Gap = Annotated[
     str,
     typer.Option(
         metavar="0|TIME|Nx,…",
-        help="How long it stays away before each call, or bursts are apart; 10x: ten times as "
-        "long as --hold.",
+        help="Time that a thread spends without the lock before each call, or time between bursts; "
+        "10x means ten times --hold.",
         show_default="0; in workers 1ms",
         rich_help_panel=WORK,
     ),
@@ -251,8 +257,8 @@ Lengths = Annotated[
     str,
     typer.Option(
         metavar="constant|exponential|bimodal|recorded:FILE,…",
-        help="How the two are distributed, with that mean; or both as FILE has them, in CSV or "
-        "JSON Lines.",
+        help="Distribution of hold and gap times, with the given mean; or the times recorded in "
+        "FILE, as CSV or JSON Lines.",
         rich_help_panel=WORK,
     ),
 ]
@@ -260,7 +266,7 @@ Burst = Annotated[
     str,
     typer.Option(
         metavar="N,…",
-        help="Tasks that are submitted together in workers, one cell each.",
+        help="Number of tasks submitted together, in workers, one cell each.",
         show_default="8",
         rich_help_panel=WORK,
     ),
@@ -269,7 +275,7 @@ Writers = Annotated[
     str,
     typer.Option(
         metavar="N,…",
-        help="How many of the threads write in readers, one cell each; the others read.",
+        help="How many of the threads write, in readers, one cell each; the others read.",
         show_default="0 and 1",
         rich_help_panel=WORK,
     ),
@@ -278,7 +284,7 @@ Sleepers = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Threads that sleep on other locks in the last part of uncontended.",
+        help="Number of threads that sleep on other locks in the last part of uncontended.",
         show_default="1",
         rich_help_panel=WORK,
     ),
@@ -287,7 +293,7 @@ Ways = Annotated[
     str,
     typer.Option(
         metavar="NAME,…",
-        help="Which ways to wait, in wakeup; 'lockyard list --json' has them.",
+        help="Which ways to wait, in wakeup; 'lockyard list --json' shows them.",
         show_default="all",
         autocompletion=completions.ways,
         rich_help_panel=WORK,
@@ -310,9 +316,9 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=N,…",
-        help="Values of a parameter of the study, one cell each; once for each parameter. "
-        "'lockyard list' has them.",
-        show_default="the study's usual values",
+        help="Values of one parameter of a study, one cell each; repeat the option for more "
+        "parameters. 'lockyard list' shows them.",
+        show_default="the study's defaults",
         autocompletion=completions.parameters,
         rich_help_panel=WORK,
     ),

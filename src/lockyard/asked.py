@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lockyard measure` is asked for, by the values of its options."""
+"""What `lockyard measure` is asked to do, derived from the values of its options."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is measured, by names of the command line."""
+    """The locks, pools and studies to measure, by their names on the command line."""
 
     studies: Sequence[str]
     locks: Sequence[str]
-    locks_or_all: Sequence[str]  # all if none is named, where a study has some locks only
+    locks_or_all: Sequence[str]  # all if no lock was named, for studies that measure few locks
     pools: Sequence[str]
-    # Where nobody named locks, those beside a study's usual ones; nothing where somebody did.
+    # The locks measured in addition to a study's default ones; None if locks were named.
     beside_usual: Sequence[str] | None = None
-    policy_given: bool = True  # or a parameter of one, so no study has a usual one
+    policy_given: bool = True  # or one of its parameters, so that a study's default is not used
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every choice under every condition."""
+    """Every combination of a choice of locks and a condition."""
 
     choice: Choice
     request: Request
-    where: str = field(default="", compare=False)  # it stands, where it is of a file
+    where: str = field(default="", compare=False)  # its place in the scenario file, if any
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Measuring:
 
 
 def measuring_of(given: Mapping[str, Any]) -> Measuring:
-    """Of one command line; the names are those of the command's parameters."""
+    """Returns what one command line asks for; the keys of `given` are the command's parameters."""
     return whole_of(given, [sweep_of(given)])
 
 
 def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> Measuring:
-    """What holds for all sweeps together."""
+    """Adds what applies to all sweeps together."""
     return Measuring(
         sweeps,
         seed=options.seed(given["seed"]),

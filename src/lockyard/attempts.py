@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this process may do what cannot be undone: a child tries, and ends with it."""
+"""Finds out whether this process may do what cannot be undone: a child process tries it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNKNOWN = 255
 
 
 def refusal(attempt: Callable[[], None]) -> int | None:
-    """The error number that the child met; nothing if it was granted."""
+    """Returns the error number that the child got, or None if the attempt was granted."""
     child = os.fork()
     if child == 0:
         error = UNKNOWN

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks, pools of workers and studies as the harness lists them, and how names of the command line
-find them."""
+"""Locks, worker pools and studies as the harness lists them, and the lookup of names from the
+command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lock:
-    """A pool of workers is described by the same words, as far as they suit."""
+    """A lock, or a worker pool, which has the same fields as far as they apply."""
 
     name: str
     seed_name: str
@@ -24,7 +24,7 @@ class Lock:
     family: str
     waiting: str
     fairness: str
-    size_bytes: int | None  # nothing where its library is missing, and for a pool
+    size_bytes: int | None  # None if its library is missing, and for a pool
     timed: bool
     shared: bool
     recursive: bool
@@ -39,17 +39,17 @@ class Library:
 
     name: str  # the origin of its locks
     version: str | None
-    missing: str | None  # why, and what to do
+    missing: str | None  # why it is missing, and what to do
 
 
 @dataclass(frozen=True)
 class Parameter:
     name: str  # with its unit, as in share_percent
-    unit: str  # as a person writes it
+    unit: str  # as printed
     summary: str
     least: float
     most: float
-    usual: tuple[float, ...]  # where nobody gives one
+    usual: tuple[float, ...]  # the default values
 
     @property
     def range(self) -> str:
@@ -58,14 +58,16 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Workload:
-    """One of the things that the threads of a study can do."""
+    """One kind of work that the threads of a study can do."""
 
     name: str
-    group: str  # of those that differ in little; nothing if it is alone
-    threads: int  # 0: as asked
+    group: str  # the name of a group of similar workloads; empty if there is none
+    threads: int  # 0: the requested number
     default_run_s: float
     default_budget_s: float
-    presets: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the parameters
+    presets: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # values of the parameters
 
 
 @dataclass(frozen=True)
@@ -75,37 +77,37 @@ class Study:
     default_run_s: float
     default_budget_s: float
     of_machine: bool
-    of_readers: bool  # of locks that can be shared, and of no others
+    of_readers: bool  # measures only locks that can be shared
     single_threaded: bool
     published_loops: int
     published_runs: int
-    ways: tuple[str, ...] = ()  # to wait, which it measures in place of locks
-    pools: tuple[Lock, ...] = ()  # of workers, the same
+    ways: tuple[str, ...] = ()  # ways to wait, which it measures instead of locks
+    pools: tuple[Lock, ...] = ()  # worker pools, which it measures instead of locks
     default_gap_ns: float = 0
-    default_burst: int = 0  # tasks that are submitted together; 0 where there are none
-    workloads: tuple[Workload, ...] = ()  # of which its threads do one; each is a cell
-    parameters: tuple[Parameter, ...] = ()  # numbers; each combination of values is a cell
-    clock_reads: int = 0  # for each operation; intervals are not shorter than they take
-    own_lengths: bool = False  # its threads hold and stay away as it says, whatever is asked
-    scheduled: bool = False  # its threads call at times of a schedule, and have no gaps
-    usual_locks: tuple[str, ...] = ()  # where nobody names any; nothing: the texts'
-    usual_policies: tuple[str, ...] = ()  # the first that is permitted, where nobody gives one
-    only_policies: tuple[str, ...] = ()  # under which it means something; nothing: all
-    only_locks: tuple[str, ...] = ()  # which it can measure, where it cannot measure all
-    keeps_traces: bool = False  # beside its records
+    default_burst: int = 0  # tasks submitted together; 0 if the study has none
+    workloads: tuple[Workload, ...] = ()  # a cell for each
+    parameters: tuple[Parameter, ...] = ()  # a cell for each combination of their values
+    clock_reads: int = 0  # for each operation; an interval must be longer than they take
+    own_lengths: bool = False  # the study sets hold and gap times itself
+    scheduled: bool = False  # its threads call at scheduled times and have no gaps
+    usual_locks: tuple[str, ...] = ()  # the default locks; empty: the seed locks
+    usual_policies: tuple[str, ...] = ()  # by default, the first of these that is permitted
+    only_policies: tuple[str, ...] = ()  # the policies that it can be measured under; empty: all
+    only_locks: tuple[str, ...] = ()  # the locks that it can measure; empty: all
+    keeps_traces: bool = False  # writes traces next to its records
 
     @property
     def has_team(self) -> bool:
-        """Whether several threads want one lock, or run tasks."""
+        """Tells whether several threads want one lock, or run tasks."""
         return not self.of_machine and not self.single_threaded and not self.ways
 
     @property
     def takes_lengths(self) -> bool:
-        """Whether the threads hold and stay away for as long as they are asked to."""
+        """Tells whether the threads' hold and gap times can be requested."""
         return self.has_team and not self.workloads and not self.own_lengths
 
     def doing(self, workload: Workload) -> Study:
-        """The study of that one alone, with the time that it takes."""
+        """Returns the study with only this workload, and with its times."""
         return replace(
             self,
             workloads=(),
@@ -144,11 +146,11 @@ class Catalog:
 
     @property
     def measured(self) -> tuple[Lock, ...]:
-        """Whatever can be measured but the machine."""
+        """Returns everything that can be measured except the machine."""
         return (*self.locks, *self.pools)
 
     def group(self, name: str, among: Iterable[Lock] | None = None) -> list[Lock] | None:
-        """The locks of a named group; nothing if there is no such group."""
+        """Returns the locks of a group, or None if there is no such group."""
         groups: dict[str, Callable[[Lock], bool]] = {
             "seeds": lambda lock: lock.seed_name != "",
             "ours": lambda lock: lock.kind == "ours",
@@ -160,23 +162,23 @@ class Catalog:
         return None if members is None else [lock for lock in locks if members(lock)]
 
     def library(self, lock: Lock) -> Library | None:
-        """The one that a lock needs beside those of the compiler."""
+        """Returns the library that a lock needs, if it needs another one than the compiler's."""
         by_name = {library.name: library for library in self.libraries}
         return by_name.get(lock.origin) if lock.kind == "peer" else None
 
     @property
     def missing_locks(self) -> set[str]:
-        """Those that cannot be measured with this harness."""
+        """Returns the locks that this harness cannot measure."""
         missing = {library.name for library in self.libraries if library.missing}
         peers = (lock for lock in self.measured if lock.kind == "peer")
         return {lock.name for lock in peers if lock.origin in missing}
 
     def select_locks(self, names: Iterable[str]) -> list[Lock]:
-        """The locks of the given names, seed names and groups, each once, in the order given."""
+        """Returns the locks with these names, seed names and groups, without repeats, in order."""
         return self._select("lock", self.locks, names)
 
     def select_shared(self, names: Iterable[str]) -> list[Lock]:
-        """Those of the given locks that readers can share."""
+        """Returns the given locks that readers can share."""
         return [lock for lock in self.select_locks(names) if lock.shared]
 
     @property
@@ -184,12 +186,12 @@ class Catalog:
         return [study.name for study in self.studies if study.keeps_traces]
 
     def select_recovering(self, names: Iterable[str]) -> list[Lock]:
-        """Those of the given locks that some study measures that has only some."""
+        """Returns the given locks that some study with its own list of locks measures."""
         known = {name for study in self.studies for name in study.only_locks}
         return [lock for lock in self.select_locks(names) if lock.name in known]
 
     def select_pools(self, names: Iterable[str]) -> list[Lock]:
-        """The same of pools of workers."""
+        """Returns the worker pools with these names and groups, likewise."""
         return self._select("pool", self.pools, names)
 
     def _select(self, what: str, among: Sequence[Lock], names: Iterable[str]) -> list[Lock]:
@@ -203,28 +205,28 @@ class Catalog:
         return list(chosen.values())
 
     def references(self, name: str) -> list[Lock]:
-        """Whom others are compared with: one lock, or all of which the best is meant."""
+        """Returns the lock that others are compared with, or all locks whose best is meant."""
         if name == BEST_SLEEPING_PEER:
             return [lock for lock in self.locks if (lock.kind, lock.waiting) == ("peer", "park")]
         return self._select("lock", self.measured, [name])[:1]
 
     @property
     def ways(self) -> list[str]:
-        """All ways to wait, whatever the study."""
+        """Returns the ways to wait of all studies."""
         return [way for study in self.studies for way in study.ways]
 
     @property
     def parameters(self) -> list[Parameter]:
-        """All of them, whatever the study; several may share a name."""
+        """Returns the parameters of all studies; several may share a name."""
         return [each for study in self.studies for each in study.parameters]
 
     @property
     def workloads(self) -> list[Workload]:
-        """All of them, whatever the study."""
+        """Returns the workloads of all studies."""
         return [workload for study in self.studies for workload in study.workloads]
 
     def select_workloads(self, names: Iterable[str]) -> list[str]:
-        """Those of the given names and groups, each once, in the order given."""
+        """Returns the workloads with these names and groups, without repeats, in order."""
         by_name: dict[str, list[str]] = {}
         for each in self.workloads:
             by_name.setdefault(each.group or each.name, []).append(each.name)
@@ -233,7 +235,7 @@ class Catalog:
         return list(dict.fromkeys(name for each in found for name in each))
 
     def select_ways(self, names: Iterable[str]) -> list[str]:
-        """Those of the given names, each once, in the order given."""
+        """Returns the ways with these names, without repeats, in order."""
         by_name = {way: way for way in self.ways}
         found = (_find("way to wait", by_name, name, "list --json") for name in names)
         return list(dict.fromkeys(found))
@@ -245,12 +247,12 @@ class Catalog:
 
 
 GROUPS = ("seeds", "ours", "peers", "all")
-# In each cell the best of the peers that sleep.
+# The name for the best of the sleeping peers in each cell.
 BEST_SLEEPING_PEER = "best-sleeping-peer"
 
 
 def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
-    """Keys that this version does not know are left aside."""
+    """Builds an entry and ignores keys that this version does not know."""
     return kind(**{each.name: values[each.name] for each in fields(kind)})
 
 
@@ -282,5 +284,5 @@ def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "l
     if name in by_name:
         return by_name[name]
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(by_name)}"
     raise UsageError(f"unknown {what} '{name}': {hint} ('lockyard {shown_by}' shows all)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured by itself: how often, for how long, under which conditions."""
+"""A cell, the unit of measurement: how often and how long it runs, under which conditions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from lockyard.program import Job
 
 SCHEMA = 1
-# When threads call: when they are done with the last operation, or by a schedule.
+# When threads call: as soon as they finish their last operation, or at scheduled times.
 CLOSED, SCHEDULED = "closed", "poisson"
-# The harness's counts may overflow in a longer one.
+# In a longer run, the harness's counters might overflow.
 LONGEST_RUN_S = 60.0
 
 # Names with their values, in the study's order.
@@ -24,24 +24,24 @@ Parameters = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """One lock, or one pool of workers, in one study under one set of conditions, or the machine in
-    a study of it."""
+    """One lock or worker pool in one study under one set of conditions, or the machine in a study
+    of the machine."""
 
     study: str
     lock: str | None
     threads: int
     pinning: Pinning
     conditions: Conditions
-    loops: int | None  # per thread and run; a run without them is bounded by time
-    run_s: float  # length of a run bounded by time
+    loops: int | None  # per thread and run; None: a run is bounded by time
+    run_s: float  # the length of a run that is bounded by time
     runs: int  # at most
     budget_s: float  # for all runs together
     as_published: bool
     work: Work = NONE
-    sleepers: int | None = None  # on other locks; nothing where the study has none
-    writers: int | None = None  # of the threads; nothing where the others do not read
-    burst: int | None = None  # tasks that are submitted together; nothing where there are none
-    parameters: Parameters = ()  # of the study; nothing where it has none
+    sleepers: int | None = None  # on other locks; None if the study has none
+    writers: int | None = None  # among the threads; None if the others do not read
+    burst: int | None = None  # tasks submitted together; None if the study has none
+    parameters: Parameters = ()  # of the study; empty if it has none
     arrival: str = CLOSED
 
     @property
@@ -52,7 +52,7 @@ class Cell:
         return f"{study} {self.lock} × {self.threads}"
 
     def limit_s(self, spent_s: float) -> float:
-        """How long the next run may take; 0 if no run is worth starting in what is left."""
+        """Returns the time for the next run; 0 if too little is left to start one."""
         left_s = self.budget_s - spent_s
         if self.loops is not None:
             return min(max(left_s, 0.0), LONGEST_RUN_S)
@@ -60,7 +60,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Cell:
-        """Of what dataclasses.asdict made of it."""
+        """Restores a cell from the result of dataclasses.asdict."""
         pinning = document["pinning"]
         return cls(
             **{
@@ -74,7 +74,7 @@ class Cell:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The conditions that are the same in all its runs."""
+        """Returns the conditions that all of its runs share."""
         return {
             "threads": self.threads,
             "pinning": self.pinning if isinstance(self.pinning, str) else list(self.pinning),

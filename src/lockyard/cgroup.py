@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control groups of either version: where this process's are, and one of our own with a quota of
-processor time."""
+"""Control groups of either version: the groups of this process, and a group of our own with a quota
+of processor time."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ REMOVAL_S = 10.0
 
 REMEDY = (
     "run as root, or in a group that is delegated to you, as in: systemd-run --user --scope -p "
-    "Delegate=cpu lockyard …; or leave --quota out"
+    "Delegate=cpu lockyard …; or drop --quota"
 )
 
 
 class CgroupError(Exception):
-    """The message says cause and remedy."""
+    """The message names cause and remedy."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The process's own group first, then its ancestors up to the mount."""
+    """The process's own control group, followed by its ancestors up to the mount."""
 
     version: int
     paths: list[str]
 
 
 def groups(tree: Tree, controller: str) -> Groups | None:
-    """Null if no hierarchy with the controller is mounted."""
+    """Returns the process's groups, or None if no hierarchy with the controller is mounted."""
     member_of = _membership(tree)
     for line in (tree.read("/proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
@@ -55,7 +55,7 @@ def groups(tree: Tree, controller: str) -> Groups | None:
 
 
 def _membership(tree: Tree) -> dict[str, str]:
-    """The path of each controller's group; version 2 has one for all, under the empty name."""
+    """Returns each controller's group; version 2 has one for all, under the empty name."""
     found = {}
     for line in (tree.read("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -64,14 +64,14 @@ def _membership(tree: Tree) -> dict[str, str]:
 
 
 def _chain(mount: str, root: str, path: str) -> list[str]:
-    """In a container the mount may show only a part of the hierarchy, which starts at `root`."""
+    """Lists the groups up to the mount, which in a container may begin below the root."""
     inside = path.removeprefix(root.rstrip("/")) if root != "/" else path
     parts = [part for part in PurePosixPath(inside).parts if part not in ("/", "..")]
     return ["/".join([mount, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
 
 
 def quotas_cpus(where: Groups, tree: Tree) -> dict[str, float]:
-    """In processors, of those groups that have one."""
+    """Returns the quotas in processors, of those groups that have one."""
     found = {path: _quota_cpus(where.version, path, tree) for path in where.paths}
     return {path: quota_cpus for path, quota_cpus in found.items() if quota_cpus is not None}
 
@@ -86,12 +86,12 @@ def _quota_cpus(version: int, path: str, tree: Tree) -> float | None:
 
 
 def create(quota_cpus: float, tree: Tree) -> Path:
-    """A new group that gets so many processors' time. Raises CgroupError."""
+    """Creates a group with that much processor time. Raises CgroupError."""
     where = groups(tree, CONTROLLER)
     if where is None:
         raise CgroupError(
             "no control groups that limit processor time are mounted, so there is no quota and "
-            "nothing was measured; leave --quota out"
+            "nothing was measured; drop --quota"
         )
     group = tree.at(parent_of_limited(where, tree)) / f"lockyard.{os.getpid()}.{quota_cpus:g}"
     quota_us = int(quota_cpus * PERIOD_US)
@@ -107,14 +107,14 @@ def create(quota_cpus: float, tree: Tree) -> Path:
         if error.errno != errno.EEXIST and group.is_dir():
             group.rmdir()
         raise CgroupError(
-            f"cannot make the control group {group}: {error.strerror}, so there is no quota and "
-            f"nothing was measured; {REMEDY}"
+            f"the control group {group} cannot be created ({error.strerror}), so there is no quota "
+            f"and nothing was measured; {REMEDY}"
         ) from None
     return group
 
 
 def _remove_orphans(place: Path) -> None:
-    """Groups of guardians that were killed themselves, and are empty by now."""
+    """Removes empty groups whose guardians were killed."""
     for group in place.glob("lockyard.*.*"):
         if not Path("/proc", group.name.split(".")[1]).exists():
             with contextlib.suppress(OSError):
@@ -122,8 +122,9 @@ def _remove_orphans(place: Path) -> None:
 
 
 def parent_of_limited(where: Groups, tree: Tree) -> str:
-    """Where a limited group can be made. In version 2 a group that has processes has no limited
-    children: the nearest one above that limits those it has. Raises CgroupError."""
+    """Returns the group in which a limited group can be created. In version 2, a group with
+    processes has no limited children, so it is the nearest ancestor that limits its children.
+    Raises CgroupError."""
     if where.version == 1:
         return where.paths[0]
     for path in where.paths:
@@ -137,7 +138,7 @@ def parent_of_limited(where: Groups, tree: Tree) -> str:
 
 
 def remove(group: Path) -> None:
-    """Once its last process is gone, for which it waits a while. Raises OSError."""
+    """Removes a group as soon as its last process has ended; waits a while. Raises OSError."""
     deadline = time.monotonic() + REMOVAL_S
     while True:
         try:

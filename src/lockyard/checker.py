@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checking program: where it is, and a process of it that is started again after its death."""
+"""The checker: its location, and a process of it that is restarted after its death."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# What is at work says so five times a second.
+# A working checker reports progress five times a second.
 SILENCE_S = 60.0
 GRACE_S = 10.0
 
@@ -47,9 +47,9 @@ class Checker:
         limit_s: float | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> Any:
-        """The result of a job. Raises UsageError if it is refused, ProgramDiedError, or
-        ProgramOverrunError; whatever is raised, the process has ended and the next job gets a
-        fresh one."""
+        """Returns the result of a job. Raises UsageError if the job is refused, ProgramDiedError,
+        or ProgramOverrunError; after any exception the process has ended, and the next job gets a
+        new one."""
         try:
             return self._ask(job, limit_s, on_progress)
         except BaseException:
@@ -65,7 +65,7 @@ class Checker:
             left_s = SILENCE_S if end_s is None else end_s - time.monotonic()
             if left_s <= 0:
                 raise ProgramOverrunError(
-                    f"the checker did not end {GRACE_S:g} s after its time and was stopped"
+                    f"the checker did not end within {GRACE_S:g} s after its time and was stopped"
                 )
             answer = self._program.receive(min(left_s, SILENCE_S))
             if "result" in answer:

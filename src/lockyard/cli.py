@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line. Only main prints errors and sets the exit status.
 
-What a command needs is imported when it runs, so that --help and completion stay quick.
+Each command imports what it needs when it runs, so that --help and completion stay quick.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     locks: compared.Locks = "",
     as_json: arguments.Json = False,
 ) -> None:
-    """Say in what B differs from A, and fail if a figure is shown to have changed too much."""
+    """Show what differs between A and B, and fail if a figure has provably changed too much."""
     from lockyard.commands import compare as command
     from lockyard.compare.pairing import chosen
 
@@ -188,7 +188,7 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
 )
 def doctor(as_json: arguments.Json = False) -> None:
-    """Say what would spoil measurements here, what is not permitted, and how to mend it."""
+    """Show what would distort measurements here, what is not permitted, and how to fix it."""
     from lockyard.commands import doctor as command
 
     raise typer.Exit(command.run(as_json))
@@ -216,7 +216,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     no_cache: checking.NoCache = False,
     as_json: arguments.Json = False,
 ) -> None:
-    """Check locks against every execution that weak memory allows."""
+    """Check locks in every execution that weak memory allows."""
     from lockyard.checks import choice
     from lockyard.commands import check as command
 
@@ -230,7 +230,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
     epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
     "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
     "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
-    "lockyard explain --truth planted/",
+    "lockyard explain --truth injected/",
 )
 def explain(  # noqa: PLR0913 - one parameter for each option
     result: explained.Explained = None,
@@ -242,7 +242,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     truth: explained.Truth = False,
     as_json: arguments.Json = False,
 ) -> None:
-    """Say who was where during the longest stalls, and whose fault each lock's idle time is."""
+    """Show where each thread was during the longest stalls, and what caused each lock's idle
+    time."""
     from lockyard import options
     from lockyard.commands import explain as command
     from lockyard.explain.session import Wanted
@@ -251,7 +252,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     if truth:
         if pid is not None or lock:
             raise UsageError(
-                "--truth compares all that was planted in traces; leave out --pid and --lock"
+                "--truth judges every cause that was injected into the traces, so it cannot be "
+                "limited to one process or lock; drop --pid and --lock"
             )
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()

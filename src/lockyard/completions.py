@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the shell may complete: the names that arguments take."""
+"""Shell completion: the names that arguments take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HEADER_SUFFIXES = (".hpp", ".h", ".hh", ".hxx", ".h++", ".ipp", ".inc")
 
 
 def locks(incomplete: str) -> list[str]:
-    """The last of several names, with the names before it."""
+    """Completes the last of several names and keeps the names before it."""
     from lockyard import harness
     from lockyard.catalog import GROUPS
 
@@ -47,7 +47,7 @@ def studies_listed(incomplete: str) -> list[str]:
 
 
 def figures(incomplete: str) -> list[str]:
-    """Those that every comparison has."""
+    """Completes the figures that every comparison has."""
     from lockyard import harness
     from lockyard.compare.figures import headline
 
@@ -96,7 +96,7 @@ def checked(incomplete: str) -> list[str]:
 
 
 def headers(incomplete: str) -> list[str]:
-    """Files that may be headers, each up to where its type begins."""
+    """Completes files that may be headers, up to the colon before the type."""
     return [
         f"{path}/" if path.is_dir() else f"{path}:"
         for path in _paths(incomplete)
@@ -109,7 +109,7 @@ def folders(incomplete: str) -> list[str]:
 
 
 def _paths(incomplete: str) -> list[Path]:
-    """Hidden ones only if they are asked for."""
+    """Lists matching paths; hidden ones only if the name begins with a dot."""
     folder, last = os.path.split(incomplete)
     try:
         found = sorted(Path(folder or ".").iterdir())

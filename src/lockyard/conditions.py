@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under which scheduler, beside what load and within which limits the threads of a run work."""
+"""The conditions of a run: the scheduler, other load, and limits on the threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 POLICIES = ("other", "batch", "idle", "fifo", "rr", "deadline")
-# As the system has them; Python has no name for that of deadline.
+# The system's numbers; Python names none for `deadline`.
 POLICY_NUMBERS = {
     "other": os.SCHED_OTHER,
     "batch": os.SCHED_BATCH,
@@ -26,11 +26,11 @@ FAIR = ("other", "batch")  # share by nice and slice
 REAL_TIME = ("fifo", "rr")
 PRIORITIES = (1, 99)
 NICES = (-20, 19)
-# What the kernel would clamp a thread's slice to.
+# The kernel clamps a thread's slice to this range.
 SLICES_NS = (100_000, 100_000_000)
 AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
-# Where nobody says what a deadline thread may use: a period, and so much of all processors' time
-# for all threads together. The kernel admits less than all.
+# The defaults of a deadline thread: this period, and this share of all processors' time for all
+# threads together. The kernel admits less than the whole.
 DEADLINE_PERIOD_NS = 10_000_000
 DEADLINE_SHARE = 0.8
 
@@ -46,19 +46,19 @@ class Deadline:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of a cell, beside the number of threads and their places. As they were asked for; the harness
-    reads back what the kernel made of it, and refuses a run that differs."""
+    """The conditions of a cell, besides the number of threads and their placement, as requested.
+    The harness reads back what the kernel granted and refuses a run that differs."""
 
     policy: str = "other"
     priority: int = 0
     nice: int = 0
-    slice_ns: int | None = None  # nothing: the kernel's default
+    slice_ns: int | None = None  # None: the kernel's default
     deadline: Deadline | None = None
     load: int = 0  # busy threads of another process
     load_nice: int = 0
-    timer_slack_ns: int | None = None  # nothing: as the kernel has it for this policy
-    autogroup: bool | None = None  # nothing: the kernel has none
-    quota_cpus: float | None = None  # nothing: no group of its own
+    timer_slack_ns: int | None = None  # None: the kernel's default for the policy
+    autogroup: bool | None = None  # None: the kernel does not group processes
+    quota_cpus: float | None = None  # None: no control group
     rest_s: float = 0.0  # before each run
 
     def to_json(self) -> dict[str, Any]:
@@ -71,13 +71,13 @@ class Conditions:
 
 
 def inherited() -> Conditions:
-    """As this process was started, so runs are unless something else is asked."""
+    """Returns the conditions of this process, which runs inherit unless others are requested."""
     number = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
     names = {each: name for name, each in POLICY_NUMBERS.items()}
     if number not in names:
         raise UsageError(
-            "lockyard itself runs under a policy whose threads cannot start others (deadline); "
-            "start it under another one, and give --policy deadline for the threads it measures"
+            "lockyard itself runs under the policy deadline, whose threads cannot start others; "
+            "start it under another policy, and give --policy deadline for the measured threads"
         )
     policy = names[number]
     nice = os.getpriority(os.PRIO_PROCESS, 0)
@@ -99,17 +99,17 @@ def autogroup_enabled() -> bool | None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line says of conditions; nothing where it says nothing."""
+    """The conditions that the command line asks for; None or empty where it names none."""
 
     policies: Sequence[str] = ()
     slices_ns: Sequence[int] = ()
     priority: int | None = None
     nice: int | None = None
     deadline: Deadline | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)  # which hold under every policy
+    others: Mapping[str, Any] = field(default_factory=dict)  # conditions that fit every policy
 
 
-# Which policies a parameter means something to.
+# The policies that each parameter applies to.
 USED_BY = {
     "slices_ns": ("--slice", FAIR),
     "nice": ("--nice", FAIR),
@@ -119,18 +119,18 @@ USED_BY = {
 
 
 def variants(asked: Asked, base: Conditions) -> list[Conditions]:
-    """One for each policy, and under a policy that knows slices one for each slice. A parameter
-    goes to the policies that know it; that none does is an error."""
+    """Returns one variant for each policy, and under a policy with slices one for each slice. A
+    parameter goes to the policies that use it; a parameter that none of them uses is an error."""
     policies = asked.policies or [base.policy]
     for name, (option, users) in USED_BY.items():
         if getattr(asked, name) not in (None, ()) and not set(users) & set(policies):
             raise UsageError(
-                f"{option}: means nothing to {', '.join(policies)}; give --policy "
-                f"{' or '.join(users)}, or leave {option} out"
+                f"{option}: has no effect under {', '.join(policies)}; give --policy "
+                f"{' or '.join(users)}, or drop {option}"
             )
     if asked.others.get("autogroup") is not None and base.autogroup is None:
         raise UsageError(
-            "--autogroup: this kernel does not group processes by session; leave it out"
+            "--autogroup: this kernel does not group processes by session; drop --autogroup"
         )
     shared = replace(base, **asked.others)
     return [
@@ -152,43 +152,43 @@ def _variants_of_policy(policy: str, asked: Asked, base: Conditions) -> list[Con
 
 
 def default_deadline(threads: int) -> Deadline:
-    """Equal shares of what the kernel admits with certainty."""
+    """Returns equal shares of the time that the kernel admits for certain."""
     processors = len(os.sched_getaffinity(0))
     share = min(1.0, processors / threads) * DEADLINE_SHARE
     return Deadline(int(DEADLINE_PERIOD_NS * share), DEADLINE_PERIOD_NS, DEADLINE_PERIOD_NS)
 
 
 def completed(of: Conditions, threads: int) -> Conditions:
-    """With what a cell of so many threads gets where nothing was said."""
+    """Fills in the defaults for a cell with this number of threads."""
     if of.policy == "deadline" and of.deadline is None:
         return replace(of, deadline=default_deadline(threads))
     return of
 
 
 def check(of: Conditions, pinning: Pinning) -> None:
-    """Refuses what contradicts itself, or what no kernel grants."""
+    """Refuses contradictory conditions, and conditions that no kernel grants."""
     least, most = PRIORITIES
     if of.policy in REAL_TIME and not least <= of.priority <= most:
         raise UsageError(
-            f"--priority {of.priority}: {of.policy} has priorities from {least} to {most}"
+            f"--priority {of.priority}: priorities of {of.policy} go from {least} to {most}"
         )
     _check_pinning(pinning)
     if of.policy == "deadline" and pinning != "none":
         raise UsageError(
-            "--policy deadline with --pin: the kernel refuses to confine a deadline thread to some "
-            "of the processors; leave one of the two out"
+            "--policy deadline with --pin: the kernel does not confine a deadline thread to some "
+            "of the processors; drop one of the two"
         )
     if of.timer_slack_ns is not None and of.policy in (*REAL_TIME, "deadline"):
         raise UsageError(
-            f"--timer-slack with --policy {of.policy}: the kernel gives such threads none; leave "
-            "one of the two out"
+            f"--timer-slack with --policy {of.policy}: the kernel gives such threads no slack; "
+            "drop one of the two"
         )
     if of.load > 0 and of.policy in REAL_TIME:
         _check_load_beside_real_time(of)
     if of.quota_cpus is not None and of.policy not in (*FAIR, "idle"):
         raise UsageError(
             f"--quota with --policy {of.policy}: the quota of a control group limits only other, "
-            "batch and idle; leave one of the two out"
+            "batch and idle; drop one of the two"
         )
 
 
@@ -198,8 +198,8 @@ def _check_pinning(pinning: Pinning) -> None:
         if cpu not in usable:
             listed = ",".join(map(str, sorted(usable)))
             raise UsageError(
-                f"--pin {cpu}: there is no processor of that number that this process may use; it "
-                f"may use {listed}; name one of those, or leave --pin out"
+                f"--pin {cpu}: this process may not use a processor of that number, only {listed}; "
+                "name one of those, or drop --pin"
             )
 
 
@@ -208,6 +208,6 @@ def _check_load_beside_real_time(of: Conditions) -> None:
     if of.load > processors:
         raise UsageError(
             f"--load {of.load} with --policy {of.policy}: more busy threads than the {processors} "
-            "processors would live on what the real-time throttle leaves, and be no load; ask for "
-            "fewer"
+            "processors would run only in the time that the real-time throttle leaves, and so add "
+            f"no load; ask for at most {processors}"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The circumstances of a measurement, as the first record of every file."""
+"""The environment of a measurement, written as the first record of every file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCHEDULER_TUNABLES = (
 
 
 def collect() -> dict[str, Any]:
-    """Reads only; what cannot be read is null. The hash leaves out what changes by the second."""
+    """Reads the environment; unreadable values are None. The hash omits what changes quickly."""
     tree = Tree()
     lasting = {**describe(tree), "harness": ask("--environment")}
     clock = lasting["harness"].pop("clock")
@@ -45,7 +45,7 @@ def collect() -> dict[str, Any]:
 
 
 def describe(tree: Tree) -> dict[str, Any]:
-    """What lasts and needs no harness."""
+    """Describes what is permanent and needs no harness."""
     return {
         "system": _system(tree),
         "cpu": _cpu(tree),
@@ -112,6 +112,6 @@ def _steal_ticks(tree: Tree) -> int | None:
 
 
 def _quota_cpus(tree: Tree) -> float | None:
-    """The tightest of all groups that this process is in."""
+    """Returns the tightest quota of all groups that this process is in."""
     where = groups(tree, CONTROLLER)
     return min(quotas_cpus(where, tree).values(), default=None) if where else None

@@ -11,17 +11,17 @@ class ExitStatus(IntEnum):
     CHECK_FAILED = 4
     INCONCLUSIVE = 5
     INTERRUPTED = 130
-    OUTPUT_CLOSED = 141  # as a program that SIGPIPE ends
+    OUTPUT_CLOSED = 141  # like a program that SIGPIPE ends
 
 
 class LockyardError(Exception):
-    """The message says cause, consequence and remedy."""
+    """An error of the command. The message names cause, consequence and remedy."""
 
     status = ExitStatus.MISSING_CAPABILITY
 
 
 class UsageError(LockyardError):
-    """What was asked for cannot be."""
+    """The request is impossible."""
 
     status = ExitStatus.BAD_USAGE
 
@@ -31,6 +31,6 @@ class MissingCapabilityError(LockyardError):
 
 
 class OutputClosedError(LockyardError):
-    """Whoever read standard output has gone; nobody is left to tell."""
+    """The reader of standard output has gone, so no message can be read."""
 
     status = ExitStatus.OUTPUT_CLOSED

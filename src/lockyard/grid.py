@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells as the product of what sets them apart."""
+"""A grid of cells: the product of everything that sets them apart."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells with as many threads and with runs of the same length. They are counted without being
-    made."""
+    """Cells with the same number of threads and the same length of runs. They can be counted
+    without being made."""
 
-    first: Cell  # of which the others have all but what follows
+    first: Cell  # a cell with everything that all cells share
     conditions: Sequence[Conditions]
     works: Sequence[Work]
-    names: Sequence[str] | Sequence[None]  # of locks, or of what is measured in their place
+    names: Sequence[str] | Sequence[None]  # names of locks, or of whatever is measured instead
     bursts: Sequence[int | None] = (None,)
     writers: Sequence[int | None] = (None,)
     parameters: Sequence[Parameters] = ((),)
@@ -35,7 +35,7 @@ class Grid:
         return math.prod(len(each) for each in self._dimensions)
 
     def __iter__(self) -> Iterator[Cell]:
-        """Those under the same conditions, one after the other."""
+        """Yields the cells; cells under the same conditions follow each other."""
         for conditions, work, burst, writers, parameters, name in itertools.product(
             *self._dimensions
         ):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the whole machine, by a process that outlives us long enough to undo them.
+"""Changes settings of the whole machine, in a process that outlives lockyard and undoes them.
 
-The process changes what it was told to, says so, and waits until its standard input ends: when we
-close it, or when we die, however that happens. Then it puts everything back as it was found. It
-stands in a session of its own and ignores what a terminal sends.
+The process makes the requested changes, reports them, and waits until its standard input ends: when
+lockyard closes it, or when lockyard dies, for whatever reason. Then it restores all settings. It
+runs in its own session and ignores signals from the terminal.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 UNDO_LIMIT_S = 2 * cgroup.REMOVAL_S
 CHANGED_BY_OTHERS = (
-    "another lockyard measures, or has changed the autogroup setting and not put it back yet; "
-    "nothing was measured; wait for it to end"
+    "another lockyard is measuring, or has changed the autogroup setting and not restored it yet, "
+    "so nothing was measured; wait for it to end"
 )
 
 
@@ -36,7 +36,7 @@ CHANGED_BY_OTHERS = (
 def changed_machine(
     autogroup: bool | None, quotas_cpus: Collection[float]
 ) -> Iterator[dict[float, Path]]:
-    """While this lasts, the machine is as asked; gives the control group of each quota."""
+    """Changes the machine for the duration; yields the control group of each quota."""
     with contextlib.ExitStack() as held:
         if autogroup is None:
             held.enter_context(_unchanged_by_others())
@@ -58,7 +58,9 @@ def _guarded(autogroup: bool | None, quotas_cpus: Collection[float]) -> Iterator
     try:
         answer = json.loads(cast("IO[bytes]", guardian.stdout).readline() or "{}")
         if "groups" not in answer:
-            raise MissingCapabilityError(answer.get("error", "the guardian ended without a word"))
+            raise MissingCapabilityError(
+                answer.get("error", "the guardian ended without an answer")
+            )
         yield dict(zip(sorted(quotas_cpus), map(Path, answer["groups"]), strict=True))
     finally:
         cast("IO[bytes]", guardian.stdin).close()
@@ -66,7 +68,7 @@ def _guarded(autogroup: bool | None, quotas_cpus: Collection[float]) -> Iterator
         status = _end_of(guardian)
     if status != 0:
         raise MissingCapabilityError(
-            f"the machine's settings could not be put back ({wanted}); look at {AUTOGROUP} and at "
+            f"the machine's settings could not be restored ({wanted}); check {AUTOGROUP} and "
             "control groups named lockyard.*"
         )
 
@@ -80,7 +82,7 @@ def _end_of(guardian: subprocess.Popen[bytes]) -> int:
 
 @contextlib.contextmanager
 def _unchanged_by_others() -> Iterator[None]:
-    """Keeps other guardians from changing what this measurement takes as it is."""
+    """Keeps other guardians from changing settings that this measurement relies on."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(FileNotFoundError, PermissionError):
             setting = held.enter_context(AUTOGROUP.open())
@@ -92,11 +94,11 @@ def _unchanged_by_others() -> Iterator[None]:
 
 
 class _RefusedError(Exception):
-    """The message says cause and remedy."""
+    """The message names cause and remedy."""
 
 
 def _set_autogroup(wanted: bool, undo: contextlib.ExitStack) -> None:
-    """Locked against another guardian, who would take our setting for the one to put back."""
+    """Changes the setting, locked so that no other guardian saves our value as the original."""
     try:
         setting = undo.enter_context(AUTOGROUP.open("r+"))
         fcntl.flock(setting, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,8 +109,8 @@ def _set_autogroup(wanted: bool, undo: contextlib.ExitStack) -> None:
         raise _RefusedError(CHANGED_BY_OTHERS) from None
     except OSError as error:
         raise _RefusedError(
-            f"cannot change {AUTOGROUP}: {error.strerror}, so nothing was measured; run as root, "
-            "or leave --autogroup out"
+            f"{AUTOGROUP} cannot be changed ({error.strerror}), so nothing was measured; run as "
+            "root, or drop --autogroup"
         ) from None
 
 
@@ -135,7 +137,7 @@ def main() -> None:
     try:
         _guard(wanted["autogroup"], wanted["quotas_cpus"])
     except OSError as error:
-        print(f"lockyard: cannot put back: {error}", file=sys.stderr)  # noqa: T201
+        print(f"lockyard: settings were not restored: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measuring program: where it is, what it knows, and a process of it that answers jobs."""
+"""The harness: its location, its catalogue, and a process of it that answers jobs."""
 
 from __future__ import annotations
 
@@ -21,35 +21,38 @@ Record = Answer
 BAD_JOB_STATUS = 2
 
 
-# Built for this process alone, with a user's own locks.
+# The harness with user locks that was built for this process, if any.
 _own: Path | None = None
 
 
 def harness_path() -> Path:
-    """The harness of this installation, or the one that LOCKYARD_HARNESS names; or what took its
-    place."""
+    """Returns the harness of this installation, or the one that LOCKYARD_HARNESS names, or the one
+    that was built with user locks."""
     return _own or program_path("harness", "LOCKYARD_HARNESS", "nothing can be measured")
 
 
 def use(path: Path) -> None:
-    """From now on this process measures by that harness."""
+    """Makes this process measure with that harness from now on."""
     global _own  # noqa: PLW0603 - a process has one harness
     _own = path
 
 
 def exec_harness() -> None:
-    """Entry point of the script lockyard-harness: becomes the harness."""
+    """Is the entry point of the script lockyard-harness: becomes the harness."""
     path = str(harness_path())
-    os.execv(path, [path, *sys.argv[1:]])  # noqa: S606 - it is this program's other half
+    os.execv(path, [path, *sys.argv[1:]])  # noqa: S606 - the harness is part of this program
 
 
 def ask(option: str) -> Any:
-    """What the harness answers to --catalog or --environment."""
+    """Returns the harness's answer to --catalog or --environment."""
     asked = subprocess.run(
         [harness_path(), option], capture_output=True, text=True, timeout=60, check=False
     )
     if asked.returncode != 0:
-        raise MissingCapabilityError(f"the harness does not answer {option}: {asked.stderr}")
+        raise MissingCapabilityError(
+            f"the harness does not answer {option}, so nothing can be measured; reinstall "
+            f"lockyard, or correct LOCKYARD_HARNESS: {asked.stderr}"
+        )
     return json.loads(asked.stdout)
 
 
@@ -64,6 +67,6 @@ class Harness(Program):
         super().__init__("harness", harness_path())
 
     def run(self, job: Job, timeout_s: float) -> Record:
-        """The record of one job. Raises ProgramDiedError or ProgramOverrunError."""
+        """Returns the record of one job. Raises ProgramDiedError or ProgramOverrunError."""
         self.send(job)
         return self.receive(timeout_s)

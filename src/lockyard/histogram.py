@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log-linear histograms as records carry them, merged over runs."""
+"""Log-linear histograms as records contain them, merged over runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-# A percentile is worth printing when at least this many samples lie beyond it.
+# A percentile is printed only if at least this many samples lie beyond it.
 SAMPLES_BEYOND = 10
 
 
 @dataclass
 class Histogram:
-    """Counts by value in nanoseconds; a value stands for its bucket's middle."""
+    """Counts by value in nanoseconds; a value is the middle of its bucket."""
 
     counts: Counter[float] = field(default_factory=Counter)
 
@@ -35,12 +35,12 @@ class Histogram:
         return sum(self.counts.values())
 
     def percentile(self, share: float) -> float | None:
-        """Nothing where too few samples lie beyond it to say."""
+        """Returns the percentile, or None if too few samples lie beyond it."""
         return _at_share(sorted(self.counts.items()), share)
 
 
 def percentile_of(document: dict[str, Any], share: float) -> float | None:
-    """Of one record's histogram, as percentile has it of several."""
+    """Returns the percentile of one record's histogram, as Histogram.percentile does."""
     index = _at_share(sorted(document["counts"]), share)
     if index is None:
         return None
@@ -56,7 +56,7 @@ def _at_share(ordered: Sequence[tuple[Key, int]], share: float) -> Key | None:
 
 
 def middle_of_bucket(index: int, sub_bucket_bits: int) -> float:
-    """Values below 2 ** (bits + 1) have a bucket each; above, every octave has 2 ** bits."""
+    """Maps an index to a value: small values have a bucket each, every octave has 2 ** bits."""
     if index < 2 << sub_bucket_bits:
         return float(index)
     shift = (index >> sub_bucket_bits) - 1

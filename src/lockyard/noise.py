@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine itself is watched while locks are measured."""
+"""Adds the study noise, which watches the machine itself while locks are measured."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from lockyard.catalog import Catalog
     from lockyard.conditions import Conditions
 
-# The machine's own noise is watched for this share of the time, from and to so many seconds.
+# The machine's noise is watched for this share of the time, within these limits in seconds.
 NOISE_STUDY = "noise"
 NOISE_SHARE = 0.05
 NOISE_S = (0.1, 8.0)
-SHORTEST_NOISE_S = 0.02  # of a run
+SHORTEST_NOISE_S = 0.02  # the length of a run
 
 
 def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
-    """The cells, and one that watches the machine itself in every block, if there is none yet.
-    What is one setting for the whole machine is as the cells have it."""
+    """Returns the cells and one that watches the machine in every block, if there is none yet. It
+    has the cells' values of settings that apply to the whole machine."""
     if not cells or any(cell.study == NOISE_STUDY for cell in cells):
         return list(cells)
     conditions = replace(conditions, autogroup=cells[0].conditions.autogroup)

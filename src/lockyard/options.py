@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of the command line, with what is wrong about them."""
+"""Parses and checks the values of command-line options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lockyard.conditions import Pinning
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
-SHORTEST_S = 0.5e-9  # whatever rounds to a nanosecond
+SHORTEST_S = 0.5e-9  # the shortest time that rounds to a nanosecond
 MAX_THREADS = 4096
 MAX_SLEEPERS = 64
 MAX_BURST = 4096
@@ -31,7 +31,7 @@ def duration_s(option: str, text: str) -> float:
     found_s = float(match[1]) * SECONDS[match[2]] if match else 0.0
     if not SHORTEST_S <= found_s <= MAX_DURATION_S:
         raise UsageError(
-            f"{option} {text}: is no duration from 1ns to a day; give a number with its unit, as "
+            f"{option} {text}: not a duration from 1ns to a day; give a number with its unit, as "
             "in 500ms, 2s or 1m"
         )
     return found_s
@@ -42,12 +42,12 @@ def threads(text: str) -> list[int]:
 
 
 def _counts(option: str, text: str, of: str, allowed: range, example: str) -> list[int]:
-    """Those of a list, in its order, and as often as they stand there."""
+    """Returns the numbers of a list, in its order, repeated numbers included."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) in allowed for part in parts):
         raise UsageError(
-            f"{option} {text}: each number of {of} is from {allowed[0]} to {allowed[-1]}; separate "
-            f"several by commas, as in {example}"
+            f"{option} {text}: a number of {of} must be from {allowed[0]} to {allowed[-1]}; "
+            f"separate several numbers by commas, as in {example}"
         )
     return [int(part) for part in parts]
 
@@ -56,7 +56,7 @@ def policies(text: str) -> list[str]:
     found = [part.strip() for part in text.split(",")]
     for name in found:
         if name not in POLICIES:
-            raise UsageError(f"--policy {name}: there are {', '.join(POLICIES)}")
+            raise UsageError(f"--policy {name}: no such policy; choose from {', '.join(POLICIES)}")
     return list(dict.fromkeys(found))
 
 
@@ -67,7 +67,7 @@ def slices_ns(text: str) -> list[int]:
         if not least <= slice_ns <= most:
             raise UsageError(
                 f"--slice {text}: the kernel grants slices from {least / 1e6:g} ms to "
-                f"{most / 1e6:g} ms, and would use one of those instead"
+                f"{most / 1e6:g} ms and would silently use the nearest; give a slice in that range"
             )
     return list(dict.fromkeys(found))
 
@@ -76,8 +76,8 @@ def deadline(text: str) -> Deadline:
     parts = [round(duration_s("--deadline", part) * 1e9) for part in text.split("/")]
     if len(parts) != 3 or not parts[0] <= parts[1] <= parts[2]:
         raise UsageError(
-            f"--deadline {text}: is RUNTIME/DEADLINE/PERIOD, none shorter than the one before, as "
-            "in 3ms/10ms/10ms"
+            f"--deadline {text}: not RUNTIME/DEADLINE/PERIOD with each at least as long as the one "
+            "before; give three times, as in 3ms/10ms/10ms"
         )
     return Deadline(*parts)
 
@@ -85,7 +85,7 @@ def deadline(text: str) -> Deadline:
 def nice(option: str, value: int | None) -> int | None:
     least, most = NICES
     if value is not None and not least <= value <= most:
-        raise UsageError(f"{option} {value}: nice values go from {least} to {most}")
+        raise UsageError(f"{option} {value}: a nice value must be from {least} to {most}")
     return value
 
 
@@ -97,12 +97,15 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     quota_cpus: float | None,
     rest: str,
 ) -> dict[str, Any]:
-    """Those conditions that were given, by their names."""
+    """Returns the conditions that were given, by name."""
     most = MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0))
     if not 0 <= load <= most:
         raise UsageError(f"--load {load}: must be a number of threads from 0 to {most}")
     if load == 0 and load_nice is not None:
-        raise UsageError(f"--load-nice {load_nice}: of no load; give --load N with it")
+        raise UsageError(
+            f"--load-nice {load_nice}: there is no load that it could apply to; give --load N too, "
+            "or drop --load-nice"
+        )
     found: dict[str, Any] = {"load": load}
     if load_nice is not None:
         found["load_nice"] = nice("--load-nice", load_nice)
@@ -126,16 +129,16 @@ def _timer_slack_ns(text: str) -> int:
 
 def _switch(option: str, text: str) -> bool:
     if text not in ("on", "off"):
-        raise UsageError(f"{option} {text}: is on or off")
+        raise UsageError(f"{option} {text}: must be on or off")
     return text == "on"
 
 
 def _quota_cpus(value: float) -> float:
     if not 1 <= value <= MAX_THREADS:
         raise UsageError(
-            f"--quota {value:g}: must be a number of processors from 1 on; with less than one "
-            "processor's time even a single thread is stopped in every period, and every figure is "
-            "the quota's"
+            f"--quota {value:g}: must be at least 1 processor; with less, the kernel stops even a "
+            "single thread in every period, and every figure would show the quota instead of the "
+            "lock"
         )
     return value
 
@@ -143,14 +146,14 @@ def _quota_cpus(value: float) -> float:
 def studies(found: list[str] | None) -> list[str]:
     if not found:
         raise UsageError(
-            "nothing to measure: name a study ('lockyard list' shows them), or go on with a file "
-            "by --resume FILE"
+            "nothing to measure: name a study ('lockyard list' shows them), or continue a file "
+            "with --resume FILE"
         )
     return found
 
 
 def alone(option: str, name: str, context: typer.Context, allowed: tuple[str, ...]) -> None:
-    """Refuses whatever was given beside an option that says everything itself."""
+    """Refuses all other options next to an option that names a file with complete settings."""
     given = [
         parameter
         for parameter in context.params
@@ -159,7 +162,10 @@ def alone(option: str, name: str, context: typer.Context, allowed: tuple[str, ..
     ]
     if given:
         listed = ", ".join(key.strip("_").replace("_", "-") for key in given)
-        raise UsageError(f"{option}: the file says what is measured, and how; leave out: {listed}")
+        raise UsageError(
+            f"{option}: the file already says what is measured and how, so these options would "
+            f"have no effect; drop {listed}"
+        )
 
 
 def positive(option: str, value: int | None) -> int | None:
@@ -189,12 +195,12 @@ def names(
 ) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
-        raise UsageError(f"{option}: names nothing to measure; give {known}")
+        raise UsageError(f"{option}: no name was given, so nothing would be measured; give {known}")
     return found
 
 
 def ways(text: str) -> list[str]:
-    """There are no groups of them, and the table of 'lockyard list' does not have them."""
+    """Parses `--ways`. Ways have no groups, and the table of 'lockyard list' omits them."""
     return names("--ways", text, known="names from 'lockyard list --json'")
 
 
@@ -207,12 +213,14 @@ def pinning(text: str) -> Pinning:
         return text
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise UsageError(f"--pin {text}: is none, compact, spread, or processor numbers, as in 0,2")
+        raise UsageError(
+            f"--pin {text}: must be none, compact, spread, or processor numbers, as in 0,2"
+        )
     return tuple(int(part) for part in parts)
 
 
 def seed(value: int | None) -> int:
-    """A seed of chance where none is given; it is printed, so that a run can be repeated."""
+    """Returns the given seed, or a random one; it is printed, so that a run can be repeated."""
     if value is None:
         return int.from_bytes(os.urandom(4), "little")
     if not 0 <= value < MAX_SEED:

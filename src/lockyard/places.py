@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the threads of studies go that choose their places themselves."""
+"""Placement of threads in studies that choose the processors themselves."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def places_of_threads(request: Request) -> list[tuple[int, Pinning]]:
-    """Who publishes comes first, and there is one worker at least. Unless the places were given:
-    one worker on the publisher's own processor, one on the next, and, where there are more, one on
-    each."""
+    """Returns the numbers of threads with their placements; the publisher comes first, and there is
+    at least one worker. By default: one worker on the publisher's processor, one on the next, and,
+    if there are more, one on each."""
     counts = list(dict.fromkeys(max(threads, 2) for threads in request.threads))
     if request.pinning != "none":
         return [(threads, request.pinning) for threads in counts]
@@ -31,7 +31,7 @@ def places_of_threads(request: Request) -> list[tuple[int, Pinning]]:
 
 
 def each_processor(request: Request) -> Request:
-    """A study of the machine looks at each processor once."""
+    """Changes a request so that a study of the machine visits each processor once."""
     if isinstance(request.pinning, str):
         return replace(request, threads=[len(os.sched_getaffinity(0))])
     cpus = tuple(dict.fromkeys(request.pinning))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of a request, and in which order they are measured."""
+"""Plans the cells of a request, and the order in which they are measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lockyard.request import Request
 
 Item = TypeVar("Item")
-# How long workers are left alone before each wake-up, if nobody says; the text says nothing.
+# The default gaps between wake-ups of the workers; the published text names none.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
 DEFAULT_SLEEPERS = 1
@@ -36,21 +36,26 @@ def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request
 
 
 def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Grid]:
-    """All cells of the request, in their order; not made yet, for they may be too many."""
+    """Returns all cells of the request as grids, since there may be too many cells to make."""
     if request.as_published and request.loops is not None:
-        raise UsageError("--loops and --as-published contradict each other: give one of them")
+        raise UsageError(
+            "--loops and --as-published: contradict each other, since published runs have their "
+            "own loops; drop one of the two"
+        )
     for conditions in (*request.conditions, *chain(*request.usual_conditions.values())):
         check(conditions, request.pinning)
     if request.sleepers is not None and not any(study.single_threaded for study in studies):
-        raise UsageError("--sleepers: sleep beside uncontended only; measure it, or leave them out")
-    if request.ways and not any(study.ways for study in studies):
-        raise UsageError("--ways: to wait are what wakeup measures; add it, or leave them out")
-    if request.bursts and not any(study.pools for study in studies):
         raise UsageError(
-            "--burst: tasks come in bursts in workers only; measure it, or leave it out"
+            "--sleepers: applies only to the study uncontended: add uncontended, or drop --sleepers"
         )
+    if request.ways and not any(study.ways for study in studies):
+        raise UsageError("--ways: applies only to the study wakeup: add wakeup, or drop --ways")
+    if request.bursts and not any(study.pools for study in studies):
+        raise UsageError("--burst: applies only to the study workers: add workers, or drop --burst")
     if request.writers and not any(study.of_readers for study in studies):
-        raise UsageError("--writers: write among readers; measure readers, or leave them out")
+        raise UsageError(
+            "--writers: applies only to the study readers: add readers, or drop --writers"
+        )
     check_work(request.work, studies, request.as_published)
     check_workloads(request.workloads, studies)
     check_parameters(request.parameters, studies)
@@ -60,8 +65,8 @@ def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request
 def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> list[Grid]:
     if request.as_published and study.published_loops == 0:
         raise UsageError(
-            f"study '{study.name}' has no published form: leave --as-published out, or "
-            "measure wait, idle or wakeup"
+            f"study '{study.name}' has no published form, so --as-published means nothing to it: "
+            "drop --as-published, or measure wait, idle or wakeup"
         )
     if study.ways:
         return _grids_of_ways(study, request)
@@ -94,7 +99,7 @@ def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
 
 
 def _doing(workload: Workload, request: Request) -> Request:
-    """Its threads have lengths of their own, and may be of a number of its own."""
+    """Returns the request for one workload, which sets its own times and perhaps its threads."""
     threads = [workload.threads] if workload.threads else request.threads
     return replace(request, threads=threads, work=[Work(workload=workload.name)])
 
@@ -102,7 +107,7 @@ def _doing(workload: Workload, request: Request) -> Request:
 def _names_of_study(
     study: Study, locks: Sequence[Lock], request: Request
 ) -> Sequence[str] | Sequence[None]:
-    """Of what it measures under the same conditions; the machine has no name."""
+    """Returns the names of what is measured under the same conditions; the machine has no name."""
     if study.of_machine:
         return [None]
     if study.pools:
@@ -111,14 +116,14 @@ def _names_of_study(
         return request.usual_locks[study.name]
     if study.of_readers and not request.shared:
         raise UsageError(
-            f"study '{study.name}' measures locks that readers can share, and none of those given "
-            "by --locks is one; name one, as in --locks shared_mutex, or leave --locks out"
+            f"study '{study.name}' measures only locks that readers can share, and --locks names "
+            "none: add one, as in --locks shared_mutex, or drop --locks"
         )
     measurable = [lock for lock in request.recovering if lock.name in study.only_locks]
     if study.only_locks and not measurable:
         raise UsageError(
-            f"study '{study.name}' measures {', '.join(study.only_locks)}, and none of those given "
-            "by --locks is one; name one, or leave --locks out"
+            f"study '{study.name}' measures only {', '.join(study.only_locks)}, and --locks names "
+            "none of them: add one, or drop --locks"
         )
     if study.of_readers:
         locks = request.shared
@@ -143,7 +148,7 @@ def _bursts_of_study(study: Study, request: Request) -> Sequence[int | None]:
 
 
 def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[int | None]:
-    """Where nobody gave a number, as many as leave a reader."""
+    """Returns the numbers of writers; the default ones leave at least one reader."""
     if not study.of_readers:
         return [None]
     if not request.writers:
@@ -151,18 +156,18 @@ def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[
     most = max(request.writers)
     if most >= threads:
         raise UsageError(
-            f"--writers {most}: of --threads {threads} none would read; give more threads, for "
-            "they are readers and writers together, or fewer writers"
+            f"--writers {most}: with --threads {threads}, which counts readers and writers, no "
+            "thread would read; give more threads or fewer writers"
         )
     return request.writers
 
 
 def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
-    """Each way at each place with each gap."""
+    """Returns a grid for each placement of threads, with each way and each gap."""
     if any(each.policy == "deadline" for each in request.conditions):
         raise UsageError(
             f"study '{study.name}' confines each thread to a processor, which the kernel refuses "
-            "to deadline threads; choose another policy"
+            "for deadline threads; choose another policy"
         )
     work = request.work
     if request.usual_gap and all(each == NONE for each in work):
@@ -182,12 +187,12 @@ def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
 def _check_study_of_machine(study: Study, request: Request) -> None:
     if request.loops is not None:
         raise UsageError(
-            f"study '{study.name}' measures no lock, so --loops says nothing about it: give --for"
+            f"study '{study.name}' measures no lock, so --loops means nothing to it; use --for"
         )
     if any(conditions.policy == "deadline" for conditions in request.conditions):
         raise UsageError(
             f"study '{study.name}' confines each thread to a processor, which the kernel refuses "
-            "to deadline threads; choose another policy"
+            "for deadline threads; choose another policy"
         )
 
 
@@ -196,12 +201,12 @@ def _check_policies(study: Study, conditions: Sequence[Conditions]) -> None:
         if study.only_policies and each.policy not in study.only_policies:
             raise UsageError(
                 f"--policy {each.policy}: means nothing to study '{study.name}'; measure it under "
-                f"{' or '.join(study.only_policies)}, or leave --policy out"
+                f"{' or '.join(study.only_policies)}, or drop --policy"
             )
 
 
 def _first_cell(study: Study, threads: int, request: Request) -> Cell:
-    """What the cells of a grid have in common."""
+    """Returns a cell with everything that the cells of a grid have in common."""
     return Cell(
         study=study.name,
         lock=None,
@@ -216,8 +221,7 @@ def _first_cell(study: Study, threads: int, request: Request) -> Cell:
 
 
 def order_of_block(items: Sequence[Item], seed: int, block: int) -> list[Item]:
-    """The cells, or their places in the plan, in an order of chance that seed and block
-    determine."""
+    """Returns the cells, or their places in the plan, shuffled as seed and block determine."""
     shuffled = list(items)
     random.Random(f"{seed}/{block}").shuffle(shuffled)  # noqa: S311 - no secret
     return shuffled

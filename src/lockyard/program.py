@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs beside the command: where they are, and a process of one that answers jobs."""
+"""The harness and the checker as programs: their location, and a process that answers jobs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ STDERR_KEPT = 2000
 
 
 def program_path(name: str, variable: str, consequence: str) -> Path:
-    """The program of this installation, or the one that the environment variable names."""
+    """Returns the program of this installation, or the one that the environment variable names."""
     chosen = os.environ.get(variable)
     path = Path(chosen) if chosen else Path(__file__).parent / "bin" / f"lockyard-{name}"
     if not path.is_file() or not os.access(path, os.X_OK):
         raise MissingCapabilityError(
             f"there is no {name} at {path}, so {consequence}; "
-            + (f"correct or unset {variable}" if chosen else "install lockyard again")
+            + (f"correct or unset {variable}" if chosen else "reinstall lockyard")
         )
     return path
 
 
 class ProgramDiedError(LockyardError):
-    """The process ended instead of answering; `stderr` is what it had to say."""
+    """The process ended instead of answering; the message quotes its standard error."""
 
     def __init__(self, name: str, status: int, stderr: str) -> None:
         self.program_status = status
@@ -44,11 +44,11 @@ class ProgramDiedError(LockyardError):
 
 
 class ProgramOverrunError(LockyardError):
-    """The process did not answer by its deadline, and was ended."""
+    """The process did not answer by its deadline and was stopped."""
 
 
 class Program:
-    """A process, in a session of its own so that Ctrl-C reaches only this one."""
+    """A process in its own session, so that Ctrl-C reaches only lockyard."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name = name
@@ -77,7 +77,7 @@ class Program:
             raise self._death() from None
 
     def receive(self, timeout_s: float) -> Answer:
-        """The next line. Raises ProgramDiedError or ProgramOverrunError."""
+        """Returns the next answer. Raises ProgramDiedError or ProgramOverrunError."""
         line = self._read_line(time.monotonic() + timeout_s, timeout_s)
         try:
             answer = json.loads(line)
@@ -88,7 +88,7 @@ class Program:
         return answer
 
     def close(self) -> None:
-        """Ends the process and whatever run it has under way."""
+        """Ends the process, and the run in progress if there is one."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -103,7 +103,7 @@ class Program:
             remaining = deadline - time.monotonic()
             if remaining <= 0 or not select.select([stdout], [], [], remaining)[0]:
                 raise ProgramOverrunError(
-                    f"no answer within {timeout_s:.1f} s; the run was ended. {self._errors()}"
+                    f"no answer within {timeout_s:.1f} s, so the run was stopped. {self._errors()}"
                 )
             chunk = os.read(stdout, 1 << 20)
             if not chunk:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while measuring: on standard error, and only on a terminal."""
+"""Progress of a measurement: on standard error, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from lockyard.cell import Cell
     from lockyard.runner import Runner
 
-# A run's own time, where the plan names none because loops bound it.
+# The time of a run that loops bound, for which the plan has no estimate.
 UNKNOWN_RUN_S = 0.1
 
 
 @contextmanager
 def shown_progress(runner: Runner) -> Iterator[None]:
-    """Names the cell under way and the time left, as the runs so far let it be estimated."""
+    """Shows the current cell, and the time left as estimated from the runs so far."""
     console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
@@ -43,6 +43,6 @@ def shown_progress(runner: Runner) -> Iterator[None]:
             bar.update(task, description=cell.label, total=done + remaining)
             bar.advance(task, cell.run_s or UNKNOWN_RUN_S)
 
-        if console.is_terminal:  # nobody else sees what each run would have to work out
+        if console.is_terminal:  # otherwise the estimate before each run would be wasted
             runner.on_run = on_run
         yield

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lengths that somebody recorded: how long threads held a lock, and stayed away before.
+"""Recordings: files that say how long threads held a lock, and how long they stayed away before.
 
-docs/studies/throughput.md has the format of the files.
+docs/studies/throughput.md describes their format.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LONGEST_NS = 100_000_000  # the harness counts no longer ones
-MOST_TURNS = 16_384  # nor more of them
+LONGEST_NS = 100_000_000  # the harness accepts no longer times
+MOST_TURNS = 16_384  # and no more turns
 HOLD, GAP = "hold_ns", "gap_ns"
 
-Turns = tuple[tuple[float, float], ...]  # gap and hold of each
+Turns = tuple[tuple[float, float], ...]  # gap and hold of each turn
 
 
 @dataclass(frozen=True)
 class Recording:
     path: str
-    digest: str  # of the file's content
-    hold_ns: int  # mean
-    gap_ns: int  # mean
+    digest: str  # a hash of the file's content
+    hold_ns: int  # the mean
+    gap_ns: int  # the mean
 
     @classmethod
     def of(cls, text: str) -> Recording:
@@ -42,7 +42,7 @@ class Recording:
         return cls(path, digest, hold_ns, gap_ns)
 
     def __str__(self) -> str:
-        """As a record names it: the file may be elsewhere where it is read."""
+        """Returns the file's name and digest, since a record may be read on another machine."""
         return f"{Path(self.path).name} {self.digest}"
 
     @property
@@ -50,8 +50,8 @@ class Recording:
         digest, turns = _read(self.path)
         if digest != self.digest:
             raise UsageError(
-                f"{self.path}: has changed since the measuring was planned, so its runs would not "
-                "compare; put the file back, or measure anew with --out"
+                f"{self.path}: has changed since the measurement was planned, so new runs would "
+                "not be comparable; restore the file, or measure again with --out"
             )
         return turns
 
@@ -62,30 +62,36 @@ def _read(path: str) -> tuple[str, Turns]:
         content = Path(path).read_bytes()
         text = content.decode()
     except OSError as error:
-        raise UsageError(f"cannot read the recording {path}: {error.strerror}") from None
+        raise UsageError(
+            f"{path}: the recording cannot be read ({error.strerror}); name a readable file"
+        ) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+        raise UsageError(
+            f"{path}: not a text in UTF-8 ({error.reason}); give a recording in CSV or JSON Lines"
+        ) from None
     turns = tuple(
         (_length(f"{path}, line {line}", row, GAP), _length(f"{path}, line {line}", row, HOLD))
         for line, row in _rows(path, text)
     )
     if not 1 <= len(turns) <= MOST_TURNS:
         raise UsageError(
-            f"{path}: has {len(turns):,} lengths; a recording has from 1 to {MOST_TURNS:,}; give a "
-            "part of it"
+            f"{path}: has {len(turns):,} rows, but a recording must have 1 to {MOST_TURNS:,}; give "
+            "a part of it"
         )
     if not any(map(any, turns)):
-        raise UsageError(f"{path}: all lengths are 0, which --hold 0 says too; leave it out")
+        raise UsageError(
+            f"{path}: all times are 0, so the recording says nothing; use --hold 0 instead"
+        )
     return hashlib.sha256(content).hexdigest()[:12], turns
 
 
 def _rows(path: str, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """With the numbers of their lines."""
+    """Yields the rows of a recording with the numbers of their lines."""
     if path.endswith(".csv"):
         reader = csv.DictReader(text.splitlines())
         if HOLD not in (reader.fieldnames or ()):
             raise UsageError(
-                f"{path}, line 1: has no column {HOLD}; its first line names the columns, {HOLD} "
+                f"{path}, line 1: has no column {HOLD}; name the columns in the first line: {HOLD} "
                 f"and, if threads stayed away, {GAP}"
             )
         for row in reader:
@@ -95,7 +101,9 @@ def _rows(path: str, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if line.strip():
                 yield number, _object(f"{path}, line {number}", line)
     else:
-        raise UsageError(f"{path}: a recording is a file whose name ends in .csv or .jsonl")
+        raise UsageError(
+            f"{path}: neither .csv nor .jsonl, so its format is unknown; rename the recording"
+        )
 
 
 def _object(where: str, line: str) -> Mapping[str, Any]:
@@ -104,7 +112,9 @@ def _object(where: str, line: str) -> Mapping[str, Any]:
     except ValueError:
         row = None
     if not isinstance(row, dict) or HOLD not in row:
-        raise UsageError(f"{where}: is no JSON object with {HOLD}")
+        raise UsageError(
+            f"{where}: not a JSON object with {HOLD}; correct the line, or choose another file"
+        )
     return row
 
 
@@ -116,6 +126,7 @@ def _length(where: str, row: Mapping[str, Any], key: str) -> float:
         length_ns = math.nan
     if not 0 <= length_ns <= LONGEST_NS:
         raise UsageError(
-            f"{where}: {key} is {value!r}, and no number of nanoseconds from 0 to {LONGEST_NS:,}"
+            f"{where}: {key} is {value!r}; it must be a number of nanoseconds from 0 to "
+            f"{LONGEST_NS:,}"
         )
     return length_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records in files: JSON Lines, the environment first, each line whole before the next begins."""
+"""Record files: JSON Lines, the environment first, each line complete before the next begins."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class RecordWriter:
-    """Appends records to a file, to standard output, or to both. A record that was written has
-    reached the disk: what is measured here may take the machine down."""
+    """Appends records to a file, to standard output, or to both. A written record has reached the
+    disk, since a measurement may crash the machine."""
 
     def __init__(
         self, path: Path | None, to_stdout: bool, resume: RecordFile | None = None
@@ -40,8 +40,8 @@ class RecordWriter:
         try:
             if resume is None and path.is_file() and path.stat().st_size > 0:
                 raise UsageError(
-                    f"{path} exists and would be overwritten; nothing was measured; choose "
-                    "another file with --out, go on with it by --resume, or remove it"
+                    f"{path} exists and would be overwritten, so nothing was measured; choose "
+                    "another file with --out, continue it with --resume, or remove it"
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | (0 if path.exists() else os.O_CREAT | os.O_EXCL)
@@ -51,27 +51,27 @@ class RecordWriter:
                 self._cut_to(resume.whole_bytes, resume.read_bytes)
         except OSError as error:
             raise UsageError(
-                f"cannot write records to {path}: {error.strerror}; nothing was measured; "
+                f"{path}: records cannot be written ({error.strerror}), so nothing was measured; "
                 "choose another file with --out"
             ) from None
 
     def _lock(self) -> None:
-        """Two that append to one file would each go on from where the other does not."""
+        """Locks the file, so that only one process at a time continues it."""
         assert self._file is not None  # noqa: S101 - the caller has seen it
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                f"{self.path} is being written by another lockyard; nothing was measured; wait for "
-                "it to end"
+                f"{self.path} is being written by another lockyard, so nothing was measured; wait "
+                "for it to end"
             ) from None
 
     def _cut_to(self, whole_bytes: int, read_bytes: int) -> None:
-        """Where the next line belongs: after the last whole one."""
+        """Moves to the place of the next line, after the last complete one."""
         assert self._file is not None  # noqa: S101 - the caller has seen it
         if os.fstat(self._file).st_size != read_bytes:
             raise UsageError(
-                f"{self.path} has changed since it was read; nothing was measured; resume it again"
+                f"{self.path} has changed since it was read, so nothing was measured; resume again"
             )
         os.ftruncate(self._file, whole_bytes)
         os.lseek(self._file, 0, os.SEEK_END)
@@ -96,17 +96,17 @@ class RecordWriter:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # Python flushes standard output once more at exit; there is nobody to flush to.
+            # Python flushes standard output again at exit, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise OutputClosedError("standard output is closed") from None
         except OSError as error:
             raise MissingCapabilityError(
-                f"cannot write records to standard output: {error.strerror}; "
-                f"{self.written} records were written before"
+                f"standard output cannot be written ({error.strerror}), so the measurement ended; "
+                f"{self.written} records were written before; free some space and measure again"
             ) from None
 
     def _append(self, line: bytes) -> None:
-        """All of a line or, as far as the file system lets us, nothing of it."""
+        """Writes a complete line or, if the file system permits, nothing of it."""
         assert self._file is not None  # noqa: S101 - the caller has seen it
         rest = line
         try:
@@ -116,8 +116,8 @@ class RecordWriter:
         except OSError as error:
             self._take_back(len(line) - len(rest))
             raise MissingCapabilityError(
-                f"cannot write records to {self.path}: {error.strerror}; the {self.written} "
-                "records before this one are kept there; make room and go on by --resume"
+                f"{self.path} cannot be written ({error.strerror}), so the measurement ended; its "
+                f"{self.written} records are kept; free some space and continue with --resume"
             ) from None
 
     def _sync(self) -> None:
@@ -125,7 +125,7 @@ class RecordWriter:
         try:
             os.fdatasync(self._file)
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # no regular file
+            if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # not a regular file
                 raise
 
     def _take_back(self, size: int) -> None:
@@ -134,18 +134,18 @@ class RecordWriter:
             end = os.lseek(self._file, 0, os.SEEK_CUR)
             os.ftruncate(self._file, end - size)
         except OSError:
-            pass  # no regular file: what was written stays written
+            pass  # not a regular file: what was written stays written
 
 
 @dataclass
 class RecordFile:
-    """What a file held, and what is to be said about it."""
+    """The content of a file, and the warnings about it."""
 
-    environment: dict[str, Any] = field(default_factory=dict)  # the first, of those that resumed
+    environment: dict[str, Any] = field(default_factory=dict)  # the first of a resumed measurement
     plan: dict[str, Any] = field(default_factory=dict)
     runs: list[Record] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    whole_bytes: int = 0  # without a torn last line
+    whole_bytes: int = 0  # without an incomplete last line
     read_bytes: int = 0
 
     def add(self, record: Record) -> None:
@@ -159,12 +159,14 @@ class RecordFile:
 
 
 def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> RecordFile:
-    """Reads up to a torn last line, which an interrupted writer leaves behind. Of a run only what
-    `kept` makes of it stays: a large file's histograms would not fit into memory."""
+    """Reads up to an incomplete last line, which an interrupted writer leaves behind. `kept`
+    reduces each run, since the histograms of a large file would not fit into memory."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        raise UsageError(f"cannot read records from {path}: {error.strerror}") from None
+        raise UsageError(
+            f"{path}: records cannot be read ({error.strerror}); name a readable file"
+        ) from None
     content = RecordFile(read_bytes=sum(map(len, lines)) + len(lines) - 1)
     for number, line in enumerate(lines, start=1):
         is_last = number == len(lines)
@@ -174,28 +176,31 @@ def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> 
             content.add(_reduced(record, kept, f"{path}, line {number}") if kept else record)
         elif line and is_last:
             content.warnings.append(
-                f"{path}: the last line is torn (a run that was cut short); read the "
-                f"{len(content.runs)} runs before it"
+                f"{path}: the last line is incomplete, so its run is ignored; "
+                f"{len(content.runs)} runs before it were read"
             )
             break
         elif line:
-            raise UsageError(f"{path}, line {number}: is no JSON object; the file is damaged")
+            raise UsageError(
+                f"{path}, line {number}: not a JSON object, so the file is damaged; remove the "
+                "line, or measure again"
+            )
         content.whole_bytes += len(line) + (not is_last)
     return content
 
 
 def check_one_measuring(path: Path, content: RecordFile, aim: str) -> None:
-    """Raises UsageError where there is no run, or where runs are of several machines. `aim` is what
-    was to be done with them: compare, show."""
+    """Raises UsageError if there is no run, or if runs come from several machines. `aim` is the
+    verb for what was to be done with them: compare, show."""
     if not content.runs:
         raise UsageError(f"{path} {_emptiness(content, aim)}")
     named = (record.get("environment") for record in (content.environment, *content.runs))
     hashes = {str(each) for each in named if each is not None}
     if len(hashes) > 1:
         raise UsageError(
-            f"{path} holds runs under {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
-            "several machines, or of one that was set up anew; figures over both mean nothing; "
-            f"{aim} each measuring's own file"
+            f"{path} holds runs from {len(hashes)} environments ({', '.join(sorted(hashes))}), so "
+            "figures over all of them mean nothing (several machines, or one that was changed); "
+            f"{aim} each measurement's own file"
         )
 
 
@@ -204,8 +209,8 @@ def _emptiness(content: RecordFile, aim: str) -> str:
         return f"is empty, so there is nothing to {aim}; measure with --out"
     if content.plan:
         return (
-            f"holds a plan and no run, so there is nothing to {aim}; the measuring ended before "
-            "its first run: go on with it by 'lockyard measure --resume'"
+            f"holds a plan but no run, so there is nothing to {aim}: the measurement ended before "
+            "its first run; continue it with 'lockyard measure --resume'"
         )
     return f"holds no run, so there is nothing to {aim}; measure with --out"
 
@@ -217,20 +222,21 @@ def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Re
         return kept(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{where}: is no record of a run ({type(error).__name__}: {error}); the file was "
-            "changed by hand, or by another version; measure anew"
+            f"{where}: not a record of a run ({type(error).__name__}: {error}), so the file was "
+            "changed by hand or written by another version; measure again"
         ) from None
 
 
 def _check_schema(record: Record, where: str) -> None:
     if "schema" not in record:
         raise UsageError(
-            f"{where}: names no schema, so it is no record of lockyard's; name a file that it wrote"
+            f"{where}: names no schema, so it is not a lockyard record; name a file that lockyard "
+            "wrote"
         )
     if record["schema"] != SCHEMA:
         raise UsageError(
-            f"{where}: is of schema {record['schema']}, and this version of lockyard reads "
-            f"schema {SCHEMA}; use the version that wrote it"
+            f"{where}: has schema {record['schema']}, but this version of lockyard reads schema "
+            f"{SCHEMA}; use the version that wrote the file"
         )
 
 
@@ -243,12 +249,12 @@ def _parse(line: bytes) -> Record | None:
 
 
 def traces_beside(records: Path) -> Path:
-    """The folder of the traces that the records name."""
+    """Returns the folder of the traces that the records name."""
     return records.with_name(f"{records.name}.traces")
 
 
 def default_path(command: str) -> Path:
-    """Where records go when nobody says where: kept, dated, and out of the way."""
+    """Returns a dated file in the user's state folder, for measurements without --out."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     moment = datetime.now().astimezone().strftime("%Y-%m-%dT%H.%M.%S")
     return Path(state) / "lockyard" / f"{command}.{moment}.{os.getpid()}.jsonl"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody wants measured, before anything is planned."""
+"""The request: what is to be measured, before anything is planned."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asked for; nothing where it left the choice to the study."""
+    """What the command line asks for; empty or None where it leaves the choice to the study."""
 
     threads: Sequence[int]
     pinning: Pinning = "none"
     conditions: Sequence[Conditions] = (Conditions(),)
     work: Sequence[Work] = (NONE,)
-    usual_gap: bool = True  # nobody gave one: the study's own, where it has one
+    usual_gap: bool = True  # no gap was given, so a study uses its default gap if it has one
     sleepers: int | None = None
-    ways: Sequence[str] = ()  # to wait; all, if none is named
-    pools: Sequence[Lock] = ()  # what is measured in place of locks where the study has pools
-    shared: Sequence[Lock] = ()  # the same where it has readers
-    writers: Sequence[int] = ()  # of the threads, where it has readers
+    ways: Sequence[str] = ()  # ways to wait; empty: all
+    pools: Sequence[Lock] = ()  # measured instead of locks by studies of worker pools
+    shared: Sequence[Lock] = ()  # measured instead of locks by studies of readers
+    writers: Sequence[int] = ()  # numbers of writers among the threads, for studies of readers
     bursts: Sequence[int] = ()
-    recovering: Sequence[Lock] = ()  # the same where it can measure only some
-    workloads: Sequence[str] = ()  # of the studies that have them; all, if none is named
-    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # else the usual ones
-    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of studies, by name
-    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # the same
+    recovering: Sequence[Lock] = ()  # for studies that measure only some locks
+    workloads: Sequence[str] = ()  # for studies that have several; empty: all
+    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # others: the defaults
+    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
+    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # likewise
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None

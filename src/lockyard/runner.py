@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a plan measured: blocks of cells in an order of chance, each block by a fresh process.
+"""Runs a plan: blocks of cells in random order, each block in a new process.
 
-This is the supervisor: every run has a deadline, enforced here by ending the harness. A run that
-crashes or overruns becomes a record too, ends its own cell, and leaves the others alone.
+The runner is the supervisor: every run has a deadline, and the runner stops a harness that misses
+it. A run that crashes or overruns becomes a record too, ends its own cell, and leaves other cells
+alone.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-# A run ends by itself soon after its limit; what takes this much longer hangs.
+# A run ends by itself soon after its limit; a run that takes this much longer hangs.
 GRACE_S = 10.0
 REHEARSAL_S = 0.001
-# Traces are large: the first so many runs of a cell keep theirs, the others measure what it costs.
+# Traces are large: the first runs of a cell keep theirs, the others measure the cost of tracing.
 TRACED_RUNS = 4
 
 
 @dataclass
 class _State:
-    """A cell under way."""
+    """The progress of a cell."""
 
     cell: Cell
     spent_s: float = 0.0
@@ -53,14 +54,14 @@ class Runner:
     cells: Sequence[Cell]
     seed: int
     environment: dict[str, Any]
-    cgroups: Mapping[float, Path] = field(default_factory=dict)  # of each quota
-    done: Sequence[Record] = ()  # what an earlier measuring of these cells left
-    traces: Path | None = None  # folder for those that some studies keep
+    cgroups: Mapping[float, Path] = field(default_factory=dict)  # the control group of each quota
+    done: Sequence[Record] = ()  # records of an earlier measurement of these cells
+    traces: Path | None = None  # folder for the traces that some studies keep
     tracing_studies: Collection[str] = ()
     grace_s: float = GRACE_S
-    on_run: Callable[[Cell], None] = lambda _cell: None  # told before each run
+    on_run: Callable[[Cell], None] = lambda _cell: None  # called before each run
     _states: list[_State] = field(init=False)  # by place in the plan
-    _idle_since: float = field(init=False, default_factory=time.monotonic)  # no run since then
+    _idle_since: float = field(init=False, default_factory=time.monotonic)  # the last run's end
 
     def __post_init__(self) -> None:
         self._states = [_State(cell) for cell in self.cells]
@@ -68,24 +69,24 @@ class Runner:
             self._states[record["cell"]].count(record)
 
     def rehearse(self) -> None:
-        """Has each set of conditions tried before anything is measured. Raises
-        MissingCapabilityError if one cannot be had."""
+        """Tries each set of conditions before anything is measured. Raises MissingCapabilityError
+        if one is unavailable."""
         each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
         for cell in each.values():
             job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
-            # What crashes or hangs without the conditions' doing is the run's to tell.
+            # Crashes and hangs unrelated to the conditions are reported by the run itself.
             with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
                 record = harness.run(job, self.grace_s)
                 if record["status"] != "ok":
                     raise MissingCapabilityError(record["reason"])
 
     def remaining_runs(self) -> Iterator[tuple[Cell, int]]:
-        """How many runs each cell is still to get, unless its time runs out before."""
+        """Yields the number of runs that each cell still gets, unless its time runs out first."""
         for state in self._states:
             yield state.cell, state.cell.runs - state.runs if state.wants_more else 0
 
     def records(self) -> Iterator[Record]:
-        """Goes on in the block in which an earlier measuring stopped."""
+        """Yields the records; continues in the block in which an earlier measurement stopped."""
         block = max((record["block"] for record in self.done), default=0)
         measured = {each["cell"] for each in self.done if each["block"] == block}
         places = range(len(self.cells))
@@ -143,7 +144,7 @@ class Runner:
         return job
 
     def _trace(self, place: int, block: int) -> str | None:
-        """The file that a run is to write one into."""
+        """Returns the file for a run's trace, or None if the run is not traced."""
         traced = self.cells[place].study in self.tracing_studies and block < TRACED_RUNS
         if self.traces is None or not traced:
             return None
@@ -152,7 +153,7 @@ class Runner:
 
 
 def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
-    """The record of a run that the harness could not write."""
+    """Returns the record of a run that the harness could not write."""
     return {
         "schema": SCHEMA,
         "study": job["study"],

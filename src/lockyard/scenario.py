@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenario files: sweeps in TOML, whose keys are the options of `lockyard measure`.
 
-Each [[sweep]] is read as the command line would be that says the same, so that whatever an option
-takes and refuses holds for its key too. docs/sweeps.md has the format.
+Each [[sweep]] is read like the equivalent command line, so that each key accepts and refuses what
+its option does. docs/sweeps.md describes the format.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from lockyard.asked import Measuring, Sweep
 
 SWEEP = "sweep"
-# These hold for the whole measuring; beside the file, the command line may give them too.
+# Keys for the whole measurement; the command line may set them in addition to the file.
 WHOLE = ("seed", "out", "against", "lock", "include", "flags")
-# These only whoever starts the command can say.
+# Options without a key: they make sense only on the command line.
 NO_KEYS = ("help", "scenario", "resume", "json", "dry-run", "yes")
 
 
 @dataclass(frozen=True)
 class _Table:
-    """One of the file: what stands before the first sweep, or a sweep."""
+    """A table of the file: a sweep, or the keys before the first sweep."""
 
     path: Path
     text: str
@@ -43,7 +43,7 @@ class _Table:
 
     def refuse(self, message: str, key: str | None = None) -> UsageError:
         where = [str(self.path)]
-        places = (self.place, 0)  # where it stands, or what it has from before the first sweep
+        places = (self.place, 0)  # its own, or the keys before the first sweep
         lines = (_line_of(self.text, place, key) for place in places if key)
         line = next((each for each in lines if each is not None), None)
         if line is not None:
@@ -58,7 +58,7 @@ class _Table:
                 raise self.refuse(_unknown(key, [*self.known, SWEEP]), key)
 
     def parsed(self, command: click.Command) -> Mapping[str, Any]:
-        """The values of all parameters of the command."""
+        """Returns the values of all parameters of the command."""
         words = [word for key, value in self.values.items() for word in self._words(key, value)]
         options = [word for word in words if word.startswith("--")]
         studies = [word for word in words if not word.startswith("--")]
@@ -76,11 +76,11 @@ class _Table:
             raise self.refuse(str(error)) from None
 
     def _words(self, key: str, value: Any) -> Iterator[str]:
-        """Of the command line."""
+        """Yields the words of the equivalent command line."""
         parameter = self.known[key]
         if isinstance(parameter, click.Option) and parameter.is_flag:
             if not isinstance(value, bool):
-                raise self.refuse(f"{key}: is true or false", key)
+                raise self.refuse(f"{key}: must be true or false", key)
             yield from [f"--{key}"] if value else []
         elif isinstance(parameter, click.Argument):
             yield from self._list(key, value)
@@ -96,8 +96,8 @@ class _Table:
         values = value if isinstance(value, list) else [value]
         if not values:
             raise self.refuse(
-                f"{key}: names nothing, so the sweep would have 0 cells; give it a value, or leave "
-                "it out",
+                f"{key}: has no value, so the sweep would have 0 cells; give it a value, or remove "
+                "the key",
                 key,
             )
         return [self._text(key, each) for each in values]
@@ -105,11 +105,14 @@ class _Table:
     def _text(self, key: str, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise self.refuse(
-                f"{key}: is a text or a number as the option --{key} takes it, or a list of those",
+                f"{key}: must be a text or a number as the option --{key} takes it, or a list of "
+                "those",
                 key,
             )
         if isinstance(value, str) and (value.startswith("-") and self._is_argument(key)):
-            raise self.refuse(f"{key}: {value} is an option, which has a key of its own", key)
+            raise self.refuse(
+                f"{key}: {value} is an option, which has its own key; write it as that key", key
+            )
         return str(value)
 
     def _is_argument(self, key: str) -> bool:
@@ -117,7 +120,8 @@ class _Table:
 
 
 def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> Measuring:
-    """What the file asks for; `beside` are those values of WHOLE that the command line gives."""
+    """Returns what the file asks for; `beside` are values for keys of WHOLE from the command
+    line."""
     text = _read(path)
     document = _parsed(path, text)
     known = {_key_of(each): each for each in command.params}
@@ -141,13 +145,15 @@ def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> 
 
 
 def _tables_of(path: Path, document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Of a file without [[sweep]] all is one."""
+    """Returns the sweeps; a file without [[sweep]] is one sweep."""
     tables = document.get(SWEEP, [{}])
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise UsageError(f"{path}: {SWEEP} is a list of tables, each headed [[{SWEEP}]]")
+        raise UsageError(
+            f"{path}: {SWEEP} must be a list of tables; head each table with [[{SWEEP}]]"
+        )
     if not tables:
         raise UsageError(
-            f"{path}: has no sweep, so there are 0 cells to measure; give one with studies"
+            f"{path}: has no sweep, so there are 0 cells to measure; add one with studies"
         )
     return tables
 
@@ -156,12 +162,13 @@ def _check_whole(table: _Table) -> None:
     for key in WHOLE:
         if key in table.values:
             raise table.refuse(
-                f"{key}: holds for the whole measuring; write it before the first [[{SWEEP}]]", key
+                f"{key}: applies to the whole measurement; move it before the first [[{SWEEP}]]",
+                key,
             )
 
 
 def _key_of(parameter: click.Parameter) -> str:
-    """As the command line has it."""
+    """Returns the name of a parameter on the command line, which is its key."""
     if isinstance(parameter, click.Argument):
         return parameter.name or ""
     return max(parameter.opts, key=len).removeprefix("--")
@@ -170,13 +177,13 @@ def _key_of(parameter: click.Parameter) -> str:
 def _unknown(key: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(key.lower().replace("_", "-"), known, n=1, cutoff=0.5)
     if key in NO_KEYS:
-        return f"{key}: is said on the command line, as --{key}; leave it out here"
+        return f"{key}: belongs on the command line, as --{key}; remove it here"
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"{key}: is no key of a scenario; {hint}its keys are the options of 'lockyard measure'"
+    return f"{key}: not a key of a scenario; {hint}its keys are the options of 'lockyard measure'"
 
 
 def _line_of(text: str, place: int, key: str) -> int | None:
-    """Where the key stands in the sweep of that place; nothing if that cannot be told."""
+    """Returns the line of a key in the sweep with that number, or None if it is not found."""
     wanted = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
     of_table = rf"{SWEEP}\s*\.\s*" if place else ""
     header = re.compile(rf"\s*\[+\s*{of_table}{re.escape(key)}\s*[\].]")
@@ -195,13 +202,17 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot read the scenario {path}: {error.strerror}") from None
+        raise UsageError(
+            f"{path}: the scenario cannot be read ({error.strerror}); name a readable file"
+        ) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+        raise UsageError(
+            f"{path}: not a text in UTF-8 ({error.reason}); give a scenario in TOML"
+        ) from None
 
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: is no TOML: {error}") from None
+        raise UsageError(f"{path}: not valid TOML: {error}; correct it") from None

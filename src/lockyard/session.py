@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring from the first record to the exit status, as report and measure share it."""
+"""A measurement from its first record to its exit status; report and measure share it."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ class Measured:
 
 
 def checks_hold(record: Record) -> bool:
-    """A check that does not apply is null."""
+    """Tells whether no check failed; a check that does not apply is None."""
     return all(value is not False for value in record["checks"].values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a measuring is made of: what a file keeps, so that it can be gone on with."""
+    """Everything that defines a measurement; a file keeps it, so that --resume can continue."""
 
     command: str
     cells: Sequence[Cell]
     seed: int
-    reference: str | None  # whom the tables compare with
-    own: Given | None = None  # locks of the user's that the harness was built with
+    reference: str | None  # the lock that tables compare with
+    own: Given | None = None  # the user locks that the harness was built with
 
     def to_json(self) -> Record:
         return {
@@ -90,7 +90,7 @@ class Plan:
         )
 
     def check_run(self, run: Record) -> None:
-        """Raises one of Python's own exceptions if a run is none of this plan's."""
+        """Raises one of Python's own exceptions if a run does not belong to this plan."""
         cell = self.cells[run["cell"]]
         asked = (cell.study, cell.lock, cell.threads)
         if asked != (run["study"], run["lock"], run["conditions"]["threads"]):
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def autogroup(self) -> bool | None:
-        """What the machine is to be changed to; it is one setting for all cells."""
+        """Returns the value to change the machine's setting to, the same for all cells, or None."""
         wanted = {cell.conditions.autogroup for cell in self.cells} - {autogroup_enabled()}
         return wanted.pop() if wanted else None
 
@@ -117,8 +117,8 @@ def measure(
     refuse_unavailable: bool,
     resume: RecordFile | None = None,
 ) -> Measured:
-    """Ctrl-C ends the measuring; what was measured is kept. With refuse_unavailable, a condition
-    that cannot be had is an error of the caller's; a lock whose library is missing is none."""
+    """Measures a plan; Ctrl-C ends the measurement and keeps its records. With refuse_unavailable,
+    an unavailable condition is an error; a lock whose library is missing never is."""
     measured = Measured(environment.collect(), path=path)
     catalog = harness.catalog()
     check_clock(plan.cells, catalog.studies, measured.environment["clock"])
@@ -155,16 +155,16 @@ def measure(
                     measured.runs.append(record)
     except KeyboardInterrupt:
         measured.interrupted = True
-        say("interrupted; what was measured is kept")
+        say("interrupted; the records so far are kept")
         if path is not None and plan.command == "measure":
-            say(f"to go on: lockyard measure --resume {path}")
+            say(f"to continue: lockyard measure --resume {path}")
     finally:
         writer.close()
     return measured
 
 
 def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Runs of two machines, or of one that was set up anew, are no one measurement."""
+    """Refuses to continue a measurement on another machine, or on one whose setup has changed."""
     if before.get("environment") == now["environment"]:
         return
     parts = ("system", "cpu", "scheduler", "limits", "harness")
@@ -175,22 +175,22 @@ def check_same_machine(before: dict[str, Any], now: dict[str, Any]) -> None:
         if before.get(part, {}).get(key) != now[part][key]
     ]
     raise UsageError(
-        f"the circumstances are not those of the file ({', '.join(changed) or 'unknown'} changed), "
-        "so its runs and new ones would not compare; nothing was measured; measure anew with --out"
+        f"the environment has changed since the file was written ({', '.join(changed) or 'unknown'}"
+        "), so new runs would not be comparable and nothing was measured; measure again with --out"
     )
 
 
 def check_same_clock(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Refuses to mix clocks in one file: a harness that cannot compare the cores, as on a busy
-    machine, uses another clock than before."""
+    """Refuses to mix clocks in one file: a harness that cannot compare the cores, for example on a
+    busy machine, uses another clock."""
     source = before["clock"]["source"]
     if source != now["clock"]["source"]:
         why = why_refused(now["clock"])
         reason = f" (the time-stamp counter is not used: {why})" if why else ""
         raise UsageError(
-            f"the runs of the file were timed by {source}, and the clock is "
-            f"{now['clock']['source']} now{reason}, so its runs and new ones would not compare; "
-            "nothing was measured; try again on a quiet machine, or measure anew with --out"
+            f"the file's runs were timed by {source}, but the clock is now "
+            f"{now['clock']['source']}{reason}, so new runs would not be comparable and nothing "
+            "was measured; try again on a quiet machine, or measure again with --out"
         )
 
 
@@ -198,9 +198,9 @@ def _announcement(plan: Plan, done: int) -> str:
     whole = total(plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
     text = f"measuring {cells} in {runs_in_words(whole)}, {time_in_words(whole)} (seed {plan.seed})"
-    return f"{text}; {done} runs are there already" if done else text
+    return f"{text}; {done} runs are already in the file" if done else text
 
 
 def say(message: str) -> None:
-    """Standard output is for data."""
+    """Prints a message on standard error, since standard output is for data."""
     print(message, file=sys.stderr)  # noqa: T201

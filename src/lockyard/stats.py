@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ratios paired by block, with intervals that assume nothing about the distribution."""
+"""Ratios paired by block, with confidence intervals that assume no distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of paired ratios; the bounds are missing where there are too few blocks."""
+    """The median of paired ratios; without enough blocks, the bounds are None."""
 
     median: float
     low: float | None
@@ -30,13 +30,13 @@ class Ratio:
 
 
 def paired_ratio(values: Mapping[int, float], baseline: Mapping[int, float]) -> Ratio | None:
-    """Of the blocks that both have; nothing if there is none."""
+    """Returns the ratio over the blocks that both have, or None if they share none."""
     return mean_ratio([(values, baseline)])
 
 
 def mean_ratio(pairs: Sequence[tuple[Mapping[int, float], Mapping[int, float]]]) -> Ratio | None:
-    """Of each block the geometric mean of the pairs' ratios, if the block has all of them; nothing
-    if there is no such block."""
+    """Takes, in each block that has all pairs, the geometric mean of their ratios. Returns None if
+    there is no such block."""
     by_pair = [
         {b: values[b] / baseline[b] for b in values.keys() & baseline.keys() if baseline[b]}
         for values, baseline in pairs
@@ -46,7 +46,7 @@ def mean_ratio(pairs: Sequence[tuple[Mapping[int, float], Mapping[int, float]]])
 
 
 def ratio_of(ratios: Sequence[float]) -> Ratio | None:
-    """One of each block."""
+    """Returns the median and its interval of ratios, one for each block."""
     if not ratios:
         return None
     ordered = sorted(ratios)
@@ -55,14 +55,14 @@ def ratio_of(ratios: Sequence[float]) -> Ratio | None:
 
 
 def _geometric_mean(values: Sequence[float]) -> float:
-    """One value is itself, to the last digit; a factor of 0 makes all 0."""
+    """Returns a single value unchanged, to the last digit; a factor of 0 makes the mean 0."""
     if len(values) == 1 or 0 in values:
         return min(values)
     return statistics.geometric_mean(values)
 
 
 def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | None]:
-    """Order statistics that enclose the median with at least 95 % confidence (sign test)."""
+    """Returns the order statistics that enclose the median with 95 % confidence (sign test)."""
     rank = _rank(len(ordered))
     if rank == 0:
         return None, None
@@ -71,8 +71,8 @@ def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | Non
 
 @cache
 def _rank(n: int) -> int:
-    """Of the order statistics that bound the interval, counted from either end; 0: too few."""
-    outside, ways, rank = 0, 1, 0  # ways to choose so many of n
+    """Returns the rank, from either end, of the statistics that bound the interval; 0: too few."""
+    outside, ways, rank = 0, 1, 0  # ways: the number of ways to choose `rank` of n
     while rank < n // 2:
         outside += ways
         if 2 * outside / (1 << n) > 1 - CONFIDENCE:
@@ -83,7 +83,7 @@ def _rank(n: int) -> int:
 
 
 def sign_test(beyond: int, n: int) -> float:
-    """How probable it is that at least so many of n values lie on one side of their median."""
+    """Returns the probability that so many or more of n values lie on one side of the median."""
     few = n - beyond
     outside, ways = 0, 1
     for k in range(few + 1):
@@ -93,7 +93,7 @@ def sign_test(beyond: int, n: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Of each the least error for all together at which it is still significant (Holm 1979)."""
+    """Returns, for each value, the smallest total error at which it is significant (Holm 1979)."""
     corrected = [1.0] * len(p_values)
     least = 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
@@ -103,8 +103,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def block_ratios(values: Mapping[int, float], baseline: Mapping[int, float]) -> list[float]:
-    """Of the blocks that both have, or, if they share none, of one's first and the other's first
-    block and so on. Nothing to nothing is 1; something to nothing is more than any number."""
+    """Returns the ratios of the blocks that both have. If they share none, the first block of one
+    is paired with the first of the other, and so on. 0 to 0 is 1; anything to 0 is infinite."""
     shared = sorted(values.keys() & baseline.keys())
     pairs = [(values[b], baseline[b]) for b in shared] or list(
         zip(_in_order(values), _in_order(baseline), strict=False)

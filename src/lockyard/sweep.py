@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: expanded into cells, which are counted and timed before any is measured."""
+"""Expands sweeps into cells, and counts and times the cells before any is measured."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from lockyard.cell import Cell
     from lockyard.grid import Grid
 
-# Whoever wants more says so.
+# Larger sweeps need --yes.
 MOST_CELLS = 2000
 
 
 @dataclass(frozen=True)
 class Expansion:
-    cells: Sequence[Cell]  # the first ones, if there are too many
+    cells: Sequence[Cell]  # only the first cells if there are too many
     number: int
     expected: Expected
 
@@ -36,8 +36,8 @@ class Expansion:
 
 
 def expand(grids: Iterable[Grid], most: int | None = MOST_CELLS) -> Expansion:
-    """Each cell once, whichever sweeps have it. Of more than `most` no more are made than that, and
-    cells that come twice count twice."""
+    """Makes each cell once, even if several sweeps contain it. Of more than `most` cells only the
+    first `most` are made, and cells that occur twice count twice."""
     grids = [grid for grid in grids if len(grid)]
     number = sum(map(len, grids))
     if number == 0:
@@ -53,12 +53,12 @@ def expand(grids: Iterable[Grid], most: int | None = MOST_CELLS) -> Expansion:
 
 
 def check_size(of: Expansion) -> None:
-    """Refuses what nobody can have meant; to be asked where nobody said yes."""
+    """Refuses sweeps that are too large to be intended, unless --yes was given."""
     if of.number > MOST_CELLS:
         raise UsageError(
             f"this sweep has {of.number:,} cells in {runs_in_words(of.expected)}, which take "
-            f"{time_in_words(of.expected)}; nothing was measured; give fewer values, look at "
-            f"them by --dry-run, or measure more than {MOST_CELLS:,} by --yes"
+            f"{time_in_words(of.expected)}, so nothing was measured; give fewer values, list the "
+            f"cells with --dry-run, or measure more than {MOST_CELLS:,} with --yes"
         )
 
 
@@ -68,9 +68,9 @@ def _each_once(cells: Iterable[Cell]) -> list[Cell]:
         what = replace(cell, loops=None, run_s=0.0, runs=0, budget_s=0.0)
         if found.setdefault(what, cell) != cell:
             raise UsageError(
-                f"two sweeps have {cell.label} under the same conditions, but with runs of another "
-                "length or number (--for, --runs, --loops), which no table could tell apart; give "
-                "both the same, or leave one out"
+                f"two sweeps measure {cell.label} under the same conditions, but with runs of "
+                "different length or number (--for, --runs, --loops), which no table could tell "
+                "apart; use the same values in both, or drop one of the two"
             )
     return list(found.values())
 
@@ -80,13 +80,13 @@ def runs_in_words(of: Expected) -> str:
 
 
 def time_in_words(of: Expected) -> str:
-    """Without an estimate where there is none: how long loops take is not known before."""
+    """Formats the time; the duration of loops is unknown in advance, so only a limit is given."""
     most = f"at most {in_words(of.at_most_s)}"
     return most if of.has_loops else f"about {in_words(of.total_s)}, {most}"
 
 
 def in_words(seconds: float) -> str:
-    """For a person who decides whether to wait."""
+    """Formats a duration for a person who decides whether to wait."""
     for limit_s, unit_s, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
         if seconds < limit_s:
             return f"{seconds / unit_s:.{1 if seconds < 10 * unit_s else 0}f} {unit}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the runs of a cell are, how many there are, and what they take together."""
+"""Computes the number and length of a cell's runs, and the time that they take together."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 PUBLISHED_BUDGET_S = 30.0
 DEFAULT_LOOP_RUNS = 100
-# Starting and ending a run takes about this long, and so much more for each thread.
+# Starting and ending a run takes about this long, plus a time for each thread.
 RUN_OVERHEAD_S = 0.005
 THREAD_OVERHEAD_S = 0.0005
 # Fewer runs than this leave no 95 % interval; shorter runs than this measure their own start.
 WANTED_RUNS = 6
 SHORTEST_RUN_S = 0.01
-# What the runs of a cell may take when only their number was given: a multiple of their length,
-# and some seconds for locks that cannot stop in time.
+# The time limit of a cell if only the number of runs was given: a multiple of their length, plus
+# some seconds for locks that cannot stop in time.
 BUDGET_PER_RUN = 3.0
 BUDGET_SPARE_S = 5.0
 
 
 def lengths_of_runs(study: Study, threads: int, request: Request) -> dict[str, Any]:
-    """The fields of a cell that say so."""
+    """Returns the fields of a cell that describe its runs."""
     if request.as_published or request.loops is not None:
         return _by_loops(study, request)
     return _by_time(study, threads, request)
 
 
 def _by_loops(study: Study, request: Request) -> dict[str, Any]:
-    """As many runs as fit the time, up to those asked for or published."""
+    """Plans as many runs as fit in the time, up to the requested or published number."""
     default_s = PUBLISHED_BUDGET_S if request.as_published else study.default_budget_s
     return {
         "loops": request.loops or study.published_loops,
@@ -49,7 +49,7 @@ def _by_loops(study: Study, request: Request) -> dict[str, Any]:
 
 
 def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
-    """Either the time is given and the runs follow, or the runs and the time follows, or both."""
+    """Derives the number of runs from the time, or the time from the runs, or takes both."""
     run_s = study.default_run_s
     overhead_s = _overhead_s(threads)
     budget_s = request.budget_s
@@ -62,13 +62,13 @@ def _by_time(study: Study, threads: int, request: Request) -> dict[str, Any]:
         run_s = max(budget_s / runs - overhead_s, SHORTEST_RUN_S)
         if budget_s < run_s / 2:
             raise UsageError(
-                f"--for {budget_s * 1e3:g}ms is too short for a run, which takes at least "
+                f"--for {budget_s * 1e3:g}ms: too short for a run, which takes at least "
                 f"{SHORTEST_RUN_S * 1e3:g} ms, so nothing would be measured; give more time"
             )
         if run_s > LONGEST_RUN_S:
             raise UsageError(
-                f"a run of {run_s:.0f} s is too long to count exactly; ask for more --runs or "
-                f"less time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
+                f"a run of {run_s:.0f} s is too long to count exactly; give more --runs or less "
+                f"time, so that a run takes at most {LONGEST_RUN_S:.0f} s"
             )
     return {"loops": None, "run_s": run_s, "runs": runs, "budget_s": budget_s}
 
@@ -79,14 +79,14 @@ def _overhead_s(threads: int) -> float:
 
 @dataclass(frozen=True)
 class Expected:
-    """What cells are going to take."""
+    """The expected time and number of runs of some cells."""
 
     runs: int = 0
     measuring_s: float = 0.0
     overhead_s: float = 0.0  # starting and ending runs
-    rest_s: float = 0.0  # asked for before each run
-    at_most_s: float = 0.0  # of runs that end at their limits
-    has_loops: bool = False  # of some runs: then all but at_most_s is what they may come to
+    rest_s: float = 0.0  # requested pauses before runs
+    at_most_s: float = 0.0  # if every run ends at its limit
+    has_loops: bool = False  # some runs are bounded by loops: then all figures are upper limits
 
     @property
     def total_s(self) -> float:
@@ -94,7 +94,7 @@ class Expected:
 
     @property
     def overhead_share(self) -> float:
-        """Of the time without the rests."""
+        """Returns the share of the time, without rests, that is spent on overhead."""
         busy_s = self.measuring_s + self.overhead_s
         return self.overhead_s / busy_s if busy_s else 0.0
 
@@ -124,10 +124,10 @@ def total(cells: Iterable[Cell]) -> Expected:
 
 
 def expected(cell: Cell) -> Expected:
-    """How long a run of loops takes is not known, so all the time and all the runs that the cell
-    may have are expected.
+    """Estimates a cell. The duration of a run bounded by loops is unknown, so all the time and all
+    the runs that the cell may have are expected.
 
-    A run begins while time of its cell is left, so the last run may end after that time: by its own
+    A run begins while its cell has time left, so the last run may end after that time: by its own
     start and end, and a run bounded by time by up to half of its length.
     """
     each_s = _overhead_s(cell.threads)
@@ -154,6 +154,6 @@ def expected(cell: Cell) -> Expected:
 
 
 def _runs_begun(cell: Cell, each_s: float) -> int:
-    """How many runs bounded by time the cell begins, if each takes so long."""
+    """Returns how many runs bounded by time a cell begins if each takes this long."""
     spare_s = cell.budget_s - cell.run_s / 2
     return min(cell.runs, int(spare_s / each_s) + 1) if spare_s >= 0 else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of the kernel's, under a root that tests replace by a made-up one."""
+"""The kernel's files, under a root that tests replace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Tree:
         return self.root / path.lstrip("/")
 
     def read(self, path: str) -> str | None:
-        """The text, or null where there is none or it may not be read."""
+        """Returns the text, or None if the file is missing, empty or unreadable."""
         try:
             return self.at(path).read_text(encoding="utf-8", errors="replace").strip() or None
         except OSError:
@@ -29,7 +29,7 @@ class Tree:
         return None if text is None else int(text)
 
     def glob(self, pattern: str) -> list[str]:
-        """What matches, as paths without the root."""
+        """Returns the matching paths without the root."""
         found = sorted(self.root.glob(pattern.lstrip("/")))
         return [f"/{path.relative_to(self.root)}" for path in found]
 
@@ -41,7 +41,7 @@ class Tree:
 
 
 def bracketed(choices: str | None) -> str | None:
-    """The one in brackets or parentheses of a list like 'never [madvise] always'."""
+    """Returns the choice in brackets or parentheses of a list like 'never [madvise] always'."""
     for word in (choices or "").split():
         if word[0] in "[(":
             return word.strip("[]()")
@@ -49,7 +49,7 @@ def bracketed(choices: str | None) -> str | None:
 
 
 def processors(text: str) -> list[int]:
-    """The numbers of a list like '0-3,8'."""
+    """Returns the numbers in a list like '0-3,8'."""
     found: list[int] = []
     for part in text.split(","):
         if part.strip():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What studies are measured with where nobody says: which locks, and under which policy."""
+"""The default locks and policies of studies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def locks(
     catalog: Catalog, studies: Sequence[Study], others: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Of those studies that have locks of their own, by name; `others` are measured with them."""
+    """Returns the locks of studies that have default locks; `others` are added to them."""
     return {
         study.name: [lock.name for lock in catalog.select_locks([*study.usual_locks, *others])]
         for study in studies
@@ -33,8 +33,8 @@ def conditions(
     asked: Conditions,
     permits: Callable[[str], bool] | None = None,
 ) -> tuple[dict[str, list[Conditions]], list[str]]:
-    """Of those studies that have policies of their own, by name: the first one that is permitted,
-    or the last, with all else as asked; and what is to be said of those that are not."""
+    """Returns the conditions of studies that have default policies: the first policy permitted, or
+    the last one; and a remark for each policy that is not permitted."""
     permits = permits or is_permitted
     found: dict[str, list[Conditions]] = {}
     remarks: list[str] = []
@@ -44,9 +44,8 @@ def conditions(
             if policy == study.usual_policies[-1] or permits(policy):
                 break
             remarks.append(
-                f"{study.name}: policy {policy} is not permitted to this process, so it is "
-                f"measured under another one; run as root, or see 'lockyard doctor', or say "
-                f"--policy yourself"
+                f"{study.name}: this process may not use the policy {policy}, so the study runs "
+                "under another one; run lockyard as root, see 'lockyard doctor', or give --policy"
             )
     return found, remarks
 
@@ -57,11 +56,11 @@ def _under(policy: str, asked: Conditions) -> Conditions:
 
 
 def is_permitted(policy: str) -> bool:
-    """To this process, now."""
+    """Tells whether this process may use the policy now."""
     parameters = os.sched_param(_priority(policy))
     return refusal(lambda: os.sched_setscheduler(0, POLICY_NUMBERS[policy], parameters)) is None
 
 
 def _priority(policy: str) -> int:
-    """The least that it has."""
+    """Returns the policy's lowest priority."""
     return PRIORITIES[0] if policy in REAL_TIME else 0

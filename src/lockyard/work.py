@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the threads of a run do: how long they hold the lock and stay away, or which workload."""
+"""The work of a run's threads: hold and gap times, or a workload."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Work:
     hold_ns: int = 0
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
-    workload: str | None = None  # of a study that has several; its lengths are its own
-    recording: Recording | None = None  # of which the two are the means
+    workload: str | None = None  # for studies that have several; it sets its own times
+    recording: Recording | None = None  # whose means are hold_ns and gap_ns
 
     def to_json(self) -> dict[str, Any]:
-        """As a record has it."""
+        """Returns the fields of a record."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**values, "recording": str(self.recording) if self.recording else None}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Work:
-        """Of what dataclasses.asdict made of it."""
+        """Restores work from the result of dataclasses.asdict."""
         recording = document.get("recording")
         return cls(**{**document, "recording": Recording(**recording) if recording else None})
 
@@ -47,18 +47,18 @@ WORK_CONDITIONS = tuple(each.name for each in fields(Work))
 
 
 def works(hold: str, gap: str, lengths: str) -> list[Work]:
-    """Each hold with each gap and each kind of lengths, once; each recording has both."""
+    """Combines each hold with each gap and each distribution, once; a recording has both."""
     kinds = _kinds(lengths)
     holds, gaps = hold.split(","), gap.split(",")
     if len(kinds) * len(holds) * len(gaps) > MOST_WORKS:
         raise UsageError(
             f"--hold, --gap and --lengths: {len(kinds) * len(holds) * len(gaps):,} combinations "
-            "are more than anybody measures; give fewer"
+            "are too many to measure; give fewer values"
         )
     if (hold, gap) != (NO_TIME, NO_TIME) and all(isinstance(kind, Recording) for kind in kinds):
         raise UsageError(
-            "--hold and --gap: a recording has lengths of its own; leave them out, or name another "
-            "kind in --lengths too"
+            "--hold and --gap: a recording has its own times, so they have no effect; drop them, "
+            "or add a distribution to --lengths"
         )
     found = [
         each
@@ -83,59 +83,63 @@ def _recorded(recording: Recording) -> Work:
 
 
 def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bool) -> None:
-    """Refuses work that no thread would do."""
+    """Refuses work that no measured study would do."""
     if all(work == NONE for work in works):
         return
     if any(study.ways for study in studies):
         if any(work.hold_ns for work in works):
-            raise UsageError("--hold: there is no lock to hold in wakeup; leave it out, or wakeup")
+            raise UsageError(
+                "--hold: the study wakeup has no lock to hold; drop --hold, or drop wakeup"
+            )
         if any(work.lengths != LENGTHS[0] for work in works):
             raise UsageError(
-                "--lengths: wakeup has lengths of its own around the mean; leave it out, or wakeup"
+                "--lengths: the study wakeup varies its gaps itself; drop --lengths, or drop wakeup"
             )
     if all(study.ways for study in studies):
         return
     if as_published:
         raise UsageError(
-            "--hold and --gap with --as-published: the text's threads do no work; leave one of the "
-            "two out"
+            "--hold and --gap with --as-published: the published threads do no work; drop "
+            "--as-published, or drop the others"
         )
     if any(study.scheduled for study in studies) and any(work.gap_ns for work in works):
         raise UsageError(
-            "--gap: the threads of response call at times of a schedule, and have no gaps; leave "
-            "it out, or do not measure response; a recording for it has no column gap_ns"
+            "--gap: threads of the study response call at scheduled times and have no gaps; drop "
+            "--gap, or drop response; a recording for it must not have the column gap_ns"
         )
     if not any(study.takes_lengths or study.ways for study in studies):
         raise UsageError(
-            "--hold and --gap: mean nothing to studies without threads that want one lock, or with "
-            "lengths of their own; measure throughput, readers, wait or idle, or leave them out"
+            "--hold and --gap: mean nothing to studies whose threads share no lock or set their "
+            "own times; drop them, or measure throughput, readers, wait or idle"
         )
 
 
 def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
-    """Refuses those that no study has, and studies of which all were left out."""
+    """Refuses unknown workloads, and studies of which no workload was chosen."""
     if not names:
         return
     if not any(study.workloads for study in studies):
         raise UsageError(
-            "--workload: contention, torture, scale and recovery have several; measure one of "
-            "these, or leave it out"
+            "--workload: applies only to the studies contention, torture, scale and recovery: add "
+            "one of them, or drop --workload"
         )
     known = [each.name for study in studies for each in study.workloads]
     for name in names:
         if name not in known:
-            raise UsageError(f"--workload {name}: the studies to measure have {', '.join(known)}")
+            raise UsageError(
+                f"--workload {name}: no measured study has this workload; choose from "
+                f"{', '.join(known)}"
+            )
     for study in studies:
         if study.workloads and not workloads_of(study, names):
             raise UsageError(
-                f"--workload: names none of study '{study.name}', which has "
-                f"{', '.join(each.name for each in study.workloads)}; name one, or leave the study "
-                "out"
+                f"--workload: names no workload of study '{study.name}', which has "
+                f"{', '.join(each.name for each in study.workloads)}; add one, or drop the study"
             )
 
 
 def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
-    """Those of the names that the study has, or all."""
+    """Returns the named workloads that the study has, or all of its workloads."""
     return [each for each in study.workloads if not names or each.name in names]
 
 
@@ -149,13 +153,14 @@ def _kinds(text: str) -> list[str | Recording]:
             found.append(kind)
         else:
             raise UsageError(
-                f"--lengths {part.strip()}: there are {', '.join(LENGTHS)} and {RECORDED}:FILE"
+                f"--lengths {part.strip()}: no such distribution; choose from "
+                f"{', '.join(LENGTHS)} and {RECORDED}:FILE"
             )
     return found
 
 
 def _gap_ns(text: str, hold_ns: int) -> int:
-    """A duration, or so many times as long as the lock is held."""
+    """Parses a duration, or a multiple of the hold time."""
     times = re.fullmatch(r"([0-9]*\.?[0-9]+)x", text.strip())
     if times is None:
         return _length_ns("--gap", text)
@@ -170,5 +175,7 @@ def _length_ns(option: str, text: str) -> int:
 
 def _within(option: str, text: str, length_ns: int) -> int:
     if length_ns > LONGEST_NS:
-        raise UsageError(f"{option} {text}: is more than {LONGEST_NS / 1e6:g} ms, the longest")
+        raise UsageError(
+            f"{option} {text}: longer than {LONGEST_NS / 1e6:g} ms, the limit; give a shorter time"
+        )
     return length_ns

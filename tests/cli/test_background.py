@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import a_record, shown, summed_up
+from fake_records import a_record, shown, summed_up
 from measured_records import runs_of
 from rich.console import Console
 
@@ -34,7 +34,8 @@ def test_every_phase_has_its_loops_whatever_the_lock(lockyard: Callable[..., Out
         values, lock = run["values"], run["lock"]
         assert set(run["checks"].values()) == {True}, lock
         assert values["complete"] is True, lock
-        # Two phases alone and two beside the work; in each the first to be done ends it for all.
+        # Two phases alone and two with the work; the first thread that is done ends each phase for
+        # all.
         assert 4 * loops <= values["operations"] <= 4 * 3 * loops, lock
         assert values["operations_per_s"] > 0
         assert values["beside_operations_per_s"] > 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import a_record, shown, summed_up
+from fake_records import a_record, shown, summed_up
 from measured_records import runs_of, total
 from rich.console import Console
 
@@ -75,7 +75,7 @@ def test_refuses_matrices_that_are_none(
     assert "records:" not in refused.stdout
 
 
-def made_up(lock: str, threads: int) -> list[dict[str, Any]]:
+def fake_records_of(lock: str, threads: int) -> list[dict[str, Any]]:
     """Blocks that differ more than phases do: only the pairs within a run show the ratio."""
     values = [
         {
@@ -100,7 +100,7 @@ def made_up(lock: str, threads: int) -> list[dict[str, Any]]:
 def test_shows_the_ratios_of_each_run_beside_the_published_one(
     threads: int, published: str
 ) -> None:
-    records = [*made_up("tas_spinlock", threads), *made_up("futex_mutex", threads)]
+    records = [*fake_records_of("tas_spinlock", threads), *fake_records_of("futex_mutex", threads)]
     text = shown(*tables(summed_up(*records), None, Console(width=300)))
     (spinlock,) = [line for line in text.splitlines() if line.startswith("tas_spinlock")]
     start = f"tas_spinlock 9 4.00 [4.00, 4.00] {published} 1.10 [1.10, 1.10] 2.00 [2.00, 2.00]"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Fake = Callable[[str], dict[str, str]]
 
-# What the tests plant: the order of a lock's release, weakened, wherever that is in its source.
+# The mutant of these tests: the order of a lock's release, weakened, wherever it is in the source.
 BREAK_RELEASE = """
     if job["ask"] in ("check", "replay"):
         sites = real({**job, "ask": "mutations", "mutation": None})["result"]
@@ -122,8 +122,8 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("ticket_spinlock", "--all"), "one of them at a time"),
         (("--bench", "--mutants"), "one of them at a time"),
         (("ticket_spinlock", "--bench"), "one of them at a time"),
-        (("--litmus", "--threads", "2"), "shapes of its own"),
-        (("--all", "--mutants", "--threads", "2"), "--mutants: has shapes of its own"),
+        (("--litmus", "--threads", "2"), "has its own client sizes"),
+        (("--all", "--mutants", "--threads", "2"), "--mutants: has its own client sizes"),
         (("--bound", "0", "--all"), "--bound 0: without preemptions"),
         (("--bound", "-1", "--all"), "--bound -1: must be from 1"),
         (("--threads", "0", "--all"), "--threads 0: must be from 1"),
@@ -132,18 +132,27 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--seconds", "0", "--all"), "--seconds 0: must be more than 0"),
         (("--seconds", "nan", "--all"), "--seconds nan: must be more than 0"),
         (("--workers", "0", "--all"), "--workers 0: must be from 1"),
-        (("--memory", "2", "--all"), "--memory 2: is from 1M"),
-        (("--memory", "1K", "--all"), "--memory 1K: is from 1M"),
-        (("--search", "all", "--all"), "--search all: there are exhaustive"),
-        (("--replay", "x"), "name it"),
-        (("tas_spinlock", "futex_mutex", "--replay", "x"), "name it"),
-        (("tas_spinlock", "--replay", "x"), "is not of the form"),
-        (("tas_spinlock", "--replay", "tas_spinlock:2x:00"), "is not of the form"),
-        (("tas_spinlock", "--replay", "tas_spinlock:2x1tw:00"), "is not of the form"),
+        (("--memory", "2", "--all"), "--memory 2: must be from 1M"),
+        (("--memory", "1K", "--all"), "--memory 1K: must be from 1M"),
+        (("--search", "all", "--all"), "--search all: no such search; choose from exhaustive"),
+        (("--replay", "x"), "name that lock"),
+        (("tas_spinlock", "futex_mutex", "--replay", "x"), "name that lock"),
+        (("tas_spinlock", "--replay", "x"), "not of the form LOCK:SIZE:CHOICES"),
+        (("tas_spinlock", "--replay", "tas_spinlock:2x:00"), "not of the form LOCK:SIZE:CHOICES"),
+        (
+            ("tas_spinlock", "--replay", "tas_spinlock:2x1tw:00"),
+            "not of the form LOCK:SIZE:CHOICES",
+        ),
         (("tas_spinlock", "--replay", "tas_spinlock:9x1:00"), "refuses the job"),
-        (("tas_spinlock", "--replay", "futex_mutex:2x1:00"), "is an execution of futex_mutex"),
+        (
+            ("tas_spinlock", "--replay", "futex_mutex:2x1:00"),
+            "an execution of futex_mutex, not of tas_spinlock; name futex_mutex",
+        ),
         (("tas_spinlock", "--replay", "tas_spinlock:2x1:zz"), "does not fit"),
-        (("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"), "the text has its shape"),
+        (
+            ("tas_spinlock", "--replay", "a:2x1:0", "--threads", "2"),
+            "already contains the client size",
+        ),
     ],
 )
 def test_refuses_bad_input_with_the_reason(arguments: tuple[str, ...], says: str) -> None:
@@ -197,7 +206,7 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 5
     assert re.search(r"tas_spinlock .*inconclusive +41 +1,234 +inconclusive: interrupted", stdout)
-    assert "1 more were not begun" in stderr
+    assert "1 checks were not started" in stderr
     assert "Traceback" not in stderr
 
 
@@ -209,8 +218,8 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
         ("print('nonsense', flush=True)", 4, "it wrote no record but: b'nonsense'"),
         ("print('[]', flush=True)", 4, "it wrote no record but: b'[]'"),
         ("print('{}', flush=True)", 4, "it wrote no result but: {}"),
-        ("print('{\"result\": {}}', flush=True)", 4, "of another form"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", 5, "perhaps for want of memory"),
+        ("print('{\"result\": {}}', flush=True)", 4, "has an unknown form"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 5, "perhaps out of memory"),
     ],
 )
 def test_a_checker_that_fails_is_a_result_and_the_next_check_goes_on(

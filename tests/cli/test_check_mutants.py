@@ -77,7 +77,7 @@ def test_every_weakened_order_is_found(
     assert (by_hand["subject"], by_hand["standing"]) == ("by_hand", "expected")
     assert {each["outcome"] for each in mutated} == {"killed"}
     assert {each["subject"] for each in mutated} == {"tas_spinlock", "ticket_spinlock"}
-    # That of try_lock is only found by the shape that tries.
+    # Only the client size with try_lock can kill the mutant in try_lock.
     assert {each["shape"]["tries"] for each in mutated} == {False, True}
 
 
@@ -111,7 +111,7 @@ a.hpp: acquire -> relaxed
 
 b.hpp: wake dropped
     y.wake();
-    nobody sleeps
+    no thread sleeps
 """
 
 
@@ -122,10 +122,10 @@ def test_the_list_of_survivors_names_lines_by_their_text(tmp_path: Path) -> None
         Key("a.hpp", "acquire -> relaxed", "x.load(acquire);  // why: | so"): (
             "because of this and that"
         ),
-        Key("b.hpp", "wake dropped", "y.wake();"): "nobody sleeps",
+        Key("b.hpp", "wake dropped", "y.wake();"): "no thread sleeps",
     }
     path.write_text("a.hpp: acquire -> relaxed\n  x.load();\n")
-    with pytest.raises(MissingCapabilityError, match="no entry of three parts"):
+    with pytest.raises(MissingCapabilityError, match="is not an entry of three parts"):
         read_list(path)
     assert isinstance(read_list(LIST), dict)
 

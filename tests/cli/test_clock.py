@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clock measures, how well the cores agree on it, and what is said where it is not tsc."""
+"""The clock of measurements: how well the cores agree on it, and why it may not be tsc."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from made_up_machine import CLOCK
+from fake_machine import CLOCK
 from measured_records import RECORDS
 
 from lockyard import environment
@@ -42,8 +42,8 @@ def test_a_bound_that_is_too_wide_is_a_reason_and_no_figure_of_the_clock_in_use(
     line = clock_line(a_clock(**BUSY))
     assert line == (
         "clock: monotonic_raw, a read costs 15.5 ns (tsc) or 23.2 ns (monotonic_raw); the "
-        "time-stamp counter is not used: two cores' counters are known to agree within 11.0 ms "
-        "only, after 32 attempts, and idle needs 500 ns"
+        "time-stamp counter is not used: two cores' counters are only known to agree within "
+        "11.0 ms, after 32 attempts, and idle needs 500 ns"
     )
 
 
@@ -58,20 +58,20 @@ def test_a_bound_that_is_too_wide_is_a_reason_and_no_figure_of_the_clock_in_use(
 def test_every_refusal_has_its_words(changes: dict[str, Any], kind: str, said: str) -> None:
     clock = a_clock(source="monotonic_raw", tsc_refused=kind, **changes)
     assert said in why_refused(clock)
-    older = {**clock, "tsc_refused": None}  # whose kind follows from the rest
+    older = {**clock, "tsc_refused": None}  # the other fields determine the kind
     assert refusal(older) == kind
 
 
 def test_an_older_record_may_not_say_why() -> None:
-    assert why_refused(a_clock(source="monotonic_raw")) == "the record does not say why"
+    assert why_refused(a_clock(source="monotonic_raw")) == "the record gives no reason"
     assert why_refused(a_clock()) == ""
 
 
 def test_a_measurement_does_not_go_on_with_another_clock() -> None:
     check_same_clock({"clock": a_clock()}, {"clock": a_clock()})
-    with pytest.raises(UsageError, match=r"timed by tsc, .* monotonic_raw now .*within 11.0 ms"):
+    with pytest.raises(UsageError, match=r"timed by tsc, .* now monotonic_raw .*within 11.0 ms"):
         check_same_clock({"clock": a_clock()}, {"clock": a_clock(**BUSY)})
-    with pytest.raises(UsageError, match=r"timed by monotonic_raw, and the clock is tsc now, so"):
+    with pytest.raises(UsageError, match=r"timed by monotonic_raw, but the clock is now tsc, so"):
         check_same_clock({"clock": a_clock(**BUSY)}, {"clock": a_clock()})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two files come to: what differs, what does not, and how often that is wrong."""
+"""The comparison of two files: differences, equality, and how often the result is wrong."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_files import a_file, an_environment, measured_waits, rates
-from made_up_records import CATALOG, a_record
+from fake_files import a_file, an_environment, measured_waits, rates
+from fake_records import CATALOG, a_record
 
 from lockyard.compare import gates
 from lockyard.compare.comparison import (
@@ -63,7 +63,7 @@ def test_of_200_comparisons_of_like_with_like_few_show_anything(tmp_path: Path) 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_slow_down_by_a_tenth_is_found(tmp_path: Path, seed: int) -> None:
-    """In one lock of three and nowhere else, among noise as real runs have it."""
+    """Finds a difference in one lock of three, among noise like that in real runs."""
     chance = random.Random(seed)
     slow = "futex_mutex"
     a = measured_waits(chance, 60, sigma=0.02)
@@ -167,7 +167,7 @@ def test_runs_that_fail_are_not_compared_and_leave_their_gates_undecided(tmp_pat
     assert [each.gate.text for each in found.unjudged] == ["throughput.rate < -5%"]
     broken = [{**record, "checks": {"counter": False}} for record in good]
     found = compared(tmp_path, good, broken, "throughput.rate < -5%")
-    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks fail"]
+    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks failed"]
     assert len(found.unjudged) == 1
 
 
@@ -225,7 +225,7 @@ def test_the_longest_of_runs_of_other_lengths_are_not_compared(tmp_path: Path) -
     found = compared(tmp_path, by_time, longer, "longest > +5%", "rate < -5%")
     assert [test.figure.name for test in found.tests] == ["rate"]
     assert [each.reason for each in found.apart] == [
-        "longest, since runs last 100 ms in A and 200 ms in B"
+        "longest, because runs last 100 ms in A and 200 ms in B"
     ]
     assert [each.gate.figure for each in found.unjudged] == ["longest"]
     alike = compared(tmp_path, by_time, records(bound="time", duration_s=0.105))
@@ -282,7 +282,7 @@ def test_a_crash_in_any_file_of_a_folder_counts(tmp_path: Path) -> None:
     broken = [{**run, "checks": {"counter": False}} for run in rates(1.0)]
     c = a_folder(tmp_path / "c", [*[rates(1.0)] * 5, broken])
     found = compare(*read_two((a, c), (), CATALOG), Chosen())
-    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks fail"]
+    assert [each.reason for each in found.apart] == ["BROKEN in B: its checks failed"]
 
 
 def test_a_folder_holds_files_of_one_environment(tmp_path: Path) -> None:
@@ -293,5 +293,5 @@ def test_a_folder_holds_files_of_one_environment(tmp_path: Path) -> None:
         read_two((whole, empty), (), CATALOG)
     mixed = a_folder(tmp_path / "mixed", [rates(1.0)] * 2)
     a_file(mixed / "1.jsonl", rates(1.0), an_environment(environment="ffff"))
-    with pytest.raises(UsageError, match="holds files of 2 environments"):
+    with pytest.raises(UsageError, match="holds files from 2 environments"):
         read_two((whole, mixed), (), CATALOG)

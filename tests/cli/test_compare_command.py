@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from made_up_files import GOLDEN, a_file, an_environment, rates
-from made_up_records import noise_record
+from fake_files import GOLDEN, a_file, an_environment, rates
+from fake_records import noise_record
 
 import lockyard
 
@@ -43,10 +43,7 @@ def test_says_what_is_worse_and_by_how_much(
     assert told.returncode == 0, told.stderr
     first, second, *_ = told.stdout.splitlines()
     assert first == "a difference is shown in each of 1 figure"
-    assert (
-        second
-        == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times that of A"
-    )
+    assert second == "- throughput of futex_mutex × 2: rate is worse, 0.90 [0.90, 0.90] times A"
     assert "environment: the same" in told.stdout
     assert "\x1b" not in told.stdout
     assert told.stderr == ""
@@ -156,7 +153,7 @@ def test_says_that_seeds_differ_and_that_a_file_has_no_environment(
     told = lockyard("compare", before, str(other))
     assert told.returncode == 0, told.stderr
     assert "the seeds differ (1 and 2)" in told.stdout
-    assert "B holds no environment record" in told.stdout
+    assert "B has no environment record" in told.stdout
     assert "environment: " not in told.stdout
     document = json.loads(lockyard("compare", before, str(other), "--json").stdout)
     assert document["environment"] == []
@@ -172,7 +169,7 @@ def test_compares_what_is_whole_of_a_torn_file(
     torn.write_bytes(Path(before).read_bytes()[:-40])
     told = lockyard("compare", before, str(torn))
     assert told.returncode == 0
-    assert "the last line is torn" in told.stderr
+    assert "the last line is incomplete" in told.stderr
     assert "11 runs" in told.stdout
 
 
@@ -206,20 +203,23 @@ def written(path: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("bad", "cause"),
     [
-        (lambda path: str(path), "cannot read records from"),
+        (lambda path: str(path), "records cannot be read"),
         (lambda path: str(folder(path)), "is a folder without record files"),
         (lambda path: written(path, ""), "is empty, so there is nothing to compare"),
         (lambda path: written(path, "\n"), "holds no run"),
-        (lambda path: str(a_file(path, [])), "holds a plan and no run"),
-        (lambda path: written(path, '{"schema": 2}\n'), "is of schema 2, and this version"),
-        (lambda path: written(path, "hello\nworld\n"), "line 1: is no JSON object"),
-        (a_mixture, "holds runs under 2 environments"),
+        (lambda path: str(a_file(path, [])), "holds a plan but no run"),
+        (lambda path: written(path, '{"schema": 2}\n'), "has schema 2, but this version"),
+        (
+            lambda path: written(path, "hello\nworld\n"),
+            "line 1: not a JSON object, so the file is damaged",
+        ),
+        (a_mixture, "holds runs from 2 environments"),
         (put_together, "holds block 0 of throughput futex_mutex more than once"),
         (
             lambda path: without("values", path),
-            "line 3: is no record of a run (KeyError: 'values')",
+            "line 3: not a record of a run (KeyError: 'values')",
         ),
-        (lambda path: without("conditions", path), "line 3: is no record of a run"),
+        (lambda path: without("conditions", path), "line 3: not a record of a run"),
         (
             lambda path: str(a_file(path, rates(1.0, threads=64))),
             "have no cell in common (a study of a lock under the same conditions)",
@@ -240,11 +240,14 @@ def test_a_bad_file_is_one_error(
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ([], "compare needs two files, or one and two of its locks"),
-        (["--locks", "std::mutex"], "names no two locks"),
-        (["--locks", "a,b,c"], "names no two locks"),
-        (["--locks", "futex_mutex,none"], "--locks names 'none', of which"),
-        (["--locks", "futex_mutex,futex_mutex", "--study", "wait"], "it holds throughput"),
+        ([], "only one file was given, so there is nothing to compare it with"),
+        (["--locks", "std::mutex"], "must name two locks, one of A and one of B"),
+        (["--locks", "a,b,c"], "must name two locks, one of A and one of B"),
+        (["--locks", "futex_mutex,none"], "holds no 'none', so nothing was compared"),
+        (
+            ["--locks", "futex_mutex,futex_mutex", "--study", "wait"],
+            "holds no 'wait', so nothing was compared; choose from throughput",
+        ),
     ],
 )
 def test_a_bad_choice_is_one_error(
@@ -280,7 +283,7 @@ def test_a_large_second_file_is_read_by_a_process_of_its_own(
     large.write_bytes(large.read_bytes() + b"damaged\nagain\n")
     told = lockyard("compare", before, str(large))
     assert told.returncode == 2
-    assert "line 15: is no JSON object" in told.stderr
+    assert "line 15: not a JSON object, so the file is damaged" in told.stderr
     assert "Traceback" not in told.stderr
 
 

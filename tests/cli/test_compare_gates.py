@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --fail-if may say, and what is wrong where it may not."""
+"""The grammar of --fail-if, and the errors for texts that it refuses."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_files import a_file, a_histogram, rates
-from made_up_records import CATALOG, a_record
+from fake_files import a_file, a_histogram, rates
+from fake_records import CATALOG, a_record
 
 from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.gates import parse
@@ -61,13 +61,13 @@ def test_a_gate_is_a_figure_and_a_change(
         ("wait.p99", "it has no '>' or '<'"),
         ("", "it has no '>' or '<'"),
         ("> +5%", "it names no figure before '>'"),
-        ("wait.p99 >= +5%", "it compares by '>='; there are '>' and '<'"),
-        ("wait.p99 > 5%", "its limit '5%' is no change in percent with a sign"),
-        ("wait.p99 > +5", "its limit '\\+5' is no change in percent"),
-        ("wait.p99 > +5us", "its limit '\\+5us' is no change .* has no other unit"),
-        ("wait.p99 > +5% or so", "its limit '\\+5% or so' is no change"),
-        ("wait.p99 >", "its limit '' is no change"),
-        ("rate < -100%", "nothing becomes less by 100 %"),
+        ("wait.p99 >= +5%", "it compares with '>='; only '>' and '<' exist"),
+        ("wait.p99 > 5%", "its limit '5%' is not a change in percent with a sign"),
+        ("wait.p99 > +5", "its limit '\\+5' is not a change in percent"),
+        ("wait.p99 > +5us", "its limit '\\+5us' is not a change .* no other unit exists"),
+        ("wait.p99 > +5% or so", "its limit '\\+5% or so' is not a change"),
+        ("wait.p99 >", "its limit '' is not a change"),
+        ("rate < -100%", "a figure cannot fall by 100 %"),
     ],
 )
 def test_what_is_no_gate_is_refused_with_its_cause_and_an_example(text: str, cause: str) -> None:
@@ -81,13 +81,13 @@ def test_what_is_no_gate_is_refused_with_its_cause_and_an_example(text: str, cau
     [
         (
             "wait.p9999 > +5%",
-            "no cell of both files has a figure 'p9999'; did you mean p99.9\\? wait has",
+            "no cell in both files has a figure 'p9999'; did you mean p99.9\\? wait has",
         ),
         ("wait.throughput > +5%", "wait.p50 \\(any percentile\\)"),
         ("speed < -5%", "wait has .*, overlap, wait_max_ns"),
-        ("noise.p99 > +5%", "do not share the study noise, but wait"),
-        ("wait.p99.9999 > +5%", "no cell of both files has a figure"),
-        ("wait.complete > +5%", "no cell of both files has a figure"),
+        ("noise.p99 > +5%", "have no study noise in common, only wait"),
+        ("wait.p99.9999 > +5%", "no cell in both files has a figure"),
+        ("wait.complete > +5%", "no cell in both files has a figure"),
     ],
 )
 def test_a_gate_that_could_never_fail_is_refused_with_what_there_is(
@@ -106,7 +106,7 @@ def test_of_many_figures_the_nearest_are_named_and_the_others_where_they_are_lis
         judged(tmp_path, records, records, "wait.some_figure_of_number_77_n > +5%")
     told = str(refused.value)
     assert "did you mean some_figure_of_number_77_ns or some_figure_of_number_" in told
-    assert "and more, which docs/studies lists; nothing was compared" in told
+    assert "and more (docs/studies lists them); nothing was compared" in told
     assert len(told) < 800
 
 

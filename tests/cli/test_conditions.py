@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under which scheduler, beside what load and within which limits threads are measured."""
+"""The conditions of measured threads: the scheduler, other load, and limits."""
 
 from __future__ import annotations
 
@@ -176,23 +176,23 @@ def test_no_load_outlives_its_run() -> None:
         (("--policy", "fair"), "--policy fair"),
         (("--policy", "fifo", "--priority", "100"), "from 1 to 99"),
         (("--policy", "rr", "--priority", "0"), "from 1 to 99"),
-        (("--priority", "5"), "--priority: means nothing to other"),
-        (("--policy", "fifo", "--nice", "5"), "--nice: means nothing to fifo"),
+        (("--priority", "5"), "--priority: has no effect under other"),
+        (("--policy", "fifo", "--nice", "5"), "--nice: has no effect under fifo"),
         (("--nice", "20"), "--nice 20"),
         (("--slice", "1us"), "--slice 1us: the kernel grants slices from 0.1 ms"),
         (("--slice", "1s"), "to 100 ms"),
-        (("--policy", "idle", "--slice", "1ms"), "--slice: means nothing to idle"),
-        (("--deadline", "1ms/2ms/3ms"), "--deadline: means nothing to other"),
+        (("--policy", "idle", "--slice", "1ms"), "--slice: has no effect under idle"),
+        (("--deadline", "1ms/2ms/3ms"), "--deadline: has no effect under other"),
         (("--policy", "deadline", "--deadline", "3ms/2ms/4ms"), "RUNTIME/DEADLINE/PERIOD"),
         (("--policy", "deadline", "--deadline", "3ms"), "RUNTIME/DEADLINE/PERIOD"),
-        (("--policy", "deadline", "--pin", "compact"), "kernel refuses to confine a deadline"),
+        (("--policy", "deadline", "--pin", "compact"), "kernel does not confine a deadline"),
         (("--policy", "fifo", "--load", str(PROCESSORS + 1)), "real-time throttle leaves"),
         (("--load", "-1"), "--load -1"),
-        (("--load-nice", "3"), "of no load"),
+        (("--load-nice", "3"), "there is no load that it could apply to"),
         (("--load", "1", "--load-nice", "-30"), "--load-nice -30"),
         (("--timer-slack", "5"), "--timer-slack 5"),
-        (("--autogroup", "maybe"), "is on or off"),
-        (("--quota", "0.5"), "less than one processor"),
+        (("--autogroup", "maybe"), "must be on or off"),
+        (("--quota", "0.5"), "must be at least 1 processor"),
         (("--quota", "2", "--policy", "rr"), "--quota with --policy rr"),
         (("--rest", "-1s"), "--rest -1s"),
         (("--pin", "4095"), "--pin 4095"),
@@ -221,7 +221,7 @@ def test_runs_are_as_the_command_was_started_unless_something_else_is_asked() ->
 
 
 def test_deadline_threads_cannot_be_pinned() -> None:
-    with pytest.raises(UsageError, match="leave one of the two out"):
+    with pytest.raises(UsageError, match="drop one of the two"):
         check(Conditions(policy="deadline"), "spread")
 
 
@@ -239,7 +239,7 @@ def test_an_unprivileged_user_is_told_what_would_allow_it() -> None:
     assert "/etc/security/limits.d" in told.stderr
 
 
-def made_up_v2(tmp_path: Path, controllers: str) -> Tree:
+def fake_v2(tmp_path: Path, controllers: str) -> Tree:
     own = tmp_path / "sys/fs/cgroup/user.slice/own"
     own.mkdir(parents=True)
     (tmp_path / "proc/self").mkdir(parents=True)
@@ -253,14 +253,14 @@ def made_up_v2(tmp_path: Path, controllers: str) -> Tree:
 
 
 def test_a_group_of_version_2_is_made_where_processor_time_is_limited(tmp_path: Path) -> None:
-    group = cgroup.create(1.5, made_up_v2(tmp_path, "cpu memory"))
+    group = cgroup.create(1.5, fake_v2(tmp_path, "cpu memory"))
     assert group.parent == tmp_path / "sys/fs/cgroup/user.slice"
     assert (group / "cpu.max").read_text() == "150000 100000"
 
 
 def test_says_so_where_no_group_limits_processor_time(tmp_path: Path) -> None:
     with pytest.raises(cgroup.CgroupError, match=r"subtree_control lacks cpu.*systemd-run"):
-        cgroup.create(1.5, made_up_v2(tmp_path, "memory"))
+        cgroup.create(1.5, fake_v2(tmp_path, "memory"))
 
 
 def leftover_groups() -> set[Path]:
@@ -325,4 +325,4 @@ def test_a_guardian_that_cannot_change_the_machine_says_so(tmp_path: Path) -> No
         check=False,
         cwd=tmp_path,
     )
-    assert "cannot change" in json.loads(told.stdout)["error"]
+    assert "cannot be changed" in json.loads(told.stdout)["error"]

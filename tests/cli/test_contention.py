@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record, a_study, shown
+from fake_records import CATALOG, a_record, a_study, shown
 from measured_records import runs_of
 from rich.console import Console
 
@@ -69,7 +69,9 @@ def test_intervals_that_reading_the_clock_would_fill_are_refused(
         [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (rate,)})
     )
     if is_refused:
-        with pytest.raises(UsageError, match=r"study 'contention' reads the clock in each"):
+        with pytest.raises(
+            UsageError, match=r"study 'contention' reads its clock in each interval"
+        ):
             check_clock(cells, [CONTENTION], clock)
     else:
         check_clock(cells, [CONTENTION], clock)
@@ -138,7 +140,7 @@ def row(text: str, *starts: str) -> list[str]:
 
 def test_a_row_for_each_lock_and_a_column_for_each_share_beside_ideal_and_published() -> None:
     text = contention_text(contention_of("futex_mutex", {0: 1.9, 50: 1.5, 60: 0.6}))
-    parallelism, waiting = text.split("contention: part of")
+    parallelism, waiting = text.split("contention: share of")
     assert "2 threads · workload draws · rate 15.0 k/s" in " ".join(parallelism.split())
     assert row(parallelism, "futex", "ideal", "published") == [
         "futex_mutex 1.90 1.50 0.60 50 to 60 %: 56.5 %",
@@ -272,7 +274,7 @@ def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) 
 def test_the_mean_interval_and_the_share_are_those_asked_for(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Once through its lengths, a thread has done exactly their sum."""
+    """A thread that has used each of its lengths once has done exactly their sum."""
     some = ("--threads", "1", "--loops", "1024", "--runs", "2", "--workload", "draws")
     shares = ("--set", "share_percent=0,2.5,50,100", "--set", "rate_per_s=20000,1e6")
     for run in measured(lockyard, "contention", "--locks", "mutex", *some, *shares):
@@ -310,9 +312,9 @@ def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("contention", "--set", "share_percent=100.1"), "is from 0 to 100 %"),
-        (("contention", "--set", "share_percent=-1"), "is from 0 to 100 %"),
-        (("frequency", "--set", "interval_ns=9"), "is from 10 to 10000000 ns"),
+        (("contention", "--set", "share_percent=100.1"), "must be from 0 to 100 %"),
+        (("contention", "--set", "share_percent=-1"), "must be from 0 to 100 %"),
+        (("frequency", "--set", "interval_ns=9"), "must be from 10 to 10000000 ns"),
         (("contention", "--set", "rate_per_s=1e9"), "would measure its clock"),
         (("contention", "--set", "shares=1"), "did you mean share_percent?"),
         (("frequency", "--hold", "1us"), "mean nothing to studies"),

@@ -55,7 +55,7 @@ def test_starts_with_one_sentence_and_gives_each_command_its_line(
 ) -> None:
     told = lockyard("doctor")
     first, *rest = told.stdout.splitlines()
-    assert "will spoil measurements" in first and "checks are fine" in first
+    assert "measurements here" in first and "checks passed" in first
     assert "\x1b" not in told.stdout
     shown = [line.strip() for line in rest]
     severities = [line.split()[0] for line in rest if line[:1].strip()]
@@ -125,7 +125,8 @@ def test_leaves_policy_and_nice_value_as_they_were() -> None:
 
 
 def deny_membarrier() -> None:
-    """By a filter of system calls for this process: load the number, compare, EPERM or go on."""
+    """Refuses a system call by a filter for this process: load the number, compare, EPERM or
+    pass."""
     number = MEMBARRIER[platform.machine()]
     rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
+from fake_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
 
 from lockyard.cgroup import groups
 from lockyard.doctor import checks
@@ -74,7 +74,7 @@ def test_cores_that_could_not_be_compared_well_enough_are_not_taken_for_fine(
     bounds = {"skew_ns": 3.16e6, "skew_uncertainty_ns": 7.84e6, "skew_attempts": 32}
     harness = {**HARNESS, "clock": {**clock, **bounds, "skew_limit_ns": 500.0}}
     diagnosis = checks.examine(machine(tmp_path, harness=harness))
-    within = "two cores' counters are known to agree within 11.0 ms only, after 32 attempts"
+    within = "two cores' counters are only known to agree within 11.0 ms, after 32 attempts"
     assert diagnosis.unknown["clock_skew"].reason == within
     finding = diagnosis.findings["tsc"]
     assert finding.cause.endswith(f"{within}, and idle needs 500 ns")
@@ -103,8 +103,8 @@ def test_findings_come_most_severe_first(tmp_path: Path) -> None:
     found = checks.examine(machine(tmp_path, {**faults, f"{CPU}/online": "0-2"}))
     assert [each.severity for each in found.findings.values()] == list(Severity)
     assert found.sentence == (
-        "1 thing will spoil measurements, 1 thing cannot be had here, 1 is worth knowing, "
-        f"{len(checks.CHECKS) - 3} checks are fine"
+        "1 problem distorts measurements here, 1 capability is unavailable here, 1 note, "
+        f"{len(checks.CHECKS) - 3} checks passed"
     )
 
 

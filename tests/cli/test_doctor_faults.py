@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fault that lockyard doctor knows, planted in a made-up machine, is found."""
+"""lockyard doctor finds each fault that it knows in a fake machine."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_machine import machine
-from planted_faults import FAULTS
+from fake_machine import machine
+from machine_faults import FAULTS
 
 from lockyard.doctor.checks import CHECKS, examine
 

@@ -160,15 +160,15 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/lengths", "normal"),
         ("/conditions/sleepers", 0),
         ("/conditions/sleepers", 65),
-        ("/conditions/writers", 1),  # of a study without readers
+        ("/conditions/writers", 1),  # in a study without readers
         ("/conditions/workload", "lock1"),  # of a study without workloads
         ("/conditions/workload", 1),
         ("/conditions/burst", 0),
         ("/conditions/burst", 4097),
-        ("/conditions/burst", 8),  # of a study without tasks
+        ("/conditions/burst", 8),  # in a study without tasks
         ("/conditions/parameters", None),
         ("/conditions/parameters", 7),
-        ("/conditions/parameters/share_percent", 50),  # of a study without any
+        ("/conditions/parameters/share_percent", 50),  # in a study without parameters
         ("/rehearse", 1),
         ("/cgroup", 7),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lengths of which some are much longer, and lengths that somebody recorded."""
+"""Bimodal distributions of hold and gap times, and recorded times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG
+from fake_records import CATALOG
 from measured_records import runs_of
 
 from lockyard.cell import Cell
@@ -59,18 +59,18 @@ def test_threads_of_a_recording_without_gaps_do_not_stay_away(
     [
         ("gap_ns\n5\n", "a.csv", "line 1: has no column hold_ns"),
         ("", "b.csv", "line 1: has no column hold_ns"),
-        ("hold_ns\n5\nx\n", "c.csv", "line 3: hold_ns is 'x', and no number"),
-        ("hold_ns,gap_ns\n5\n", "d.csv", "line 2: gap_ns is None, and no number"),
+        ("hold_ns\n5\nx\n", "c.csv", "line 3: hold_ns is 'x'; it must be a number"),
+        ("hold_ns,gap_ns\n5\n", "d.csv", "line 2: gap_ns is None; it must be a number"),
         ("hold_ns\n-1\n", "e.csv", "line 2: hold_ns is '-1'"),
         ("hold_ns\nnan\n", "f.csv", "line 2: hold_ns is 'nan'"),
         ("hold_ns\n100000001\n", "g.csv", "line 2: .* from 0 to 100,000,000"),
-        ("hold_ns\n", "h.csv", "has 0 lengths; a recording has from 1 to 16,384"),
-        ("hold_ns\n" + "1\n" * (MOST_TURNS + 1), "i.csv", "has 16,385 lengths"),
-        ("hold_ns\n0\n0\n", "j.csv", "all lengths are 0"),
-        ('{"hold_ns": 1}\n[1]\n', "k.jsonl", "line 2: is no JSON object with hold_ns"),
-        ('{"hold_ns": 1}\n{"hold_ns"', "l.jsonl", "line 2: is no JSON object with hold_ns"),
+        ("hold_ns\n", "h.csv", "has 0 rows, but a recording must have 1 to 16,384"),
+        ("hold_ns\n" + "1\n" * (MOST_TURNS + 1), "i.csv", "has 16,385 rows"),
+        ("hold_ns\n0\n0\n", "j.csv", "all times are 0"),
+        ('{"hold_ns": 1}\n[1]\n', "k.jsonl", "line 2: not a JSON object with hold_ns"),
+        ('{"hold_ns": 1}\n{"hold_ns"', "l.jsonl", "line 2: not a JSON object with hold_ns"),
         ('{"hold_ns": true}\n', "m.jsonl", "line 1: hold_ns is True"),
-        ("hold_ns\n1\n", "n.txt", r"name ends in \.csv or \.jsonl"),
+        ("hold_ns\n1\n", "n.txt", r"neither \.csv nor \.jsonl"),
     ],
 )
 def test_refuses_what_is_no_recording(
@@ -81,7 +81,7 @@ def test_refuses_what_is_no_recording(
 
 
 def test_refuses_a_recording_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the recording"):
+    with pytest.raises(UsageError, match="the recording cannot be read"):
         Recording.of(str(tmp_path / "none.csv"))
 
 
@@ -95,7 +95,7 @@ def test_a_recording_is_a_cell_beside_each_hold_with_each_gap(
         Work(2000, 5000, "bimodal"),
         Work(200, 1501, "recorded", recording=Recording.of(path)),
     ]
-    with pytest.raises(UsageError, match="a recording has lengths of its own"):
+    with pytest.raises(UsageError, match="a recording has its own times"):
         works("1us", "0", f"recorded:{path}")
 
 
@@ -113,7 +113,7 @@ def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
     assert json.loads(json.dumps(job["recorded"])) == [[1000, 100], [2001, 300]]
     assert job["conditions"]["recording"].startswith("trace.csv ")
     stale = dataclasses.replace(cell.work.recording or Recording.of(path), digest="0" * 12)
-    with pytest.raises(UsageError, match="has changed since the measuring was planned"):
+    with pytest.raises(UsageError, match="has changed since the measurement was planned"):
         _ = stale.turns
 
 
@@ -154,7 +154,7 @@ def test_response_takes_recorded_holds(
     gaps = recorded(CSV, "gaps.csv")
     refused = lockyard("measure", "response", "--lengths", f"recorded:{gaps}")
     assert refused.returncode == 2
-    assert "no column gap_ns" in refused.stderr
+    assert "must not have the column gap_ns" in refused.stderr
 
 
 def test_throughput_says_what_waiting_costs(lockyard: Callable[..., Outcome]) -> None:

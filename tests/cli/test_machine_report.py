@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine itself came to, as a report says it, from made-up runs."""
+"""The tables and lines of a report about the machine itself, from fake runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from made_up_records import MS, a_core, a_record, noise_record, shown, summed_up
+from fake_records import MS, a_core, a_record, noise_record, shown, summed_up
 
 from lockyard.report.machine import COST_NAMES, machine_tables, noise_lines
 
@@ -88,13 +88,13 @@ def test_a_watcher_that_hardly_ran_has_no_shares() -> None:
     (line,) = noise_said(starved)
     assert line == (
         "noise: 1.00 s watched without a lock: cpu0 0.0 % lost, longest 0, steal 0.0 %; "
-        "cpu1 unavailable (watched 23.0 ns of the 1.00 s asked)"
+        "cpu1 unavailable (watched 23.0 ns of the 1.00 s requested)"
     )
     table = " ".join(costs_shown(starved).split())  # its caption is as wide as the table
     assert "cpu0 1.00 s 0 0.0 % 0 0.0 % 0.0 %" in table
     assert "cpu1 23.0 ns – – – unavailable unavailable" in table
-    assert "cpu1 lost: watched 23.0 ns of the 1.00 s asked" in table
-    assert "cpu1 behind other threads: counted over 23.0 ns of the 1.00 s asked" in table
+    assert "cpu1 lost: watched 23.0 ns of the 1.00 s requested" in table
+    assert "cpu1 behind other threads: counted over 23.0 ns of the 1.00 s requested" in table
 
 
 def test_processors_with_the_same_reason_share_it_and_only_the_first_are_named() -> None:
@@ -105,7 +105,7 @@ def test_processors_with_the_same_reason_share_it_and_only_the_first_are_named()
 
 def test_a_machine_that_no_watcher_saw_is_unavailable() -> None:
     (line,) = noise_said(noise_record(a_core(0, **STARVED), duration_s=1.0))
-    assert line == "noise: cpu0 unavailable (watched 23.0 ns of the 1.00 s asked)"
+    assert line == "noise: cpu0 unavailable (watched 23.0 ns of the 1.00 s requested)"
     (line,) = noise_said(noise_record(a_core(0, **{**STARVED, "watched_ns": 0.0})))
     assert line == "noise: cpu0 unavailable (watched no time)"
 
@@ -122,9 +122,9 @@ def test_a_share_of_more_than_everything_is_no_share() -> None:
     """Records of older versions do not say over which time the kernel counted."""
     table = " ".join(costs_shown(noise_record(a_core(0, **STARVED))).split())
     assert "104" not in table
-    assert "behind other threads: 24.0 ms were counted in 23.0 ns, which cannot be" in table
+    assert "behind other threads: 24.0 ms were counted in 23.0 ns, which is impossible" in table
     stolen = " ".join(costs_shown(noise_record(a_core(0, steal_ns=1020 * MS))).split())
-    assert "steal: 1.02 s were counted in 1.00 s, which cannot be" in stolen
+    assert "steal: 1.02 s were counted in 1.00 s, which is impossible" in stolen
 
 
 def test_clocks_that_differ_a_little_make_no_more_than_everything() -> None:
@@ -164,7 +164,7 @@ def test_a_cost_is_the_median_of_the_runs_with_its_interval() -> None:
 def test_says_what_a_missing_cost_would_need() -> None:
     table = costs_shown(costs_record(wake_other_core_ns=None, context_switch_ns=None))
     assert "wake-up until running, other core – needs a second processor" in table
-    assert "context switch, by yield – never seen" in table
+    assert "context switch, by yield – never observed" in table
 
 
 def test_shows_how_far_pairs_of_processors_are_apart() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_records import shown, summed_up
+from fake_records import shown, summed_up
 from measured_records import RECORDS
 
 from lockyard import harness
@@ -194,7 +194,8 @@ def test_a_thread_beside_it_keeps_the_watch_waiting(clock: dict[str, Any]) -> No
 
 
 def fields_of(task: Path) -> list[str]:
-    """What follows the name in a thread's stat: state first, times as the 12th and 13th."""
+    """Returns the fields after the name in a thread's stat: the state first, times 12th and
+    13th."""
     return task.joinpath("stat").read_text().rsplit(")", 1)[1].split()
 
 

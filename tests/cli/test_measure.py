@@ -147,11 +147,11 @@ def test_measures_as_many_loops_as_it_is_told(lockyard: Callable[..., Outcome]) 
         (("measure", "wait", "--seed", "-1"), "--seed -1"),
         (("measure", "wait", "--seed", str(2**63)), "--seed 9223372036854775808"),
         (("measure", "wait", "--for", "10m", "--runs", "1"), "too long to count exactly"),
-        (("measure", "wait", "--locks", ","), "names nothing to measure"),
+        (("measure", "wait", "--locks", ","), "no name was given, so nothing would be measured"),
         (("measure", "wait", "--pin", "tight"), "--pin tight"),
         (("measure", "wait", "--pin", "4095", *SHORT), "--pin 4095"),
         (("measure", "uncontended", "--as-published"), "no published form"),
-        (("measure", "wait", "--out", "/nowhere/at/all"), "cannot write records"),
+        (("measure", "wait", "--out", "/nowhere/at/all"), "records cannot be written"),
     ],
 )
 def test_refuses_bad_input_with_cause_and_remedy(
@@ -211,7 +211,7 @@ def test_keeps_what_was_measured_on_ctrl_c(environment: dict[str, str], tmp_path
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "what was measured is kept" in stderr
+    assert "the records so far are kept" in stderr
     assert "Traceback" not in stderr
     assert f"records: {out}" in stdout
     assert all(record["schema"] == 1 for record in lines_of(out.read_text()))

@@ -61,16 +61,18 @@ def test_reads_lists_of_threads_policies_and_names() -> None:
         with pytest.raises(UsageError, match="--threads"):
             options.threads(text)
     assert options.threads("2,1,2") == [2, 1, 2]
-    with pytest.raises(UsageError, match="--pools: names nothing to measure; give seeds"):
+    with pytest.raises(
+        UsageError, match="--pools: no name was given, so nothing would be measured; give seeds"
+    ):
         options.names("--pools", " , ")
-    with pytest.raises(UsageError, match=r"--ways: names nothing .* 'lockyard list --json'"):
+    with pytest.raises(UsageError, match=r"--ways: no name was given.* 'lockyard list --json'"):
         options.ways(",")
 
 
 def test_reads_sizes_of_bursts() -> None:
     assert options.bursts("1, 32,1,4096") == [1, 32, 4096]
     for text in ("0", "4097", "x", "1,,2", "-1"):
-        with pytest.raises(UsageError, match=f"--burst {text}: each number of tasks is from 1"):
+        with pytest.raises(UsageError, match=f"--burst {text}: a number of tasks must be from 1"):
             options.bursts(text)
 
 

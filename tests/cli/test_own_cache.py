@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache of locks of one's own, beside another lockyard that tidies it."""
+"""The cache of user locks, while another lockyard tidies it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def is_free(where: Path) -> bool:
-    """Whether another lockyard could make or remove folders there now."""
+    """Tells whether another lockyard could make or remove folders there now."""
     place = os.open(where, os.O_RDONLY)
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -39,7 +39,7 @@ def is_free(where: Path) -> bool:
 def test_folders_are_made_and_looked_at_while_nobody_else_does_either(
     where: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a folder that has no held mark yet would be taken for a dead one's."""
+    """A folder without a held mark must not be taken for a dead build's."""
     alone: list[bool] = []
 
     def make(**arguments: Any) -> str:

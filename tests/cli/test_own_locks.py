@@ -113,7 +113,7 @@ def test_builds_once_and_says_so(home: Path, environment: dict[str, str], cache:
     measure(home, environment, *WAIT)
     before = built()
     again = measure(home, environment, *WAIT)
-    assert "found as it was built before" in again.stderr
+    assert "using an earlier build" in again.stderr
     assert "building" not in again.stderr
     assert built() == before
     assert not any(name.startswith("build.") for name in before)
@@ -151,8 +151,8 @@ def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]
     path.write_text("".join(lines[:4]))
     resumed = measure(home, environment, "--resume", str(path))
     assert resumed.returncode == 0, resumed.stderr
-    assert "found as it was built before" in resumed.stderr
-    assert len(path.read_text().splitlines()) == len(lines) + 1  # the environment once more
+    assert "using an earlier build" in resumed.stderr
+    assert len(path.read_text().splitlines()) == len(lines) + 1  # another environment record
     header = home / "my" / "ticket_lock.hpp"
     header.write_text(header.read_text() + "// Another lock.\n")
     refused = measure(home, environment, "--resume", str(path))
@@ -165,4 +165,4 @@ def test_leaves_out_of_readers_what_cannot_be_shared(
 ) -> None:
     refused = measure(home, environment, "readers", *TICKET_LOCK)
     assert refused.returncode == 2
-    assert re.search(r"my::ticket_lock has not all of lock_shared\(\)", refused.stderr)
+    assert re.search(r"my::ticket_lock lacks some of lock_shared\(\)", refused.stderr)

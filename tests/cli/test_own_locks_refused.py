@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --lock cannot compile, each with one line of ours and the compiler's own words."""
+"""Classes that --lock cannot compile: one line of ours, then the compiler's own words."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
     refused: Callable[..., list[str]],
 ) -> None:
     first, *said = refused("--lock", "my/misspelt.hpp:my::misspelt")
-    assert "cannot be compiled, so nothing was measured; correct" in first
+    assert "does not compile, so nothing was measured; fix" in first
     assert any("my/misspelt.hpp:8:" in line and "error:" in line for line in said)
     assert any("held_.put(false)" in line for line in said)
 
@@ -72,7 +72,10 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
         ("no_unlock", "it has no unlock() that can be called without arguments"),
         ("no_lock", "it has no lock() that can be called without arguments"),
         ("of_two_words", "it has no lock() that can be called without arguments"),
-        ("tries_in_vain", "its try_lock() does not say by a bool whether it has taken the lock"),
+        (
+            "tries_in_vain",
+            "its try_lock() does not return a bool that says whether it acquired the lock",
+        ),
         ("wants_a_name", "it has no constructor without arguments"),
         ("large", "it is larger than 3968 bytes"),
     ],
@@ -81,21 +84,21 @@ def test_says_what_is_missing_from_what_is_no_lock(
     refused: Callable[..., list[str]], name: str, cause: str
 ) -> None:
     first, *said = refused("--lock", f"my/no_locks.hpp:my::{name}")
-    assert f"is no lock that can be measured, for {cause}" in first
-    assert "so nothing was measured; give" in first
+    assert f"not a lock that can be measured, because {cause}" in first
+    assert "so nothing was measured; add" in first
     assert any("static assertion failed" in line for line in said)
 
 
 def test_says_that_the_header_has_no_such_type(refused: Callable[..., list[str]]) -> None:
     first, *said = refused("--lock", "my/no_locks.hpp:my::nothing")
-    assert "my/no_locks.hpp gives no type my::nothing, so nothing was measured" in first
+    assert "my/no_locks.hpp declares no type my::nothing, so nothing was measured" in first
     assert any("'nothing' in namespace 'my' does not name a type" in line for line in said)
 
 
 def test_says_which_of_several_it_is(refused: Callable[..., list[str]]) -> None:
     good = "my/open_door.hpp:my::open_door<1>"
     first, *_ = refused("--lock", good, "--lock", "my/misspelt.hpp:my::misspelt")
-    assert first.startswith("lockyard: --lock my/misspelt.hpp:my::misspelt: cannot be compiled,")
+    assert first.startswith("lockyard: --lock my/misspelt.hpp:my::misspelt: does not compile,")
 
 
 def test_says_that_headers_do_not_go_together(
@@ -105,7 +108,7 @@ def test_says_that_headers_do_not_go_together(
     (home / "copy.hpp").write_text(f"{text}// Another file of the same class.\n")
     locks = ("--lock", "my/open_door.hpp:my::open_door<1>", "--lock", "copy.hpp:my::open_door<2>")
     first, *said = refused(*locks)
-    assert "cannot be compiled together, so nothing was measured" in first
+    assert "does not compile together, so nothing was measured" in first
     assert any("redefinition of" in line for line in said)
 
 
@@ -113,16 +116,16 @@ def test_says_that_headers_do_not_go_together(
     ("arguments", "message"),
     [
         (("--lock", "nowhere.hpp:my::lock"), "there is no file nowhere.hpp"),
-        (("--lock", "my:my::lock"), "cannot read my: Is a directory"),
-        (("--lock", "my/ticket_lock.hpp"), "names no lock; give header and type"),
-        (("--lock", "my/ticket_lock.hpp:a;b"), "names no lock; give header and type"),
-        ((*TICKET_LOCK, "--include", "nowhere"), "there is no such folder"),
-        ((*TICKET_LOCK, "--flags", "'"), "cannot be taken apart into words"),
-        ((*TICKET_LOCK, "--flags", "-fsanitize=thread"), "do not fit those of the harness"),
-        ((*TICKET_LOCK, "--flags", "-o other"), "is lockyard's own to say"),
-        (("--include", "waits"), "is for compiling one's own lock"),
-        (("--flags", "-O1"), "is for compiling one's own lock"),
-        (("--lock", "my/no_locks.hpp:std::mutex"), "the catalogue has that name already"),
+        (("--lock", "my:my::lock"), "my cannot be read (Is a directory)"),
+        (("--lock", "my/ticket_lock.hpp"), "not HEADER:TYPE; name both"),
+        (("--lock", "my/ticket_lock.hpp:a;b"), "not HEADER:TYPE; name both"),
+        ((*TICKET_LOCK, "--include", "nowhere"), "no such folder"),
+        ((*TICKET_LOCK, "--flags", "'"), "cannot be split into words"),
+        ((*TICKET_LOCK, "--flags", "-fsanitize=thread"), "are incompatible with the harness's"),
+        ((*TICKET_LOCK, "--flags", "-o other"), "lockyard sets this flag itself"),
+        (("--include", "waits"), "applies only to a user lock"),
+        (("--flags", "-O1"), "applies only to a user lock"),
+        (("--lock", "my/no_locks.hpp:std::mutex"), "the catalogue has a lock of this name"),
         (
             ("--lock", "my/no_locks.hpp:x::y", "--lock", "my/misspelt.hpp:x::y"),
             "is named from two headers",
@@ -142,14 +145,17 @@ def test_refuses_studies_that_measure_no_lock_of_ones_own(
 ) -> None:
     found = measure(home, environment, "costs", "wakeup", "recovery", *TICKET_LOCK)
     assert found.returncode == 2
-    assert "costs, wakeup, recovery cannot measure a lock of one's own" in found.stderr
-    assert "choose among wait" in found.stderr
+    assert (
+        "costs, wakeup, recovery cannot measure a user lock, so nothing was measured"
+        in found.stderr
+    )
+    assert "choose from wait" in found.stderr
 
 
 def test_says_what_the_linker_misses(home: Path, environment: dict[str, str]) -> None:
     found = measure(home, environment, "wait", "--lock", "my/no_locks.hpp:my::elsewhere")
     assert found.returncode == 2
-    assert "cannot be linked, so nothing was measured" in found.stderr
+    assert "does not link, so nothing was measured" in found.stderr
     assert "undefined reference to `my::elsewhere::lock()'" in found.stderr
 
 
@@ -169,7 +175,7 @@ def test_says_that_there_is_no_binutils(home: Path, environment: dict[str, str])
         home, {**environment, "CXX": compiler, "PATH": "/nowhere"}, "wait", *TICKET_LOCK
     )
     assert found.returncode == 3
-    assert "readelf does not say which libraries" in found.stderr
+    assert "readelf does not list the libraries of" in found.stderr
     assert "install binutils" in found.stderr
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record, a_study, summed_up
+from fake_records import CATALOG, a_record, a_study, summed_up
 
 from lockyard.catalog import Catalog, Parameter
 from lockyard.errors import UsageError
@@ -56,12 +56,12 @@ def test_reads_each_value_of_each_name_once() -> None:
     ],
 )
 def test_refuses_what_is_no_number_of_a_name(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--set {text}: is no NAME=NUMBER"):
+    with pytest.raises(UsageError, match=f"--set {text}: not NAME=NUMBER"):
         parsed([text])
 
 
 def test_refuses_a_name_that_has_values_already() -> None:
-    with pytest.raises(UsageError, match="share_percent has values already"):
+    with pytest.raises(UsageError, match="share_percent already has values"):
         parsed(["share_percent=1", "share_percent=2"])
 
 
@@ -92,16 +92,24 @@ def test_each_study_takes_those_that_it_has() -> None:
 @pytest.mark.parametrize(
     ("studies", "given", "message"),
     [
-        (WAIT, "share_percent=1", "wait takes no parameters; 'lockyard list' shows"),
+        (WAIT, "share_percent=1", "wait takes no parameters; drop --set"),
         (
             [CONTENTION],
             "share=1",
-            r"did you mean share_percent\? there are: share_percent \(0 to 100 %",
+            r"did you mean share_percent\? available: share_percent \(0 to 100 %",
         ),
         ([*WAIT, CONTENTION], "interval_ns=1", r"rate_per_s \(1 to 1000000 /s\)"),
-        ([CONTENTION], "share_percent=50,100.5", "share_percent=100.5: share_percent of study"),
+        (
+            [CONTENTION],
+            "share_percent=50,100.5",
+            "share_percent=100.5: out of range; share_percent of study",
+        ),
         ([CONTENTION], "share_percent=-1", r"from 0 to 100 % \(time with the lock\)"),
-        ([CONTENTION, INTERVAL], "interval_ns=9.5", "of study 'frequency' is from 10 to 31000 ns"),
+        (
+            [CONTENTION, INTERVAL],
+            "interval_ns=9.5",
+            "of study 'frequency' must be from 10 to 31000 ns",
+        ),
     ],
 )
 def test_refuses_what_no_study_has_and_what_is_out_of_range(
@@ -140,4 +148,4 @@ def test_a_study_that_takes_none_says_so(lockyard: Callable[..., Outcome]) -> No
     assert "--set share_percent: wait takes no parameters" in refused.stderr
     malformed = lockyard("measure", "wait", "--set", "share_percent")
     assert malformed.returncode == 2
-    assert "is no NAME=NUMBER" in malformed.stderr
+    assert "not NAME=NUMBER" in malformed.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is planned, and as what it is kept in a file."""
+"""The plan of a measurement, and its form in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG
+from fake_records import CATALOG
 
 from lockyard.cell import Cell
 from lockyard.conditions import Conditions, Deadline
@@ -153,10 +153,10 @@ def test_the_same_machine_may_go_on() -> None:
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"cpu": {"model": "y"}}, "cpu.model changed"),
+        ({"cpu": {"model": "y"}}, r"file was written \(cpu\.model\), so"),
         ({"system": {"kernel": "6.2", "hypervisor": "yes"}}, "system.kernel, system.hypervisor"),
-        ({"limits": {"nice": 0, "rtprio": 9}}, "limits.rtprio changed"),
-        ({}, "unknown changed"),
+        ({"limits": {"nice": 0, "rtprio": 9}}, r"file was written \(limits\.rtprio\), so"),
+        ({}, r"file was written \(unknown\), so"),
     ],
 )
 def test_another_machine_may_not_and_is_told_why(changed: dict[str, Any], named: str) -> None:
@@ -165,5 +165,5 @@ def test_another_machine_may_not_and_is_told_why(changed: dict[str, Any], named:
 
 
 def test_a_file_without_its_environment_is_of_another_machine() -> None:
-    with pytest.raises(UsageError, match=r"system\.kernel, .*measure anew with --out"):
+    with pytest.raises(UsageError, match=r"system\.kernel, .*measure again with --out"):
         check_same_machine({}, SAME)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import COMMAND, as_nobody
-from made_up_records import a_record, a_study, shown, summed_up
+from fake_records import a_record, a_study, shown, summed_up
 from measured_records import runs_of, total
 from rich.console import Console
 
@@ -122,7 +122,7 @@ def test_an_unprivileged_user_is_told_and_measures_by_nice_unless_asked_otherwis
     assert "/etc/security/limits.d" in refused.stderr
     found = of_nobody("--for", "100ms")
     assert found.returncode == 0, found.stderr
-    assert "priority: policy fifo is not permitted to this process" in found.stderr
+    assert "priority: this process may not use the policy fifo" in found.stderr
     runs = [json.loads(line) for line in found.stdout.splitlines()]
     (run,) = [run for run in runs if run.get("lock")]
     assert run["conditions"]["policy"] == "other"

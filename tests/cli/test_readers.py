@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
@@ -48,11 +48,16 @@ def test_has_locks_that_can_be_shared_and_no_writer_or_one_that_leaves_a_reader(
 
 
 def test_refuses_what_measures_nothing() -> None:
-    with pytest.raises(UsageError, match="--writers: write among readers; measure readers"):
+    with pytest.raises(
+        UsageError, match="--writers: applies only to the study readers: add readers"
+    ):
         plan_cells(WAIT, CATALOG.locks, Request([2], writers=[1]))
-    with pytest.raises(UsageError, match="--writers 2: of --threads 2 none would read"):
+    with pytest.raises(
+        UsageError,
+        match="--writers 2: with --threads 2, which counts readers and writers, no thread would",
+    ):
         planned(Request([2], shared=SHARED, writers=[0, 2]))
-    with pytest.raises(UsageError, match="none of those given by --locks is one"):
+    with pytest.raises(UsageError, match="and --locks names none"):
         planned(Request([2]))
 
 

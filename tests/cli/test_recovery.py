@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
@@ -63,7 +63,10 @@ def test_what_waits_for_a_time_out_has_more_time_unless_some_was_given() -> None
 
 
 def test_refuses_what_measures_nothing() -> None:
-    with pytest.raises(UsageError, match="measures resilient_spinlock, resilient_mutex, and none"):
+    with pytest.raises(
+        UsageError,
+        match="measures only resilient_spinlock, resilient_mutex, and --locks names none",
+    ):
         planned(Request([2]))
 
 
@@ -82,7 +85,8 @@ def test_finds_the_resilient_locks_that_recover() -> None:
     assert tuple(dict.fromkeys(cell.lock for cell in cells)) == NAMES  # and no control
     others = catalog.select_recovering(["resilient_mutex[plain]", "seeds", "peers"])
     with pytest.raises(
-        UsageError, match="measures resilient_spinlock, resilient_mutex, broken_lock, and none"
+        UsageError,
+        match="measures only resilient_spinlock, resilient_mutex, broken_lock, and --locks",
     ):
         plan_cells(studies, (), Request([2], recovering=others))
 
@@ -173,9 +177,9 @@ def test_shows_a_row_for_each_lock_in_each_scenario(lockyard: Callable[..., Outc
         extra={"COLUMNS": "200"},
     )
     assert shown.returncode == 0, shown.stderr
-    for words in ("recovery: from the trouble to the error", "p50 < 2 ms, p99 < 6 ms"):
+    for words in ("recovery: from the fault to the error", "p50 < 2 ms, p99 < 6 ms"):
         assert words in shown.stdout, words
-    for words in ("recovery: traffic without trouble", "p50 / resilient_spinlock"):
+    for words in ("recovery: traffic without faults", "p50 / resilient_spinlock"):
         assert words in shown.stdout, words
     rows = [line.split()[:2] for line in shown.stdout.splitlines() if " resilient_" in line]
     listed = [[name, each] for name in NAMES for each in ("cycle3", "dead_found")]
@@ -186,11 +190,12 @@ def test_shows_a_row_for_each_lock_in_each_scenario(lockyard: Callable[..., Outc
 def test_the_verdict_names_the_scenario_that_failed(lockyard: Callable[..., Outcome]) -> None:
     shown = run_it(lockyard, "cycle3", "--locks", "broken_lock", "--loops", "5")
     assert shown.returncode == ExitStatus.CHECK_FAILED
-    assert "BROKEN: broken_lock failed the checks of recovery: do not use it" in shown.stdout
-    # Whoever is nice is told so in between.
-    assert re.search(r"\[recovery · broken_lock · 4 threads ·.* workload cycle3\]", shown.stdout)
+    assert "Do not use broken_lock: BROKEN, failed the checks of recovery." in shown.stdout
+    # With a nice value other than 0, the cell's name has it in between.
+    words = " ".join(shown.stdout.split())
+    assert re.search(r"\[recovery · broken_lock · 4 threads ·.* workload cycle3\]", words)
     assert (
-        "recovery cycle3 of broken_lock with 4 threads fails its checks (right_answers)"
+        "recovery cycle3 of broken_lock with 4 threads failed its checks (right_answers)"
         in shown.stdout
     )
 

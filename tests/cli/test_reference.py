@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom locks are compared with: one of them, or in each cell the best of several."""
+"""The reference of comparisons: one lock, or in each cell the best of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_record, shown, summed_up
+from fake_records import CATALOG, a_lock, a_record, shown, summed_up
 from rich.console import Console
 
 from lockyard.catalog import BEST_SLEEPING_PEER, Catalog
@@ -117,8 +117,9 @@ def test_a_table_and_a_sentence_tell_the_mean_over_the_cells() -> None:
     assert f"futex_mutex 2 {ratio} [{ratio}, {ratio}]" in rows
     sentences = [str(each) for each in verdict(cells, PEERS, 2, BEST)]
     assert any(
-        f"Over 2 cells, futex_mutex lets through {ratio} [{ratio}, {ratio}] times as much as the "
-        "best sleeping peer of each cell" in each
+        f"Best of ours over 2 cells: futex_mutex, {ratio} times the throughput of the best "
+        f"sleeping peer. geometric mean {ratio} [{ratio}, {ratio}]; the reference is "
+        "chosen in each cell." in each
         for each in sentences
     )
     first = shown(next(iter(tables(cells, BEST, Console(width=300)))))
@@ -132,10 +133,12 @@ def test_the_verdict_names_the_fastest_with_the_most_threads_and_the_next() -> N
         runs("even", 3e6, 3e6, cell=1, threads=16),
         runs("futex_mutex", 4.5e6, 4.5e6, cell=1, threads=16),
     )
-    (sentence,) = [str(each) for each in verdict(cells, PEERS, 2) if "lets the most" in each.text]
+    (sentence,) = [
+        str(each) for each in verdict(cells, PEERS, 2) if "highest throughput" in each.text
+    ]
     assert sentence == (
-        "With 16 threads on 2 processors (oversubscribed), futex_mutex lets the most through, "
-        "4.50 M/s; even is next with 3.00 M/s (ratio 1.50 [1.50, 1.50]). "
+        "futex_mutex has the highest throughput, 4.50 M/s; next is even, 3.00 M/s. "
+        "16 threads on 2 processors (oversubscribed); ratio 1.50 [1.50, 1.50]. "
         "[throughput · futex_mutex, even · 16 threads]"
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from made_up_files import a_file, an_environment, rates
+from fake_files import a_file, an_environment, rates
 from terminals import on_a_terminal
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def test_says_that_a_file_is_torn_and_shows_the_rest(
     torn.write_bytes(GOLDEN.read_bytes()[:-40])
     shown = lockyard("report", "--from", str(torn))
     assert shown.returncode == 0
-    assert "the last line is torn" in shown.stderr
+    assert "the last line is incomplete" in shown.stderr
     assert "futex_mutex" in shown.stdout
 
 
 def test_says_so_when_there_is_no_such_file(lockyard: Callable[..., Outcome]) -> None:
     shown = lockyard("report", "--from", "/nowhere.jsonl")
     assert shown.returncode == 2
-    assert "cannot read records" in shown.stderr
+    assert "records cannot be read" in shown.stderr
 
 
 def _mixture(path: Path) -> Path:
@@ -63,10 +63,10 @@ def _of(text: str) -> Callable[[Path], Path]:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (_mixture, "holds runs under 2 environments"),
+        (_mixture, "holds runs from 2 environments"),
         (_of(""), "is empty, so there is nothing to show; measure with --out"),
         (_of("\n"), "holds no run, so there is nothing to show"),
-        (lambda path: a_file(path, []), "holds a plan and no run, so there is nothing to show"),
+        (lambda path: a_file(path, []), "holds a plan but no run, so there is nothing to show"),
     ],
 )
 def test_refuses_a_file_that_is_not_one_measuring(

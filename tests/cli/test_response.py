@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_study
+from fake_records import CATALOG, a_study
 from measured_records import runs_of, total
 
 from lockyard.catalog import Parameter
@@ -48,7 +48,7 @@ def test_its_cells_are_scheduled_and_others_are_not() -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (Request([2], work=[Work(5, 5)]), "--gap: the threads of response"),
+        (Request([2], work=[Work(5, 5)]), "--gap: threads of the study response"),
         (Request([2], parameters={"load_percent": (0, 50)}), "arrivals that never come"),
     ],
 )
@@ -113,7 +113,8 @@ def test_a_stall_counts_for_all_that_come_meanwhile(lockyard: Callable[..., Outc
 def test_overload_leaves_arrivals_unserved_and_the_run_ends(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Of a rate that no machine serves: a capacity that is measured among other work may be low."""
+    """Asks for a rate that no machine serves, since a capacity measured next to other work is
+    low."""
     (run,) = measured(
         lockyard,
         *("--locks", "futex_mutex", "--threads", "1", "--hold", "100us"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measuring that was cut short, and goes on."""
+"""A measurement that was cut short is continued."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def runs_of(path: Path) -> list[tuple[int, int]]:
-    """But for those of the machine, which are as many as fit their time."""
+    """Counts the runs except the machine's, which are as many as fit in their time."""
     runs = [line for line in lines_of(path) if "record" not in line]
     return [(run["block"], run["cell"]) for run in runs if run["study"] != "noise"]
 
@@ -43,13 +43,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_goes_on_where_the_file_stops(
     lockyard: Callable[..., Outcome], whole: Path, tmp_path: Path, kept: int, torn: str
 ) -> None:
-    """Whatever was left: the same runs in the same blocks in the same order."""
+    """Wherever it was cut: the same runs follow in the same blocks and the same order."""
     path = tmp_path / "records.jsonl"
     lines = whole.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:kept]) + torn)
     resumed = lockyard("measure", "--resume", str(path))
     assert resumed.returncode == 0, resumed.stderr
-    assert ("torn" in resumed.stderr) == bool(torn)
+    assert ("the last line is incomplete" in resumed.stderr) == bool(torn)
     assert runs_of(path) == runs_of(whole)
     assert f"records: {path}" in resumed.stdout
     again = [line["record"] for line in lines_of(path) if "record" in line]
@@ -95,16 +95,16 @@ def test_refuses_to_go_on_under_other_circumstances(
     before = path.read_bytes()
     resumed = lockyard("measure", "--resume", str(path))
     assert resumed.returncode == 2
-    assert "cpu.model changed" in resumed.stderr
+    assert "file was written (cpu.model), so" in resumed.stderr
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("wait", "--resume", "FILE"), "leave out: studies"),
-        (("--resume", "FILE", "--runs", "3", "--policy", "idle"), "leave out: runs, policy"),
-        (("--resume", "/nowhere/records.jsonl"), "cannot read records"),
+        (("wait", "--resume", "FILE"), "drop studies"),
+        (("--resume", "FILE", "--runs", "3", "--policy", "idle"), "drop runs, policy"),
+        (("--resume", "/nowhere/records.jsonl"), "records cannot be read"),
         (("--resume", "EMPTY"), "holds no plan"),
         ((), "nothing to measure"),
     ],

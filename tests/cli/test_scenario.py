@@ -102,8 +102,8 @@ def test_every_option_has_a_key_that_says_the_same(
 
 
 def test_no_option_is_without_a_key(command: click.Command) -> None:
-    """But for those that only the command line can say, two that go with none of the others, and
-    those of a lock of one's own, which need its header."""
+    """All options are keys, except those that only the command line can give, two that exclude all
+    others, and the options of user locks, which need a header."""
     keys = {line.partition(" = ")[0] for line in EVERY_KEY.splitlines() if " = " in line}
     options = {max(each.opts, key=len).removeprefix("--") for each in command.params}
     left_out = {*scenario.NO_KEYS, "deadline", "autogroup", "lock", "include", "flags"}
@@ -138,32 +138,38 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('studies = "wait"\nthread = 2\n', "line 2: thread: is no key .* did you mean threads"),
+        ('studies = "wait"\nthread = 2\n', "line 2: thread: not a key .* did you mean threads"),
         (
             '[[sweep]]\nstudies = "wait"\n\n[[sweep]]\nstudies = "idle"\nas_published = true\n',
-            "line 6: as_published: is no key .* did you mean as-published",
+            "line 6: as_published: not a key .* did you mean as-published",
         ),
-        ('[[sweeps]]\nstudies = "wait"\n', "line 1: sweeps: is no key .* did you mean sweep"),
-        ('studies = "wait"\n[sett]\na = 1\n', "line 2: sett: is no key .* did you mean set"),
-        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: is no key of a scenario; its keys are"),
-        ('studies = "wait"\nyes = true\n', "line 2: yes: is said on the command line"),
-        ('studies = "wait"\nscenario = "a"\n', "scenario: is said on the command line"),
-        ('[[sweep]]\nstudies = "wait"\nseed = 2\n', "line 3: seed: holds for the whole"),
-        ('studies = "wait"\nthreads = []\n', "line 2: threads: names nothing, .* 0 cells"),
+        ('[[sweeps]]\nstudies = "wait"\n', "line 1: sweeps: not a key .* did you mean sweep"),
+        ('studies = "wait"\n[sett]\na = 1\n', "line 2: sett: not a key .* did you mean set"),
+        ('studies = "wait"\nzzz = 2\n', "line 2: zzz: not a key of a scenario; its keys are"),
+        ('studies = "wait"\nyes = true\n', "line 2: yes: belongs on the command line"),
+        ('studies = "wait"\nscenario = "a"\n', "scenario: belongs on the command line"),
+        (
+            '[[sweep]]\nstudies = "wait"\nseed = 2\n',
+            "line 3: seed: applies to the whole measurement",
+        ),
+        ('studies = "wait"\nthreads = []\n', "line 2: threads: has no value, .* 0 cells"),
         ("sweep = []\n", "has no sweep, so there are 0 cells"),
-        ('[sweep]\nstudies = "wait"\n', r"sweep is a list of tables, each headed \[\[sweep"),
+        (
+            '[sweep]\nstudies = "wait"\n',
+            r"sweep must be a list of tables; head each table with \[\[sweep",
+        ),
         ("threads = 2\n", "sweep 1: nothing to measure: name a study"),
-        ('studies = "wait"\nthreads = 0\n', "sweep 1: --threads 0: each number"),
-        ('studies = "wait"\nthreads = true\n', "line 2: threads: is a text or a number"),
-        ('studies = "wait"\nthreads = 2026-01-01\n', "line 2: threads: is a text or a number"),
-        ('studies = "wait"\npeers = "yes"\n', "line 2: peers: is true or false"),
+        ('studies = "wait"\nthreads = 0\n', "sweep 1: --threads 0: a number of threads must be"),
+        ('studies = "wait"\nthreads = true\n', "line 2: threads: must be a text or a number"),
+        ('studies = "wait"\nthreads = 2026-01-01\n', "line 2: threads: must be a text or a number"),
+        ('studies = "wait"\npeers = "yes"\n', "line 2: peers: must be true or false"),
         (
             'studies = "wait"\n[[sweep]]\npeers = true\n[[sweep]]\npeers = "yes"\n',
-            "line 5: peers: is true or false",
+            "line 5: peers: must be true or false",
         ),
         ('studies = "wait"\nruns = "many"\n', "sweep 1: .*--runs.*many"),
         ('studies = "--help"\n', "line 1: studies: --help is an option"),
-        ('studies = "wait\n', r"is no TOML: .*line 1"),
+        ('studies = "wait\n', r"not valid TOML: .*line 1"),
     ],
 )
 def test_refuses_what_says_nothing_and_names_the_place(
@@ -175,7 +181,7 @@ def test_refuses_what_says_nothing_and_names_the_place(
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "cannot read the scenario"), (b"\xff", "is no text in UTF-8")],
+    [(None, "the scenario cannot be read"), (b"\xff", "not a text in UTF-8")],
 )
 def test_refuses_what_is_no_file_of_text(
     command: click.Command, tmp_path: Path, content: bytes | None, message: str
@@ -222,7 +228,7 @@ def test_there_are_examples() -> None:
     [
         ('locks = "no_lock"', "no_lock"),
         ("set = { share_percent = 5 }", "--set share_percent: idle takes no parameters"),
-        ("sleepers = 2", "--sleepers: sleep beside uncontended only"),
+        ("sleepers = 2", "--sleepers: applies only to the study uncontended"),
     ],
 )
 def test_says_in_which_sweep_is_what_the_plan_refuses(
@@ -243,8 +249,8 @@ def test_nothing_else_is_said_beside_a_scenario(
     path.write_text('studies = "wait"\nbad = 1\n')
     refused = lockyard("measure", "wait", "--threads", "2", "--scenario", str(path))
     assert refused.returncode == 2
-    assert "leave out: threads, studies" in refused.stderr
+    assert "drop threads, studies" in refused.stderr
     refused = lockyard("measure", "--scenario", str(path))
     assert refused.returncode == 2
-    assert "line 2: bad: is no key" in refused.stderr
+    assert "line 2: bad: not a key" in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of stalls: its records, the traces beside them, and what is planted."""
+"""The study of stalls: its records, the traces next to them, and injected stalls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import RECORDS
 
 from lockyard import harness
@@ -118,7 +118,11 @@ def _ring(data: bytes, at: int, room: int) -> Ring:
     return Ring(kind, tid, cpu, written, lost, stamps, records)
 
 
-REMEDIES = ("run as root", "mount -t tracefs", "--pid=host")  # of who may not have wake-ups
+REMEDIES = (
+    "run as root",
+    "mount -t tracefs",
+    "--pid=host",
+)  # for users who may not record wake-ups
 ENVIRONMENT = {"clock": {"source": "tsc", "ns_per_tick": 0.4}, "environment": "abc"}
 
 
@@ -275,7 +279,7 @@ def test_a_study_of_some_locks_gets_its_own_only() -> None:
     stalls = a_study("stalls", only_locks=("mutex",))
     cells = plan_cells([stalls], (), Request([2], recovering=[ours, other]))
     assert [cell.lock for cell in cells] == ["mutex"]
-    with pytest.raises(UsageError, match="measures mutex, and none"):
+    with pytest.raises(UsageError, match="measures only mutex, and --locks names none"):
         plan_cells([stalls], CATALOG.locks, Request([2], recovering=[other]))
 
 
@@ -298,7 +302,9 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
         values = each["values"]
         assert (values["trace"] is not None) == (each["block"] < TRACED_RUNS)
         plain = values["plain_operations_per_s"] * values["plain_run_ns"] * 1e-9
-        assert plain == pytest.approx(values["operations"])  # of both halves alike: by --loops
+        assert plain == pytest.approx(
+            values["operations"]
+        )  # equal in both halves, because of --loops
     folder = tmp_path / "records.jsonl.traces"
     named = sorted(each["values"]["trace"] for each in runs if each["values"]["trace"])
     assert named == sorted(path.name for path in folder.iterdir())
@@ -307,7 +313,7 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "planted.trace"
+    path = tmp_path / "injected.trace"
     arguments = ["--plant", name, "--times", "20", "--trace", str(path)]
     found = subprocess.run(
         [harness_path(), *arguments], capture_output=True, text=True, timeout=100, check=False
@@ -341,7 +347,10 @@ def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--plant", "no_such_class", "--times", "1", "--trace", "x"), "there are holder_preempt"),
+        (
+            ("--plant", "no_such_class", "--times", "1", "--trace", "x"),
+            "choose from holder_preempt",
+        ),
         (("--plant", "barging", "--times", "many", "--trace", "x"), "--times many"),
         (("--plant", "barging", "--times", "1"), "--trace is missing"),
     ],

@@ -85,7 +85,7 @@ def test_ratios_say_what_they_show() -> None:
 
 @pytest.mark.parametrize("n", [6, 7, 8, 9, 12, 15, 20, 31, 45])
 def test_the_interval_is_that_of_the_bootstrap_or_one_rank_wider(n: int) -> None:
-    """Of resampled medians; where two are in the middle, either by a coin."""
+    """Resamples medians; of two values in the middle, takes either at random."""
     chance = random.Random(n)
     ranks = range(1, n + 1)
     medians = sorted(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_records import a_record, summed_up
+from fake_records import a_record, summed_up
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: what they expand to, how they are counted, and what is no measuring in them."""
+"""Sweeps: their cells, how cells are counted, and the time that is not spent on measuring."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_record
+from fake_records import CATALOG, a_record
 
 from lockyard.accounts import accounts_of
 from lockyard.conditions import Conditions
@@ -47,7 +47,7 @@ def test_each_number_of_threads_goes_with_each_policy_and_each_lock() -> None:
 
 
 def test_counts_cells_without_making_them() -> None:
-    """As many as if each had been made, and as long."""
+    """Counts and times cells as if each had been made."""
     request = Request([1, 2], conditions=POLICIES, work=[Work(n) for n in range(1, 40)])
     cells = plan_cells(WAIT, CATALOG.locks, request)
     counted = expand(plan_grids(WAIT, CATALOG.locks, request), most=10)
@@ -65,7 +65,9 @@ def test_a_million_cells_are_counted_and_refused() -> None:
     found = expand(grids(threads=range(1, 1001), conditions=many, work=work))
     assert found.number == 1000 * 40 * 1000 * 2
     assert len(found.cells) == MOST_CELLS
-    with pytest.raises(UsageError, match=r"80,000,000 cells in [0-9,]+ runs, .* days; .*--yes"):
+    with pytest.raises(
+        UsageError, match=r"80,000,000 cells in [0-9,]+ runs, .* days, so nothing .*--yes"
+    ):
         check_size(found)
 
 
@@ -121,7 +123,7 @@ def test_the_time_of_a_cell_is_known_before(
         {"runs": 5000},
         {"budget_s": 0.06},
         {"budget_s": 0.006, "runs": 50},
-        {"loops": 100, "runs": 5000, "budget_s": 2.0},  # whose starts alone take longer
+        {"loops": 100, "runs": 5000, "budget_s": 2.0},  # starting the runs alone takes longer
         {"loops": 100, "budget_s": 0.001},
     ],
 )
@@ -164,7 +166,7 @@ def test_loops_have_a_bound_and_no_estimate() -> None:
 
 
 def test_a_time_too_short_for_a_run_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--for 1ms is too short for a run, .* at least 10 ms"):
+    with pytest.raises(UsageError, match=r"--for 1ms: too short for a run, .* at least 10 ms"):
         plan_cells(WAIT, CATALOG.locks, Request([2], runs=50, budget_s=0.001))
 
 
@@ -295,7 +297,7 @@ def test_too_many_cells_need_a_yes(lockyard: Callable[..., Outcome], state: Path
 
 def test_short_runs_are_warned_of(lockyard: Callable[..., Outcome]) -> None:
     short = lockyard(*SMALL, "--for", "60ms", "--dry-run")
-    assert "starting and ending runs is about" in short.stdout
+    assert "starting and ending runs takes about" in short.stdout
     assert "starting and ending" not in lockyard(*SMALL, "--dry-run").stdout
 
 

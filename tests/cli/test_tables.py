@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_up_records import CATALOG, MS, a_record, shown, summed_up
+from fake_records import CATALOG, MS, a_record, shown, summed_up
 from rich.console import Console
 
 from lockyard.report.reference import Against
@@ -51,12 +51,12 @@ def test_a_lock_is_set_against_itself_under_the_first_conditions() -> None:
         *runs(DOUBLE, cell=2, lock="ticket_spinlock", load=4),
         *runs(TENFOLD[::-1], cell=3, lock="futex_mutex", load=4),
     )
-    assert "wait: conditions against each other" in compared
+    assert "wait: conditions compared" in compared
     loaded = "ticket_spinlock 2 threads · load 4"
     assert row(compared, loaded) == f"{loaded} 2.00 [2.00, 2.00] 4.00 [4.00, 4.00]"
     first = "ticket_spinlock 2 threads · load 0"
     assert row(compared, first) == f"{first} the reference the reference"
-    # Of 10, 20 … 90 backwards against forwards: the middle of the ratios is 1.
+    # 10, 20 … 90 divided by the same values backwards: the median ratio is 1.
     rates = "1.00 [0.25, 4.00] no difference shown"
     longest = "1.00 [0.06, 16.0] no difference shown"
     assert row(compared, "futex_mutex", "load 4").endswith(f"{rates} {longest}")
@@ -110,7 +110,7 @@ def test_each_set_of_conditions_has_its_own_table_and_its_own_reference() -> Non
 def test_what_measures_something_else_is_not_compared(other: dict[str, Any]) -> None:
     found = tables_of(*runs(ONE_TO_NINE), *runs(DOUBLE, cell=1, **other))
     assert len(found) == 2
-    assert not any("against each other" in table for table in found)
+    assert not any("conditions compared" in table for table in found)
 
 
 def test_says_so_where_it_has_no_table() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the conditions that somebody asked for."""
+"""The conditions that the options of the command line result in."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def test_surroundings_hold_under_every_policy() -> None:
 def test_a_parameter_that_no_policy_knows_is_refused(
     policies: list[str], asked: dict[str, Any], option: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"{option}: means nothing to"):
+    with pytest.raises(UsageError, match=f"{option}: has no effect under"):
         made(policies, Conditions(), **asked)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences of a verdict that compare with the published table."""
+"""Sentences of the verdict that compare with the published table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_verdict import MS, a_cell, said, the_one
+from fake_verdict import MS, a_cell, said, the_one
 
 from lockyard.report.verdict.published import published_table
 
@@ -38,15 +38,15 @@ def test_compares_with_the_published_table_as_published() -> None:
         "published wait table",
     )
     assert sentence == (
-        "Against the published wait table (Ryzen 7 1700, 16 threads on 16 processors, Linux CFS, "
-        "here 2 processors): tas_spinlock stalls longest there, ticket_spinlock here; of 1 pair "
-        "that the table orders, 0 stand the same way here, 1 the opposite way, 0 show no "
-        "difference; opposite: tas_spinlock and ticket_spinlock, of which the first stalls longer "
-        "there and the second here; of another order of magnitude: tas_spinlock 0.019 times as "
-        "long here, ticket_spinlock 13 times as long here; longest waits there → here: "
-        "tas_spinlock (terrible_spinlock) 104 ms → 2.00 ms (mean run 825 ms → 50.0 ms), "
-        "ticket_spinlock 1.50 ms → 20.0 ms (mean run 93.0 ms → 50.0 ms); the same loop; 6 runs "
-        "here, 100 there. [wait as published · tas_spinlock, ticket_spinlock · 16 threads]"
+        "Against the published wait table: 0 pairs in its order, 1 in the opposite, 0 undecided. "
+        "Ryzen 7 1700, 16 threads on 16 processors, Linux CFS, here 2 "
+        "processors; tas_spinlock stalls longest there, ticket_spinlock here; opposite: "
+        "tas_spinlock and ticket_spinlock (the first stalls longer in the table, the second stalls "
+        "longer here); of another order of magnitude: tas_spinlock 0.019 times as long here, "
+        "ticket_spinlock 13 times as long here; longest waits there → here: tas_spinlock "
+        "(terrible_spinlock) 104 ms → 2.00 ms (mean run 825 ms → 50.0 ms), ticket_spinlock 1.50 ms "
+        "→ 20.0 ms (mean run 93.0 ms → 50.0 ms); the same loop; 6 runs here, 100 there. "
+        "[wait as published · tas_spinlock, ticket_spinlock · 16 threads]"
     )
 
 
@@ -54,24 +54,25 @@ def test_compares_another_loop_by_order_and_magnitude_only() -> None:
     cells = published({"tas_spinlock": [90] * 6, "std::mutex": [3] * 6}, as_published=False)
     sentence = the_one(said(*cells, processors=16), "published wait table")
     assert "tas_spinlock stalls longest there and here" in sentence
-    assert "1 stand the same way here, 0 the opposite way" in sentence
-    assert "all within a factor of 10" in sentence
-    assert "other loop: time-bounded runs" in sentence
+    assert "table: 1 pair in its order, 0 in the opposite, 0 undecided." in sentence
+    assert "all within a factor of 10 of the table" in sentence
+    assert "another loop (runs bounded by time)" in sentence
     assert "mean run" not in sentence
-    assert "processors)" not in sentence
+    assert "here 16 processors" not in sentence
 
 
 def test_orders_no_locks_by_few_runs() -> None:
     cells = published({"tas_spinlock": [90] * 5, "std::mutex": [3] * 5})
     sentence = the_one(said(*cells), "published wait table")
     assert "stalls longest" not in sentence
-    assert "1 show no difference" in sentence
+    assert "1 undecided." in sentence
 
 
-def test_does_not_order_what_the_table_does_not() -> None:
+def test_locks_that_the_table_does_not_order_are_not_ordered() -> None:
     cells = published({"ticket_spinlock": [90] * 6, "std::mutex": [3] * 6})
     assert published_table()["linux-cfs", "wait", "std::mutex"].longest_ns[3] < 1.5 * MS
-    assert "that the table orders" not in the_one(said(*cells), "published wait table")
+    sentence = the_one(said(*cells), "published wait table")
+    assert "order," not in sentence and "wait table: other magnitudes. " in sentence
 
 
 def test_gives_no_mean_of_runs_that_were_cut_short() -> None:

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import a_record, a_study, shown
+from fake_records import a_record, a_study, shown
 from measured_records import RECORDS
 from rich.console import Console
 
@@ -71,7 +71,10 @@ def test_plans_the_published_form() -> None:
     ("request_", "message"),
     [
         ({"work": [Work(hold_ns=1)]}, "no lock to hold"),
-        ({"work": [Work(gap_ns=1, lengths="exponential")]}, "lengths of its own"),
+        (
+            {"work": [Work(gap_ns=1, lengths="exponential")]},
+            "the study wakeup varies its gaps itself",
+        ),
     ],
 )
 def test_refuses_what_means_nothing_here(request_: dict[str, Any], message: str) -> None:
@@ -103,7 +106,7 @@ def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outc
     assert {run["lock"] for run in runs} == set(harness.catalog().ways)
     for run in runs:
         values = run["values"]
-        # Four threads that spin on one processor beside other work may need longer than a run has.
+        # Four threads that spin on one processor next to other work may need longer than a run has.
         done = values["operations_per_thread"][0]
         assert values["operations_per_thread"] == [done] * 4, run["lock"]
         assert done == rounds if values["complete"] else 0 < done < rounds
@@ -114,7 +117,7 @@ def test_every_way_of_the_harness_wakes_its_workers(lockyard: Callable[..., Outc
             assert least <= values[f"{stamp}_mean_ns"] <= most
             # The middle of a bucket may lie beyond what is in it.
             assert least - abs(least) * 0.01 - 1 <= median <= most + abs(most) * 0.01 + 1
-        # The stamp before the announcement is the earlier one.
+        # The stamp before the publication is the earlier one.
         assert values["published_mean_ns"] < values["wakeup_mean_ns"]
         assert values["published_negatives"] >= values["wakeup_negatives"]
         counted = sum(count for _, count in run["histograms"]["wakeup"]["counts"])

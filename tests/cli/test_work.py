@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_study
+from fake_records import CATALOG, a_study
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
@@ -47,14 +47,14 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("1", "0", "constant"), "--hold 1: is no duration"),
-        (("0", "x", "constant"), "--gap x: is no duration"),
-        (("0", "-1x", "constant"), "--gap -1x: is no duration"),
-        (("101ms", "0", "constant"), "--hold 101ms: is more than 100 ms"),
-        (("20ms", "10x", "constant"), "--gap 10x: is more than 100 ms"),
+        (("1", "0", "constant"), "--hold 1: not a duration"),
+        (("0", "x", "constant"), "--gap x: not a duration"),
+        (("0", "-1x", "constant"), "--gap -1x: not a duration"),
+        (("101ms", "0", "constant"), "--hold 101ms: longer than 100 ms"),
+        (("20ms", "10x", "constant"), "--gap 10x: longer than 100 ms"),
         (
             ("0", "0", "normal"),
-            "--lengths normal: there are .*, bimodal and recorded:FILE",
+            "--lengths normal: no such .* bimodal and recorded:FILE",
         ),
     ],
 )
@@ -89,7 +89,7 @@ def test_only_uncontended_has_sleepers() -> None:
     assert [(cell.study, cell.sleepers) for cell in cells] == [("wait", None), ("uncontended", 3)]
     (by_default,) = plan_cells(ALONE, CATALOG.locks[:1], Request([2]))
     assert by_default.sleepers == 1
-    with pytest.raises(UsageError, match="--sleepers: sleep beside uncontended only"):
+    with pytest.raises(UsageError, match="--sleepers: applies only to the study uncontended"):
         plan_cells(WAIT, CATALOG.locks, Request([2], sleepers=3))
 
 
@@ -126,7 +126,7 @@ def test_one_thread_becomes_the_owner_once(lockyard: Callable[..., Outcome]) -> 
 def test_threads_hold_and_stay_away_for_as_long_as_asked(
     lockyard: Callable[..., Outcome], study: str, lengths: str
 ) -> None:
-    """No operation is shorter than its two lengths together. What the processor does beside only
+    """No operation is shorter than its two lengths together. Other work of the processor only
     makes it longer."""
     work = ("--hold", "20us", "--gap", "1x", "--lengths", lengths)
     runs = measured(lockyard, study, "--threads", "1", "--for", "200ms", *work)

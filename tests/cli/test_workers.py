@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
@@ -52,7 +52,7 @@ def test_each_burst_goes_with_each_work_and_a_gap_that_was_given_counts() -> Non
 
 
 def test_refuses_bursts_where_there_are_no_tasks() -> None:
-    with pytest.raises(UsageError, match="--burst: tasks come in bursts in workers only"):
+    with pytest.raises(UsageError, match="--burst: applies only to the study workers"):
         plan_cells(WAIT, CATALOG.locks, Request([2], bursts=[4]))
 
 
@@ -101,7 +101,7 @@ def test_every_pool_runs_every_task_once(lockyard: Callable[..., Outcome]) -> No
 def test_a_spinning_worker_burns_the_pause_and_a_sleeping_one_does_not(
     lockyard: Callable[..., Outcome],
 ) -> None:
-    """Two workers: at the least one of them is on a processor while nobody else wants it."""
+    """At least one of two workers runs while no other thread wants the processor."""
     pools = ("worker_pool[spin]", "worker_pool[event]")
     arguments = ("--pools", ",".join(pools), "--gap", "20ms", "--for", "400ms", "--runs", "2")
     found = {run["lock"]: run["values"]["gap_cpu_share"] for run in measured(lockyard, *arguments)}
@@ -124,7 +124,7 @@ def test_a_task_takes_as_long_as_asked_and_loops_are_bursts(
 def test_what_nobody_can_pin_says_so(lockyard: Callable[..., Outcome]) -> None:
     found = lockyard("measure", "workers", "--pools", "std::async", "--pin", "compact", "--json")
     assert found.returncode == 2
-    assert "leave --pin out" in found.stderr
+    assert "drop --pin" in found.stderr
 
 
 def test_shows_a_row_for_each_pool(lockyard: Callable[..., Outcome]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from made_up_records import CATALOG, a_lock, a_record, a_study, shown
+from fake_records import CATALOG, a_lock, a_record, a_study, shown
 from measured_records import runs_of
 from rich.console import Console
 
@@ -67,9 +67,17 @@ def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
 @pytest.mark.parametrize(
     ("studies", "request_", "message"),
     [
-        (WAIT, {"workloads": ["lock1"]}, "torture, scale and recovery have several"),
-        ([TORTURE], {"workloads": ["lock1"]}, "the studies to measure have classic, nohold"),
-        ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names none of study 'torture'"),
+        (
+            WAIT,
+            {"workloads": ["lock1"]},
+            "applies only to the studies contention, torture, scale and recovery",
+        ),
+        (
+            [TORTURE],
+            {"workloads": ["lock1"]},
+            "no measured study has this workload; choose from classic, nohold",
+        ),
+        ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names no workload of study 'torture'"),
         ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
     ],
 )
@@ -155,7 +163,7 @@ def runs(study: str, lock: str, ratio: float, cell: int, **conditions: Any) -> l
 
 
 def tables_of(study: str, *settings: tuple[str, int]) -> str:
-    """Of workloads and threads: a spinlock that recovers at 0.5 and a mutex at 0.25."""
+    """Makes cells for workloads and threads: a recovering spinlock at 0.5 and a mutex at 0.25."""
     rates = {"ticket_spinlock": 1.0, RECOVERING.name: 0.5, SLEEPING.name: 0.25}
     records = [
         run
@@ -179,7 +187,7 @@ def test_the_published_ratios_stand_beside_a_spinlock_that_recovers_alone() -> N
     expected = statistics.geometric_mean([0.77, 0.958])
     assert mean.endswith(f"0.50 [0.50, 0.50] {expected:.2f} (mean) 0.98 (mean)")
     assert all(row.endswith("0.25 [0.25, 0.25] – –") for row in rows_of(text, SLEEPING.name))
-    assert "conditions against each other" not in text
+    assert "conditions compared" not in text
 
 
 def test_without_long_holds_nothing_was_published() -> None:

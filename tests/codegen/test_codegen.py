@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That a pair by the library is what one would write by hand: docs/decisions/0001-the-seam.md."""
+"""A pair by the library compiles to hand-written code: docs/decisions/0001-the-seam.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def instructions(code: str, function: str) -> list[str]:
-    """Of the hot part: what follows the return or lies in a cold section is not run uncontended."""
+    """Returns the hot part: code after the return or in a cold section does not run uncontended."""
     body = code.split(f"<{function}>:\n")[1]
     found = []
     for line in body.splitlines():

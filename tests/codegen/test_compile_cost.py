@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a header costs whoever includes it: in lines, for time depends on the machine."""
+"""The cost of including a header: in lines, since the time depends on the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def lines_of(header: str) -> int:
-    """As the compiler of this machine reads it, with all that it includes."""
+    """Counts the lines that this machine's compiler reads, with everything that is included."""
     preprocessed = subprocess.run(
         ["c++", "-std=c++20", f"-I{ROOT}/include", "-E", "-x", "c++", "-"],
         input=f"#include <{header}>\n",

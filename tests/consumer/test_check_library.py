@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That somebody else's test can check somebody else's lock: the example, as it is and mended."""
+"""A user's test can check a user's lock: the example, with its fault and fixed."""
 
 from __future__ import annotations
 

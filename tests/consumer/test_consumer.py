@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That a program can use the library in each of the ways that the build offers."""
+"""A program can use the library in each way that the build offers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That the example of contention hooks names the functions that wait."""
+"""The example of contention hooks names the functions that wait."""
 
 from __future__ import annotations
 

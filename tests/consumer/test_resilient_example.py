@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That the example of resilient locks ends with all work done and prints what its page says."""
+"""The example of resilient locks completes all work and prints what its page says."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_explanations import planted_folder, records, truth
-from made_up_records import a_record
+from fake_explanations import injected_folder, records, truth
+from fake_records import a_record
 from terminals import on_a_terminal
 
 from lockyard.explain.trace import Kind
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Outcome
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
 
 def test_draws_the_longest_stall_and_says_whose_fault_it_was(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    path = planted.holder_preempted().write(tmp_path / "a.trace")
+    path = injected.holder_preempted().write(tmp_path / "a.trace")
     shown = lockyard("explain", str(path), "--top", "1")
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr == ""
@@ -40,13 +40,13 @@ def test_draws_the_longest_stall_and_says_whose_fault_it_was(
     assert rows["lock"].count("█") > 60
     assert "test_lock: worker 2 waited 2.99 ms: holder preempted 99.3 %" in shown.stdout
     assert "holding since −9.00 µs, worker 1 was preempted at +10.0 µs (cpu 0)" in shown.stdout
-    assert "▒ holds it, not running" in shown.stdout
+    assert "▒ holds the lock, not running" in shown.stdout
 
 
 def test_draws_free_but_wanted_in_a_row_of_its_own(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    path = planted.waiter_preempted().write(tmp_path / "a.trace")
+    path = injected.waiter_preempted().write(tmp_path / "a.trace")
     shown = lockyard("explain", str(path), "--top", "1").stdout
     (lock,) = (line for line in shown.splitlines() if line.startswith("  lock  ") and "░" in line)
     assert lock.count("░") > 60
@@ -54,7 +54,7 @@ def test_draws_free_but_wanted_in_a_row_of_its_own(
 
 
 def test_uses_colours_on_a_terminal(tmp_path: Path, environment: dict[str, str]) -> None:
-    path = planted.holder_preempted().write(tmp_path / "a.trace")
+    path = injected.holder_preempted().write(tmp_path / "a.trace")
     assert "\x1b[31m▒" in on_a_terminal(["explain", str(path)], environment)
     without = on_a_terminal(["explain", str(path)], {**environment, "NO_COLOR": "1"})
     assert "▒▒▒" in without
@@ -62,7 +62,7 @@ def test_uses_colours_on_a_terminal(tmp_path: Path, environment: dict[str, str])
 
 
 def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
-    path = planted.woken_not_running().write(tmp_path / "a.trace")
+    path = injected.woken_not_running().write(tmp_path / "a.trace")
     shown = lockyard("explain", "--file", str(path), "--json", "--longer-than", "100us")
     assert shown.stderr == ""
     document = json.loads(shown.stdout)
@@ -74,7 +74,7 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome], tmp_path
     assert sum(idle["causes_ns"].values()) == pytest.approx(idle["stalled_ns"])
     stall = next(stall for stall in document["stalls"] if stall["kind"] == "idle")
     assert stall["cause"] == "woken_not_running"
-    assert stall["tid"] == planted.WAITER
+    assert stall["tid"] == injected.WAITER
     assert sum(stall["shares"].values()) == pytest.approx(1)
     assert stall["evidence"][0]["cause"] == "woken_not_running"
     assert "was woken at +1.00 µs by worker 1" in stall["evidence"][0]["text"]
@@ -83,16 +83,18 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome], tmp_path
 def test_reads_the_traces_that_lie_beside_records(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    runs: list[tuple[int, MadeUpTrace | None]] = [
-        (0, planted.holder_preempted()),
-        (1, planted.unexplained()),
+    runs: list[tuple[int, FakeTrace | None]] = [
+        (0, injected.holder_preempted()),
+        (1, injected.unexplained()),
         *((block, None) for block in range(2, 9)),
     ]
     shown = lockyard("explain", str(records(tmp_path, *runs)))
     assert shown.returncode == 0, shown.stderr
     assert "2 traces" in shown.stdout
     assert "ticket_spinlock × 2" in shown.stdout
-    assert "overhead: ticket_spinlock × 2 traced against plain: throughput 0.98 [" in shown.stdout
+    assert (
+        "overhead of tracing ticket_spinlock × 2: throughput traced / plain 0.98 [" in shown.stdout
+    )
     document = json.loads(lockyard("explain", str(tmp_path / "records.jsonl"), "--json").stdout)
     (overhead,) = document["overhead"]
     assert overhead["blocks"] == 9
@@ -104,7 +106,7 @@ def test_reads_the_traces_that_lie_beside_records(
 def test_tells_cells_apart_by_what_differs_between_them(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    path = records(tmp_path, (0, planted.holder_preempted()))
+    path = records(tmp_path, (0, injected.holder_preempted()))
     rows = [
         a_record(
             *("stalls", "ticket_spinlock", block, cell),
@@ -129,20 +131,20 @@ def test_tells_cells_apart_by_what_differs_between_them(
 def test_says_how_much_of_the_time_the_rings_still_cover(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    trace = replace(planted.unexplained(), ring_events=8)
+    trace = replace(injected.unexplained(), ring_events=8)
     for at in range(1, 10):
-        trace.stamps(3, (at, planted.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
+        trace.stamps(3, (at, injected.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
     shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
-    assert "rings of 1 trace have overwritten their oldest events" in shown
-    assert "left out: 0 stalls" in shown
+    assert "the rings of 1 trace overwrote their oldest events" in shown
+    assert "not explained: 0 stalls that began earlier" in shown
 
 
 def test_shows_the_chosen_lock_and_lengths(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    trace = planted.holder_preempted()
+    trace = injected.holder_preempted()
     trace.names[0x99] = "other_lock"
-    trace.stamps(3, (1, planted.CALLED), (90, planted.ACQUIRED), lock=0x99)
+    trace.stamps(3, (1, injected.CALLED), (90, injected.ACQUIRED), lock=0x99)
     path = str(trace.write(tmp_path / "a.trace"))
     assert "other_lock" in lockyard("explain", path).stdout
     chosen = lockyard("explain", path, "--lock", "test_lock")
@@ -151,17 +153,20 @@ def test_shows_the_chosen_lock_and_lengths(
     assert [stall["lock"] for stall in document["stalls"]] == ["test_lock"]
     none = lockyard("explain", path, "--lock", "no_lock")
     assert none.returncode == 2
-    assert "no such lock in the traces; there are test_lock, other_lock" in none.stderr
+    assert "no such lock in the traces; choose from test_lock, other_lock" in none.stderr
 
 
 def test_says_why_there_are_no_wakeups_and_how_to_have_them(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    path = planted.woken_late().write(tmp_path / "a.trace")
+    path = injected.woken_late().write(tmp_path / "a.trace")
     shown = lockyard("explain", str(path)).stdout
-    assert "woken late is not split" in shown and "no rights: be root" in shown
-    bare = replace(planted.woken_late(), has_switches=False).write(tmp_path / "b.trace")
-    assert "no switch records, so who ran is not known: no perf" in (
+    assert (
+        "no wake-up records, so 'woken late' is not divided" in shown
+        and "no rights: be root" in shown
+    )
+    bare = replace(injected.woken_late(), has_switches=False).write(tmp_path / "b.trace")
+    assert "no switch records, so it is unknown which threads ran: no perf" in (
         lockyard("explain", str(bare)).stdout
     )
 
@@ -169,7 +174,7 @@ def test_says_why_there_are_no_wakeups_and_how_to_have_them(
 def test_finds_the_trace_of_a_running_program(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    made = replace(planted.holder_preempted(), ends=0, pid=os.getpid())
+    made = replace(injected.holder_preempted(), ends=0, pid=os.getpid())
     path = made.write(tmp_path / "any name.trace")
     program = "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); "
     program += "print('mapped', flush=True); sys.stdin.read()"
@@ -187,14 +192,14 @@ def test_finds_the_trace_of_a_running_program(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name one thing to explain"),
-        (["a.trace", "--file", "a.trace"], "name one thing to explain"),
+        ([], "nothing to explain, or several things"),
+        (["a.trace", "--file", "a.trace"], "nothing to explain, or several things"),
         (["--pid", "4194305"], "no such process"),
         (["--pid", str(os.getpid())], "maps no trace"),
-        (["/nowhere.jsonl"], "cannot read records"),
-        (["--file", "/nowhere.trace"], "cannot read the trace"),
-        (["--longer-than", "5"], "is no duration"),
-        (["--truth", "--pid", "1"], "leave out --pid and --lock"),
+        (["/nowhere.jsonl"], "records cannot be read"),
+        (["--file", "/nowhere.trace"], "the trace cannot be read"),
+        (["--longer-than", "5"], "not a duration"),
+        (["--truth", "--pid", "1"], "drop --pid and --lock"),
     ],
 )
 def test_says_what_is_wrong_with_what_is_asked(
@@ -223,11 +228,11 @@ def test_says_that_records_hold_no_trace_or_that_it_is_gone(
     assert "is empty, so there is nothing to explain" in empty.stderr
 
 
-def test_finds_what_was_planted(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
-    shown = lockyard("explain", "--truth", str(planted_folder(tmp_path)))
+def test_finds_injected_causes(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    shown = lockyard("explain", "--truth", str(injected_folder(tmp_path)))
     assert shown.returncode == 0, shown.stderr
     rows = [line.split() for line in shown.stdout.splitlines() if line.rstrip().endswith("%")]
-    assert {row[0] for row in rows} == {c.whole.stored for _, _, c in planted.SCENES}
+    assert {row[0] for row in rows} == {c.whole.stored for _, _, c in injected.SCENES}
     assert all(row[-2:] == ["100.0", "%"] for row in rows)
     assert "holds" in shown.stdout
 
@@ -239,22 +244,22 @@ def test_finds_what_was_planted(lockyard: Callable[..., Outcome], tmp_path: Path
 def test_fails_where_a_planted_cause_is_taken_for_another_or_missed(
     lockyard: Callable[..., Outcome], tmp_path: Path, cause: str, begin_us: float, found: str
 ) -> None:
-    path = planted.held_running().write(tmp_path / "a.trace")
+    path = injected.held_running().write(tmp_path / "a.trace")
     truth(path, cause, begin_us, begin_us + 2990)
     shown = lockyard("explain", "--truth", str(path))
     assert shown.returncode == 4
     assert "FAILS" in shown.stdout and "0.0 %" in shown.stdout
-    assert f"{cause} planted at" in shown.stderr
+    assert f"{cause} injected at" in shown.stderr
     document = json.loads(lockyard("explain", "--truth", str(path), "--json").stdout)
     assert document["planted"][cause]["found"] == {found: 1}
 
 
 def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
-    path = planted.held_running().write(tmp_path / "a.trace")
+    path = injected.held_running().write(tmp_path / "a.trace")
     missing = lockyard("explain", "--truth", str(path))
     assert missing.returncode == 2
-    assert "no trace here has a file of its planted causes" in missing.stderr
+    assert "no trace here has a file of injected causes" in missing.stderr
     truth(path, "bad_luck")
     damaged = lockyard("explain", "--truth", str(path))
     assert damaged.returncode == 2
-    assert "line 1: is no planted cause" in damaged.stderr
+    assert "line 1: not an injected cause" in damaged.stderr

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiters that the lock passes by: whose fault their waits are."""
+"""Waiters that the lock passes by: the causes of their waits."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_explanations import explanation_of, longest, wait_of
-from made_up_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
+from fake_explanations import explanation_of, longest, wait_of
+from fake_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
 
 from lockyard.explain import stalls
 from lockyard.explain.causes import Cause
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
 
 def test_overtaking_takes_a_later_call(tmp_path: Path) -> None:
-    """Others that were in line before are no bargers."""
-    trace = planted.barging().changed(Kind.CALLED, lambda row: (2019 * 2000, *row[1:]), WAITER)
+    """Threads that called before do not barge."""
+    trace = injected.barging().changed(Kind.CALLED, lambda row: (2019 * 2000, *row[1:]), WAITER)
     stall = longest(explanation_of(trace, tmp_path), WAIT)
     assert stall.overtakings == 10
 
 
-def passed_by(times: int = 75, acquires: float = 0.4, *, wakes: bool = False) -> MadeUpTrace:
+def passed_by(times: int = 75, acquires: float = 0.4, *, wakes: bool = False) -> FakeTrace:
     """Thread 3 comes and goes, and is at acquiring, for that part, or releasing almost all the
     time."""
-    trace = planted.barging().without(Kind.CALLED, OTHER)
+    trace = injected.barging().without(Kind.CALLED, OTHER)
     trace.ring_events = 512
     for kind in (Kind.ACQUIRED, Kind.RELEASING, Kind.RELEASED):
         trace.without(kind, OTHER)
@@ -83,7 +83,7 @@ def passed_by(times: int = 75, acquires: float = 0.4, *, wakes: bool = False) ->
     ],
 )
 def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
-    tmp_path: Path, trace: Callable[[], MadeUpTrace], cause: Cause, who: int
+    tmp_path: Path, trace: Callable[[], FakeTrace], cause: Cause, who: int
 ) -> None:
     found = explanation_of(trace(), tmp_path)
     (lock,) = found.locks
@@ -102,7 +102,7 @@ def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
         (lambda: passed_by(times=15), "a lock is not passed on for that long"),
         (lambda: passed_by(acquires=0.02, wakes=True), "it was let go, and the waiter ran"),
         (
-            lambda: planted.unexplained()
+            lambda: injected.unexplained()
             .stamps(OTHER, (5, Kind.CALLED), (20.2, Kind.ACQUIRED))
             .stamps(OTHER, (21, Kind.RELEASING), (2990, Kind.RELEASED))
             .back(OTHER, -5, cpu=1),
@@ -111,7 +111,7 @@ def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
     ],
 )
 def test_a_waiter_is_passed_by_where_events_show_it(
-    tmp_path: Path, trace: Callable[[], MadeUpTrace], why: str
+    tmp_path: Path, trace: Callable[[], FakeTrace], why: str
 ) -> None:
     stall = longest(explanation_of(trace(), tmp_path), WAIT)
     assert stall.cause is Cause.UNEXPLAINED, why
@@ -126,7 +126,7 @@ def test_why_a_lock_lay_idle_is_not_asked_of_who_is_passed_by(tmp_path: Path) ->
 
 
 def test_who_gets_the_lock_after_a_waiter_gave_up_did_not_overtake_it(tmp_path: Path) -> None:
-    trace = planted.held_running().without(Kind.ACQUIRED, WAITER)
+    trace = injected.held_running().without(Kind.ACQUIRED, WAITER)
     trace.without(Kind.RELEASING, WAITER).without(Kind.RELEASED, WAITER)
     trace.stamps(WAITER, (3010, Kind.FAILED))
     trace.stamps(OTHER, (3001, Kind.CALLED), (3020, Kind.ACQUIRED), (3021, Kind.RELEASING))
@@ -137,7 +137,7 @@ def test_who_gets_the_lock_after_a_waiter_gave_up_did_not_overtake_it(tmp_path: 
 
 
 def test_a_release_that_nobody_follows_passes_nobody_by(tmp_path: Path) -> None:
-    trace = planted.unexplained().without(Kind.ACQUIRED, WAITER)
+    trace = injected.unexplained().without(Kind.ACQUIRED, WAITER)
     trace.without(Kind.RELEASING, WAITER).without(Kind.RELEASED, WAITER)
     trace.stamps(OTHER, (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING))
     trace.stamps(OTHER, (2990, Kind.RELEASED)).back(OTHER, -5, cpu=1)
@@ -147,8 +147,8 @@ def test_a_release_that_nobody_follows_passes_nobody_by(tmp_path: Path) -> None:
 
 
 def test_a_gap_is_told_of_the_thread_that_ran_there(tmp_path: Path) -> None:
-    """Of thread 3, which gets the free lock that thread 2 waits for."""
-    trace = planted.unexplained().back(OTHER, -5, cpu=1).gap(1, 30, 2900)
+    """Makes thread 3 acquire the free lock that thread 2 waits for."""
+    trace = injected.unexplained().back(OTHER, -5, cpu=1).gap(1, 30, 2900)
     trace.stamps(OTHER, (21, Kind.CALLED), (2980, Kind.ACQUIRED), (2981, Kind.RELEASING))
     trace.stamps(OTHER, (2981.1, Kind.RELEASED))
     found = explanation_of(trace, tmp_path)
@@ -159,7 +159,7 @@ def test_a_gap_is_told_of_the_thread_that_ran_there(tmp_path: Path) -> None:
 
 def test_who_is_woken_while_the_lock_passes_another_waiter_by_is_told_of(tmp_path: Path) -> None:
     """Thread 3 called last and releases; thread 4 gets no processor; thread 2 would not either."""
-    trace = planted.waiter_preempted().back(OTHER, -5, cpu=1)
+    trace = injected.waiter_preempted().back(OTHER, -5, cpu=1)
     calls = (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING)
     trace.stamps(OTHER, *calls, (21.5, Kind.WAKE_BEGIN), (2800, Kind.WAKE_END))
     trace.stamps(OTHER, (2801, Kind.RELEASED))

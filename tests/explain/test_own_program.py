@@ -37,7 +37,7 @@ def run(program: Path, trace: Path, ending: str) -> int:
 
 
 def check(document: dict[str, Any]) -> None:
-    """The holder was preempted; or the kernel tells nobody, and then the reason is said."""
+    """The holder was preempted; if the kernel does not report it, the reason is printed."""
     wait = next(stall for stall in document["stalls"] if stall["kind"] == "wait")
     assert wait["lock"] == "shared"
     assert wait["length_ns"] >= 20e6
@@ -100,4 +100,4 @@ def test_where_the_kernel_denies_records_the_reason_is_said(
     assert not document["has_switches"]
     check(document)
     shown = lockyard("explain", "--file", str(trace)).stdout
-    assert f"no switch records, so who ran is not known: {NOT_PERMITTED}" in shown
+    assert f"no switch records, so it is unknown which threads ran: {NOT_PERMITTED}" in shown

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_explanations import explanation_of, longest
-from made_up_stalls import HOLDER, IDLE, SCENES, WAIT, WAITER
+from fake_explanations import explanation_of, longest
+from fake_stalls import HOLDER, IDLE, SCENES, WAIT, WAITER
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.trace import Kind, RingKind, read_trace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
     from lockyard.explain.stalls import StallKind
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 def test_records_say_the_same_wherever_they_stand(
     tmp_path: Path,
-    scene: Callable[[], MadeUpTrace],
+    scene: Callable[[], FakeTrace],
     kind: StallKind,
     cause: Cause,
     last_stamp: float,
@@ -39,13 +39,13 @@ def test_records_say_the_same_wherever_they_stand(
 
 def test_a_record_that_is_there_twice_changes_nothing(tmp_path: Path) -> None:
     """Its thread was about to copy it when the trace ended; the clocks were read again."""
-    trace = planted.holder_preempted().out(HOLDER, 20.02, preempted=True).back(HOLDER, 2990.02)
+    trace = injected.holder_preempted().out(HOLDER, 20.02, preempted=True).back(HOLDER, 2990.02)
     found = longest(explanation_of(trace.own(1e9), tmp_path), WAIT)
     assert found.cause is Cause.HOLDER_PREEMPTED
     assert found.share(Cause.HOLDER_PREEMPTED) > 0.9
 
 
-def lost(trace: MadeUpTrace, tid: int, at_us: float) -> MadeUpTrace:
+def lost(trace: FakeTrace, tid: int, at_us: float) -> FakeTrace:
     row = trace.rows[RingKind.SWITCHES, tid]
     row.append((round(at_us * 2000), 0, int(Kind.RECORDS_LOST), 0, 3))
     row.sort(key=lambda each: each[0])
@@ -59,12 +59,12 @@ def test_where_records_were_lost_nothing_is_known(
     tmp_path: Path, at_us: float, cause: Cause
 ) -> None:
     """From the last one before the loss: it may have come back at once, and gone again."""
-    trace = lost(planted.holder_preempted(), HOLDER, at_us).own(1e9)
+    trace = lost(injected.holder_preempted(), HOLDER, at_us).own(1e9)
     assert longest(explanation_of(trace, tmp_path), WAIT).cause is cause
 
 
 def test_a_thread_that_came_before_lost_records_does_not_count_as_running(tmp_path: Path) -> None:
-    trace = lost(planted.held_running(), HOLDER, 2900).own(1e9)
+    trace = lost(injected.held_running(), HOLDER, 2900).own(1e9)
     assert longest(explanation_of(trace, tmp_path), WAIT).cause is Cause.UNEXPLAINED
 
 
@@ -73,7 +73,7 @@ def test_after_a_threads_last_event_nothing_is_known_while_the_trace_goes_on(
     tmp_path: Path, ends: int, cause: Cause
 ) -> None:
     """It may have lost its processor: that is copied with its next stamp."""
-    trace = replace(planted.held_running(), ends=ends * 2000)
+    trace = replace(injected.held_running(), ends=ends * 2000)
     for kind in (Kind.RELEASING, Kind.RELEASED, Kind.ACQUIRED):
         trace.without(kind, WAITER)
     for kind in (Kind.RELEASING, Kind.RELEASED):
@@ -83,13 +83,13 @@ def test_after_a_threads_last_event_nothing_is_known_while_the_trace_goes_on(
 
 
 def test_what_a_running_program_has_stamped_is_explained(tmp_path: Path) -> None:
-    trace = replace(planted.holder_preempted_in_release(), ends=0).own(1e9)
+    trace = replace(injected.holder_preempted_in_release(), ends=0).own(1e9)
     found = longest(explanation_of(trace, tmp_path), IDLE)
     assert found.cause is Cause.HOLDER_PREEMPTED_IN_RELEASE
 
 
 def test_threads_without_records_are_counted_and_not_taken_to_run(tmp_path: Path) -> None:
-    trace = replace(planted.held_running(), threads_without_switches=2).own(1e9)
+    trace = replace(injected.held_running(), threads_without_switches=2).own(1e9)
     trace.is_own = False
     path = trace.write(tmp_path / "a.trace")
     (warning,) = read_trace(path).warnings

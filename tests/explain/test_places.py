@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_stalls import ACQUIRED, CALLED, HOLDER, IDLE, OTHER, RELEASED, RELEASING, WAITER
+from fake_stalls import ACQUIRED, CALLED, HOLDER, IDLE, OTHER, RELEASED, RELEASING, WAITER
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.stalls import explain
@@ -17,42 +17,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
 
-def woken_while_the_releaser_is_away() -> MadeUpTrace:
-    """By the wake-up that has arrived, the lock is free; the releaser's absence hinders nobody."""
-    trace = planted.woken_not_running().without(RELEASED, HOLDER).without(Kind.WAKE_END)
+def woken_while_the_releaser_is_away() -> FakeTrace:
+    """The wake-up that arrived shows a free lock, so the releaser's absence delays no thread."""
+    trace = injected.woken_not_running().without(RELEASED, HOLDER).without(Kind.WAKE_END)
     trace.stamps(HOLDER, (2901, Kind.WAKE_END), (2902, RELEASED))
     return trace.out(HOLDER, 22, preempted=True).back(HOLDER, 2900)
 
 
-def wake_up_in_flight_in_a_long_release() -> MadeUpTrace:
-    trace = planted.wakeup_in_flight().without(RELEASED, HOLDER).without(Kind.WAKE_END)
+def wake_up_in_flight_in_a_long_release() -> FakeTrace:
+    trace = injected.wakeup_in_flight().without(RELEASED, HOLDER).without(Kind.WAKE_END)
     return trace.stamps(HOLDER, (2981, Kind.WAKE_END), (2982, RELEASED))
 
 
-def gap_in_a_release() -> MadeUpTrace:
-    trace = planted.holder_preempted_in_release().without(Kind.SWITCH_OUT)
+def gap_in_a_release() -> FakeTrace:
+    trace = injected.holder_preempted_in_release().without(Kind.SWITCH_OUT)
     return trace.without(Kind.SWITCH_IN).back(HOLDER, -5, cpu=1).gap(1, 30, 2950)
 
 
-def gap_of_the_heir() -> MadeUpTrace:
-    trace = planted.unexplained().without(Kind.SWITCH_IN)
+def gap_of_the_heir() -> FakeTrace:
+    trace = injected.unexplained().without(Kind.SWITCH_IN)
     return trace.back(WAITER, -5, cpu=1).gap(1, 30, 2950)
 
 
-def _passed_over(trace: MadeUpTrace) -> MadeUpTrace:
+def _passed_over(trace: FakeTrace) -> FakeTrace:
     """Thread 3 calls late and takes the lock that thread 2 has wanted all the time."""
     late = (2985, CALLED), (2986, ACQUIRED), (2990, RELEASING), (2990.1, RELEASED)
     return trace.stamps(OTHER, *late)
 
 
-def waiter_preempted_and_passed_over() -> MadeUpTrace:
-    return _passed_over(planted.waiter_preempted())
+def waiter_preempted_and_passed_over() -> FakeTrace:
+    return _passed_over(injected.waiter_preempted())
 
 
-def waiter_in_a_gap_and_passed_over() -> MadeUpTrace:
+def waiter_in_a_gap_and_passed_over() -> FakeTrace:
     return _passed_over(gap_of_the_heir())
 
 
@@ -68,7 +68,7 @@ def waiter_in_a_gap_and_passed_over() -> MadeUpTrace:
     ],
 )
 def test_finds_the_cause_wherever_it_is(
-    tmp_path: Path, scene: Callable[[], MadeUpTrace], cause: Cause
+    tmp_path: Path, scene: Callable[[], FakeTrace], cause: Cause
 ) -> None:
     found = explain(read_trace(scene().write(tmp_path / "made-up.trace")), 100e3)
     (stall,) = (each for lock in found.locks for each in lock.stalls if each.kind is IDLE)

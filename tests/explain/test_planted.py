@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real stalls whose cause was planted by the harness: is it found?"""
+"""Real stalls that the harness injected: explain finds their causes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 TIMES = 200
-LEAST_LEFT = 100  # of them; what the machine disturbed is no longer what was planted
+LEAST_LEFT = 100  # rounds; others were disturbed by the machine and dropped
 RIGHT_SHARE = 0.95
 CLASSES = (
     "holder_preempted",
@@ -43,26 +43,26 @@ NEED_TRACEPOINTS = ("wakeup_in_flight", "woken_not_running", "migration")
 
 
 def plant(folder: Path, name: str) -> bool:
-    """Whether it could be: the kernel may not let wake-ups and migrations be recorded."""
+    """Tells whether it was injected: the kernel may refuse to record wake-ups and migrations."""
     path = folder / f"{name}.trace"
-    planted = subprocess.run(
+    injected = subprocess.run(
         [harness_path(), "--plant", name, "--times", str(TIMES), "--trace", path],
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
-    if name in NEED_TRACEPOINTS and "known by the tracepoints alone" in planted.stderr:
+    if name in NEED_TRACEPOINTS and "needs scheduler tracepoints" in injected.stderr:
         return False
-    assert planted.returncode == 0, planted.stderr
+    assert injected.returncode == 0, injected.stderr
     return True
 
 
 @pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 2, reason="who holds and who waits have a processor each"
+    len(os.sched_getaffinity(0)) < 2, reason="holder and waiter need a processor each"
 )
 @pytest.mark.skipif(
-    not usual.is_permitted("fifo"), reason="who holds, waits and preempts has a real-time priority"
+    not usual.is_permitted("fifo"), reason="holder, waiter and hog need a real-time priority"
 )
 @pytest.mark.timeout(600)
 def test_finds_the_planted_cause_of_real_stalls(

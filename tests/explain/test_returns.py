@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_explanations import explanation_of, longest
-from made_up_stalls import ACQUIRED, HOLDER, IDLE, OTHER, RELEASED, RELEASING, WAIT, WAITER
+from fake_explanations import explanation_of, longest
+from fake_stalls import ACQUIRED, HOLDER, IDLE, OTHER, RELEASED, RELEASING, WAIT, WAITER
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
     from lockyard.explain.stalls import StallKind
 
 
-def leaves_yield() -> MadeUpTrace:
+def leaves_yield() -> FakeTrace:
     """It leaves its processor for 5 µs, and the yield itself takes 3 ms."""
-    return planted.waiter_yielded().without(Kind.SWITCH_IN).back(WAITER, 25)
+    return injected.waiter_yielded().without(Kind.SWITCH_IN).back(WAITER, 25)
 
 
-def leaves_sleep() -> MadeUpTrace:
+def leaves_sleep() -> FakeTrace:
     """Woken at 21 µs, back at 25 µs, and out of its sleep at 2991 µs."""
-    return planted.woken_not_running().without(Kind.SWITCH_IN).back(WAITER, 25)
+    return injected.woken_not_running().without(Kind.SWITCH_IN).back(WAITER, 25)
 
 
-def without_wakeups(trace: MadeUpTrace) -> MadeUpTrace:
+def without_wakeups(trace: FakeTrace) -> FakeTrace:
     trace.has_wakeups = False
     return trace.without(Kind.WOKEN)
 
 
-def preempted_in_a_second_sleep() -> MadeUpTrace:
+def preempted_in_a_second_sleep() -> FakeTrace:
     """Before it slept there. It was woken from the first one, which is over."""
     trace = without_wakeups(leaves_sleep()).without(Kind.WAKE_BEGIN, HOLDER)
     trace.changed(Kind.SWITCH_OUT, lambda row: (*row[:4], 1), WAITER)
@@ -48,11 +48,11 @@ def preempted_in_a_second_sleep() -> MadeUpTrace:
     return trace.stamps(OTHER, *wake)
 
 
-def ends_at(trace: MadeUpTrace, kind: Kind, at_us: float) -> MadeUpTrace:
+def ends_at(trace: FakeTrace, kind: Kind, at_us: float) -> FakeTrace:
     return trace.changed(kind, lambda row: (round(at_us * 2000), *row[1:]), WAITER)
 
 
-NEAR: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
+NEAR: list[tuple[str, Callable[[], FakeTrace], StallKind, Cause]] = [
     ("it leaves its yield", leaves_yield, IDLE, Cause.WAITER_NOT_RUNNING),
     ("the yield ends at once", lambda: ends_at(leaves_yield(), Kind.YIELD_END, 26), IDLE, Cause(0)),
     (
@@ -86,7 +86,7 @@ NEAR: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
         Cause.WOKEN_LATE,
     ),
     (
-        "nobody woke it",
+        "no thread woke it",
         lambda: without_wakeups(leaves_sleep()).without(Kind.WAKE_BEGIN),
         IDLE,
         Cause.UNEXPLAINED,
@@ -110,7 +110,7 @@ NEAR: list[tuple[str, Callable[[], MadeUpTrace], StallKind, Cause]] = [
     ids=[each[0].replace(" ", "-") for each in NEAR],
 )
 def test_a_return_counts_with_the_absence_that_it_ends(
-    tmp_path: Path, scene: Callable[[], MadeUpTrace], kind: StallKind, cause: Cause
+    tmp_path: Path, scene: Callable[[], FakeTrace], kind: StallKind, cause: Cause
 ) -> None:
     stall = longest(explanation_of(scene(), tmp_path), kind)
     assert stall.cause is cause
@@ -126,21 +126,21 @@ def test_a_return_is_told_with_its_moments(tmp_path: Path) -> None:
 
 def test_a_waiter_that_leaves_its_yield_can_still_be_overtaken(tmp_path: Path) -> None:
     """It is where the lock has its waiters be."""
-    trace = planted.barging().stamps(WAITER, (14, Kind.YIELD_BEGIN), (3010, Kind.YIELD_END))
+    trace = injected.barging().stamps(WAITER, (14, Kind.YIELD_BEGIN), (3010, Kind.YIELD_END))
     trace.out(WAITER, 15, preempted=True).back(WAITER, 16)
     assert longest(explanation_of(trace, tmp_path), WAIT).cause is Cause.BARGING
 
 
 def test_a_holder_that_leaves_its_yield_runs(tmp_path: Path) -> None:
-    trace = planted.held_running().without(Kind.SWITCH_IN)
+    trace = injected.held_running().without(Kind.SWITCH_IN)
     trace.stamps(HOLDER, (2, Kind.YIELD_BEGIN), (2990, Kind.YIELD_END))
     trace.out(HOLDER, 3, preempted=True).back(HOLDER, 4)
     assert longest(explanation_of(trace, tmp_path), WAIT).cause is Cause.HELD_RUNNING
 
 
 def test_an_earlier_caller_that_leaves_its_yield_has_run_in_vain(tmp_path: Path) -> None:
-    """As one that runs: the lock was not free, its owner had not stamped it yet."""
-    trace = planted.waiter_preempted().stamps(
+    """The thread ran: the lock was not free, but its owner had not stamped it yet."""
+    trace = injected.waiter_preempted().stamps(
         OTHER, (9, Kind.CALLED), (9.5, Kind.YIELD_BEGIN), (2980, Kind.YIELD_END)
     )
     trace.out(OTHER, 9.6, preempted=True).back(OTHER, 9.7, cpu=1)

@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fake_stalls as injected
 import jsonschema
-import made_up_stalls as planted
 import pytest
-from made_up_explanations import planted_folder, records
+from fake_explanations import injected_folder, records
 
 import lockyard as package
 from lockyard.explain.causes import Cause
@@ -43,17 +43,17 @@ STRICT = strict(SCHEMA)
 
 @pytest.fixture
 def documents(lockyard: Callable[..., Outcome], tmp_path: Path) -> list[dict[str, Any]]:
-    """Of records with overhead, of planted traces of every cause, and of what was planted."""
+    """Explains records with overhead, traces with every injected cause, and compares the causes."""
     (tmp_path / "measured").mkdir()
-    runs = [(0, planted.barging()), (1, planted.unexplained()), *((n, None) for n in range(2, 9))]
+    runs = [(0, injected.barging()), (1, injected.unexplained()), *((n, None) for n in range(2, 9))]
     measured = records(tmp_path / "measured", *runs)
     (tmp_path / "planted").mkdir()
-    folder = str(planted_folder(tmp_path / "planted"))
+    folder = str(injected_folder(tmp_path / "planted"))
     few = tmp_path / "few"
     few.mkdir()
     asked = (
         (str(measured),),
-        (str(records(few, (0, planted.barging()), (1, None))),),
+        (str(records(few, (0, injected.barging()), (1, None))),),
         (folder, "--top", "100"),
         ("--truth", folder),
     )

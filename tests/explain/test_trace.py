@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read of a trace, whatever state it is in."""
+"""Reading traces in any state."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import numpy as np
 import pytest
-from made_up_trace import LOCK, MS, US, MadeUpTrace
+from fake_trace import LOCK, MS, US, FakeTrace
 
 from lockyard.errors import UsageError
 from lockyard.explain.stalls import explain
@@ -20,7 +20,7 @@ from lockyard.explain.trace import EVENT, HEADER_BYTES, RING, Kind, RingKind, re
 if TYPE_CHECKING:
     from pathlib import Path
 
-WRITTEN = HEADER_BYTES + 8  # of the first ring
+WRITTEN = HEADER_BYTES + 8  # in the first ring
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_reads_what_was_written(path: Path) -> None:
-    trace = read_trace(planted.holder_preempted().write(path))
+    trace = read_trace(injected.holder_preempted().write(path))
     assert trace.title == "made up"
     assert trace.ns(2) == 1.0
     assert trace.lock_name(LOCK) == "test_lock"
@@ -37,7 +37,7 @@ def test_reads_what_was_written(path: Path) -> None:
     assert (trace.begin, trace.end) == (0, 100 * MS)
     assert trace.why_no_wakeups == "no rights: be root"
     stamps = trace.of_kind(RingKind.STAMPS)
-    assert [ring.tid for ring in stamps] == [planted.HOLDER, planted.WAITER]
+    assert [ring.tid for ring in stamps] == [injected.HOLDER, injected.WAITER]
     assert stamps[0].name == "worker"
     assert list(stamps[0].events["kind"]) == [1, 2, 4, 5]
     assert list(stamps[0].events["ticks"][:2]) == [0, US]
@@ -45,7 +45,7 @@ def test_reads_what_was_written(path: Path) -> None:
 
 
 def test_explains_only_what_all_rings_still_cover(path: Path) -> None:
-    made = planted.holder_preempted()
+    made = injected.holder_preempted()
     made.ring_events = 8
     for at in range(4000, 5000, 100):
         made.stamps(3, (at, Kind.CALLED), (at + 1, Kind.FAILED), lock=0x99)
@@ -58,8 +58,8 @@ def test_explains_only_what_all_rings_still_cover(path: Path) -> None:
 
 
 def test_says_what_was_lost(path: Path) -> None:
-    made = planted.holder_preempted()
-    made.lost[RingKind.SWITCHES, planted.HOLDER] = 7
+    made = injected.holder_preempted()
+    made.lost[RingKind.SWITCHES, injected.HOLDER] = 7
     made.threads_without_ring = 2
     warnings = "\n".join(read_trace(made.write(path)).warnings)
     assert "7 events were lost" in warnings
@@ -70,7 +70,7 @@ def test_says_what_was_lost(path: Path) -> None:
 def test_says_that_events_lie_outside_the_time_of_the_trace(
     path: Path, at_us: float, outside: int
 ) -> None:
-    made = planted.holder_preempted()
+    made = injected.holder_preempted()
     made.stamps(7, (at_us, Kind.CALLED))
     warnings = read_trace(made.write(path)).warnings
     assert len(warnings) == outside
@@ -83,27 +83,27 @@ def test_says_that_events_lie_outside_the_time_of_the_trace(
     ids=["of a dead process", "of a living one"],
 )
 def test_reads_a_trace_that_was_not_ended(path: Path, pid: int, said: str) -> None:
-    trace = read_trace(replace(planted.holder_preempted(), ends=0, pid=pid).write(path))
+    trace = read_trace(replace(injected.holder_preempted(), ends=0, pid=pid).write(path))
     assert trace.end == round(3001.3 * US)
     (warning,) = trace.warnings
     assert said in warning
 
 
 def test_reads_whole_rings_of_a_torn_file(path: Path) -> None:
-    planted.holder_preempted().write(path)
+    injected.holder_preempted().write(path)
     ring_bytes = 64 + 64 * EVENT.itemsize
     os.truncate(path, HEADER_BYTES + 2 * ring_bytes + 100)
     trace = read_trace(path)
     assert len(trace.rings) == 2
     (warning,) = trace.warnings
-    assert "2 of 16 rings are whole" in warning
+    assert "with 2 of 16 rings whole" in warning
 
 
 def test_does_not_read_the_event_that_is_being_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ring goes on while it is copied: what may be half overwritten is left out."""
-    made = MadeUpTrace(ring_events=8)
+    made = FakeTrace(ring_events=8)
     made.stamps(1, *((at, Kind.CALLED) for at in range(20)))
     content = bytearray(made.write(path).read_bytes())
     heads: list[int] = []
@@ -129,7 +129,7 @@ def test_does_not_read_the_event_that_is_being_written(
     [
         (lambda _: b"", "is empty"),
         (lambda content: content[:1000], "has 1000 bytes"),
-        (lambda content: b"NOTRACE!" + content[8:], "does not begin as a trace does"),
+        (lambda content: b"NOTRACE!" + content[8:], "not a trace, so nothing can be explained"),
         (lambda content: content[:8] + struct.pack("<I", 2) + content[12:], "of version 2"),
         (lambda content: content[:16] + struct.pack("<I", 24) + content[20:], "contradicts itself"),
         (lambda content: content[:20] + struct.pack("<I", 63) + content[24:], "contradicts itself"),
@@ -138,28 +138,28 @@ def test_does_not_read_the_event_that_is_being_written(
         (lambda c: c[:32] + struct.pack("<d", float("nan")) + c[40:], "contradicts itself"),
         (
             lambda content: content[: HEADER_BYTES + 100],
-            "cut off, 0 of 16 rings are whole; nothing",
+            "cut off, with 0 of 16 rings whole, so nothing",
         ),
     ],
 )
 def test_says_what_is_wrong_with_a_file(path: Path, damage: object, said: str) -> None:
-    planted.holder_preempted().write(path)
+    injected.holder_preempted().write(path)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(UsageError, match=said):
         read_trace(path)
 
 
 def test_says_so_when_there_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the trace"):
+    with pytest.raises(UsageError, match="the trace cannot be read"):
         read_trace(tmp_path / "nowhere.trace")
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         read_trace(tmp_path)
 
 
 @pytest.mark.parametrize("bytes_at", range(0, 64, 4))
 def test_a_damaged_ring_ends_nothing(path: Path, bytes_at: int) -> None:
-    """Whatever stands in its head is an error in words, or stays unexplained."""
-    planted.woken_not_running().write(path)
+    """A damaged header is an error message, or leaves time unexplained."""
+    injected.woken_not_running().write(path)
     content = bytearray(path.read_bytes())
     content[HEADER_BYTES + bytes_at : HEADER_BYTES + bytes_at + 4] = b"\xff\xff\xff\x7f"
     path.write_bytes(content)

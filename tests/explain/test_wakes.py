@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
+import fake_stalls as injected
 import pytest
-from made_up_explanations import explanation_of, longest, wait_of
-from made_up_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
-from made_up_trace import MadeUpTrace
+from fake_explanations import explanation_of, longest, wait_of
+from fake_stalls import HOLDER, IDLE, OTHER, WAIT, WAITER
+from fake_trace import FakeTrace
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lockyard.explain.stalls import StallKind
 
 
-def woken_by_who_comes_back() -> MadeUpTrace:
+def woken_by_who_comes_back() -> FakeTrace:
     """Thread 1 is in its wake-up of thread 2 for long, and takes the lock again afterwards."""
-    trace = MadeUpTrace()
+    trace = FakeTrace()
     trace.stamps(HOLDER, (0, Kind.CALLED), (1, Kind.ACQUIRED), (20, Kind.RELEASING))
     trace.stamps(HOLDER, (20.1, Kind.WAKE_BEGIN), (2990, Kind.WAKE_END), (2990.1, Kind.RELEASED))
     trace.stamps(HOLDER, (2992, Kind.CALLED), (2993, Kind.ACQUIRED), (2994, Kind.RELEASING))
@@ -69,9 +69,9 @@ def test_a_lock_that_was_let_go_is_free_for_others_too(tmp_path: Path) -> None:
     assert longest(found, IDLE).cause is Cause.WAITER_NOT_RUNNING
 
 
-def in_its_wake_up() -> MadeUpTrace:
-    """Thread 1 has let go and is in its wake-up of somebody; thread 2 gets the lock."""
-    trace = MadeUpTrace()
+def in_its_wake_up() -> FakeTrace:
+    """Thread 1 has let go and is waking a thread; thread 2 acquires the lock."""
+    trace = FakeTrace()
     trace.stamps(HOLDER, (0, Kind.CALLED), (1, Kind.ACQUIRED), (20, Kind.RELEASING))
     trace.stamps(HOLDER, (20.1, Kind.WAKE_BEGIN), (2990, Kind.WAKE_END), (2990.1, Kind.RELEASED))
     trace.stamps(WAITER, (10, Kind.CALLED), (2991, Kind.ACQUIRED), (2992, Kind.RELEASING))
@@ -108,7 +108,7 @@ def in_its_wake_up() -> MadeUpTrace:
 )
 @pytest.mark.parametrize("kind", [IDLE, WAIT])
 def test_what_keeps_who_could_have_it_is_told_of_that_one(
-    tmp_path: Path, trace: Callable[[], MadeUpTrace], cause: Cause, kind: StallKind
+    tmp_path: Path, trace: Callable[[], FakeTrace], cause: Cause, kind: StallKind
 ) -> None:
     found = explanation_of(trace(), tmp_path)
     (lock,) = found.locks
@@ -116,9 +116,9 @@ def test_what_keeps_who_could_have_it_is_told_of_that_one(
     assert (told.cause, told.thread) == (cause, f"worker {WAITER}")
 
 
-def woken_and_overtaken() -> MadeUpTrace:
-    """After its wake-up went out, the releaser takes and releases the lock once more, silently."""
-    trace = planted.woken_late()
+def woken_and_overtaken() -> FakeTrace:
+    """After it sent the wake-up, the releaser acquires and releases the lock again, unstamped."""
+    trace = injected.woken_late()
     again = (23, Kind.CALLED), (23.1, Kind.ACQUIRED), (24, Kind.RELEASING), (24.1, Kind.RELEASED)
     return trace.stamps(HOLDER, *again)
 
@@ -146,7 +146,7 @@ def test_a_wake_up_is_of_the_sleeper_that_comes_back_first(
 
 def test_a_wake_up_of_another_waiter_explains_why_the_lock_is_free(tmp_path: Path) -> None:
     """Thread 3 sleeps on; thread 2, woken in its place, gets no processor; thread 1 comes back."""
-    trace = planted.woken_not_running()
+    trace = injected.woken_not_running()
     again = (2985, Kind.CALLED), (2986, Kind.ACQUIRED), (2987, Kind.RELEASING)
     trace.stamps(HOLDER, *again, (2987.1, Kind.RELEASED))
     trace.stamps(OTHER, (9, Kind.CALLED), (12, Kind.SLEEP_BEGIN), (3009, Kind.SLEEP_END))

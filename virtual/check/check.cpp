@@ -10,10 +10,10 @@ namespace lockyard::inline v0::check {
 
 namespace {
 
-/// What the explorer says where sampling ended as it was meant to.
+/// The explorer's reason when sampling ended as intended.
 constexpr std::string_view sampled = "sampled";
 
-/// What a prefix has room for.
+/// The number of time-outs that a prefix has room for.
 constexpr unsigned most_timeouts = 15;
 
 std::string between(unsigned least, unsigned most) {
@@ -57,7 +57,7 @@ void check_limits(const options& how) {
   }
 }
 
-/// The engine has room for so many threads; the client says how many only once it is made.
+/// The engine has room for this many threads; a client reports its number only once it is made.
 client_maker counted(const client_maker& make) {
   static const std::string claim = "the client has " + between(1, max_threads) + " threads";
   return [make] {

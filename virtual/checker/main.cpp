@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// lockyard-checker: one job a line on stdin; for each, lines of progress and a result on stdout.
+// lockyard-checker: reads one job per line on stdin; writes progress and a result on stdout.
 
 #include "registry.hpp"
 
@@ -33,7 +33,7 @@ void print(const json& document) {
 const subject& subject_of(const json& job) {
   const auto name = job.at("subject").get<std::string>();
   const subject* const chosen = find_subject(name);
-  if (chosen == nullptr) throw std::invalid_argument{"there is nothing to check named " + name};
+  if (chosen == nullptr) throw std::invalid_argument{"no client is named " + name};
   return *chosen;
 }
 
@@ -43,14 +43,14 @@ std::memory_order order_of(const std::string& name) {
         std::memory_order_acq_rel, std::memory_order_seq_cst}) {
     if (model::name_of(order) == name) return order;
   }
-  throw std::invalid_argument{"no memory order: " + name};
+  throw std::invalid_argument{"not a memory order: " + name};
 }
 
 model::search search_of(const std::string& name) {
   if (name == "exhaustive") return model::search::exhaustive;
   if (name == "pct") return model::search::pct;
   if (name == "random") return model::search::random;
-  throw std::invalid_argument{"no way to search: " + name};
+  throw std::invalid_argument{"not a way to search: " + name};
 }
 
 json to_json(const model::mutation& of, std::memory_order was) {
@@ -72,7 +72,7 @@ model::mutation mutation_of(const json& text) {
 
 model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& usual) {
   const auto threads = job.value("threads", usual.threads);
-  // One more sets the client up and looks at what it came to.
+  // One more thread sets the client up and checks its result.
   if (threads < 1 || threads >= model::max_threads) {
     throw std::invalid_argument{"a client has 1 to " + std::to_string(model::max_threads - 1) +
                                 " threads"};
@@ -153,7 +153,7 @@ json list_subjects() {
   return list;
 }
 
-/// Every weaker order and dropped wake that one execution after the other comes across.
+/// Lists every weaker order and dropped wake that the executions, one after the other, reach.
 json list_mutations(const json& job) {
   const subject& of = subject_of(job);
   const model::site_list sites =

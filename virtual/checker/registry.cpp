@@ -57,7 +57,7 @@ model::settings subject::settings_in(const model::exclusion_shape& chosen) const
   if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
   if (bound && chosen.threads * chosen.acquisitions > 2) {
     bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
-    // The timed shape of three threads has them all.
+    // The timed size with three threads covers them all.
     bounded.timeouts = chosen.threads > 2 && !chosen.timed ? 0 : 1;
     // Three threads sleep in the clients that begin where the lock is held.
     bounded.short_spins = chosen.threads > 2 ? 0 : 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the checker knows to check: the catalogue's own locks, the clients of tests/model, the
-// litmus tests, and the faults of tests/mutants.
+// The clients that the checker knows: the catalogue's locks, the clients of tests/model, the litmus
+// tests, and the faults of tests/mutants.
 
 #include <model/client.hpp>
 
@@ -13,13 +13,13 @@
 namespace lockyard::checker {
 
 enum class group : std::uint8_t {
-  lock,    ///< of the catalogue
-  client,  ///< of tests/model: a protocol that is no lock of the catalogue
+  lock,    ///< a lock of the catalogue
+  client,  ///< of tests/model: a protocol that is not a lock of the catalogue
   litmus,  ///< a few accesses whose outcomes the memory model allows or forbids
   mutant,  ///< a fault that the checker has to find
 };
 
-/// What makes clients of one shape.
+/// Makes clients of one size.
 using maker = model::client_maker (*)(const model::exclusion_shape& shape);
 
 struct subject {
@@ -27,21 +27,21 @@ struct subject {
   group of;
   std::string_view summary;
   maker make;
-  model::exclusion_shape shape;  ///< in which it is checked if nobody says otherwise
+  model::exclusion_shape shape;  ///< the default client size
   model::verdict expected = model::verdict::passed;
   model::settings how{};
-  bool offers_timed = false;  ///< has try_lock_for, so that the shapes with time-outs suit it
-  /// Preemptions of two threads, where there are too many executions to have all of them; of more
-  /// threads one less.
+  bool offers_timed = false;  ///< has try_lock_for, so that client sizes with time-outs apply
+  /// The bound on preemptions of two threads, if there are too many executions to search all of
+  /// them; for more threads, one less.
   std::optional<unsigned> bound{};
 
-  /// How it is searched in a shape if nobody says otherwise.
+  /// Returns the default settings of a search at this client size.
   [[nodiscard]] model::settings settings_in(const model::exclusion_shape& chosen) const;
 };
 
 const std::vector<subject>& all_subjects();
 
-/// Null if there is none of that name.
+/// Returns null if there is no client of that name.
 const subject* find_subject(std::string_view name);
 
 std::string_view name_of(group which) noexcept;

@@ -8,7 +8,7 @@ namespace lockyard::model {
 namespace {
 
 constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
-constexpr char wide = '_';  // in front of two digits
+constexpr char wide = '_';  // precedes two digits
 
 }  // namespace
 

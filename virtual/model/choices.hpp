@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Everything that an execution leaves open goes through one place: which thread runs, which message
-// is read, where a write lands, whether a timer fires. An execution is the list of what was chosen.
+// All choices of an execution go through one place: which thread runs, which message is read, where
+// a write lands, whether a timer fires. An execution is the list of its choices.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,28 +21,28 @@ struct choice {
   choice_kind kind;
   std::uint8_t taken;
   std::uint8_t count;
-  std::uint8_t limit;  ///< from here on others explore the alternatives
-  std::uint8_t means;  ///< what the choice stands for, if whoever chose has said so
+  std::uint8_t limit;  ///< from here on, other workers explore the alternatives
+  std::uint8_t means;  ///< what the choice stands for, if the caller has said so
 };
 
 inline constexpr std::uint8_t unknown_meaning = 255;
 
-/// Thrown where a replayed execution offers something else than it did before.
+/// Thrown if a replayed execution offers other choices than before.
 struct not_deterministic {
   std::size_t step;
 };
 
-/// Thrown where a list of choices from outside does not fit the execution.
+/// Thrown if a list of choices from outside does not fit the execution.
 struct stale_replay {
   std::size_t step;
 };
 
 class choices {
  public:
-  /// Before each execution.
+  /// Called before each execution.
   void rewind() noexcept { next_ = 0; }
 
-  /// One of `count`; the first one where nothing is written yet.
+  /// Returns one of `count` alternatives; the first if none is recorded yet.
   unsigned choose(choice_kind kind, unsigned count) {
     return count == 1 ? 0 : choose_written(kind, count);
   }
@@ -58,14 +58,14 @@ class choices {
     return taken;
   }
 
-  /// Takes what somebody else has decided, unless something is written already.
+  /// Takes the preferred alternative, unless one is recorded already.
   unsigned decide(choice_kind kind, unsigned preferred, unsigned count) {
     if (next_ < taken_.size() || script_) return choose_written(kind, count);
     push(kind, preferred, count);
     return preferred;
   }
 
-  /// What the next choice, if it is one that was made before, was said to mean; taken with it.
+  /// Returns the recorded meaning of the next choice, if it was made before, and takes the choice.
   std::optional<std::uint8_t> take_known(choice_kind kind) {
     if (next_ >= taken_.size()) return std::nullopt;
     const choice& known = taken_[next_];
@@ -74,7 +74,7 @@ class choices {
     ++next_;
     return known.means;
   }
-  /// Like choose(), but a single alternative is written down too; then says what the choice means.
+  /// Like choose(), but records even a single alternative; the caller then adds its meaning.
   unsigned choose_always(choice_kind kind, unsigned count) {
     if (count > 1 || next_ < taken_.size() || script_) return choose_written(kind, count);
     push(kind, 0, 1);
@@ -82,10 +82,10 @@ class choices {
   }
   void last_means(std::uint8_t meaning) noexcept { taken_[next_ - 1].means = meaning; }
 
-  /// Whether the execution has left what is written, and is somewhere new.
+  /// Tells whether the execution has left the recorded choices, and is somewhere new.
   [[nodiscard]] bool is_new() const noexcept { return next_ >= taken_.size(); }
 
-  /// Turns to the next execution in depth-first order, or says that there is none below `base`.
+  /// Moves to the next execution in depth-first order; false if there is none below `base`.
   bool advance() noexcept {
     while (taken_.size() > base_ && taken_.back().taken + 1U >= taken_.back().limit) {
       taken_.pop_back();
@@ -96,7 +96,8 @@ class choices {
     return true;
   }
 
-  /// Gives away the alternatives of the earliest choice that has any, for somebody else to explore.
+  /// Gives away the alternatives of the earliest choice that has any, for another worker to
+  /// explore.
   std::optional<std::vector<choice>> split();
 
   /// Starts from a list of choices; those are never changed.
@@ -105,7 +106,7 @@ class choices {
     base_ = taken_.size();
     next_ = 0;
   }
-  /// Follows a list of choices from outside, and then takes the first one always.
+  /// Follows a list of choices from outside, and then always takes the first alternative.
   void follow(std::vector<std::uint8_t> script) { script_ = std::move(script); }
   void be_random(std::uint64_t seed) { random_.emplace(seed); }
 
@@ -138,7 +139,7 @@ class choices {
   std::optional<std::vector<std::uint8_t>> script_;
 };
 
-/// As text: each choice a digit of base 36; nothing where the text is none.
+/// Returns the list as text: each choice is a digit of base 36; nullopt if the text is invalid.
 std::string to_text(const std::vector<choice>& list);
 std::optional<std::vector<std::uint8_t>> from_text(std::string_view text);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The shape that all locks are checked in: threads that acquire, change two plain counters, and
-// release. Another shape is another client.
+// The client that all locks are checked in: threads that acquire, change two plain counters, and
+// release. Other protocols have their own clients.
 
 #include "explorer.hpp"
 #include "world.hpp"
@@ -18,17 +18,17 @@
 
 namespace lockyard::model {
 
-/// The client's own claim; a failure is verdict::assertion.
+/// A claim of the client; a failure is verdict::assertion.
 inline void require(bool holds, const char* claim, here where = here::current()) {
   if (!holds) detail::now().fail(verdict::assertion, claim, where);
 }
 
 struct exclusion_shape {
   unsigned threads = 2;
-  unsigned acquisitions = 1;  ///< of each thread
-  bool tries = false;         ///< the last thread uses try_lock, and may go without
-  bool timed = false;         ///< the last thread uses try_lock_for, and may go without
-  bool destroys = false;      ///< the thread that comes last ends the lock itself
+  unsigned acquisitions = 1;  ///< each thread's
+  bool tries = false;         ///< the last thread uses try_lock, and may fail
+  bool timed = false;         ///< the last thread uses try_lock_for, and may fail
+  bool destroys = false;      ///< the last thread destroys the lock itself
 };
 
 template <class Lock>
@@ -80,7 +80,7 @@ class exclusion : public client {
   }
 
   exclusion_shape shape_;
-  /// Stays where it is after the lock's end, so that whoever still uses the lock finds it ended.
+  /// Stays in place after the lock's end, so that a thread that still uses the lock finds it ended.
   alignas(Lock) std::byte place_[sizeof(Lock)];
   Lock* lock_;
   plain_data<unsigned> first_{0};

@@ -5,7 +5,7 @@
 
 namespace lockyard::model {
 
-/// Events, as they enter a thread's history.
+/// Events, in the form in which they enter a thread's history.
 enum event_kind : std::uint64_t {
   created = 1,
   destroyed,

@@ -51,7 +51,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
     resume(setter_);
   }
   running_execution = nullptr;
-  // What is left was to live on: nobody ends it, only its memory goes.
+  // The rest was meant to survive: no destructor runs for it, only its memory is freed.
   for (auto* const list : {&states_, &ended_states_}) {
     for (const state_entry& each : *list) each.by.free(each.object);
     list->clear();
@@ -62,7 +62,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
 
 void execution::reset() {
   for (thread_record& each : threads_) {
-    // Not used; but who made the client has learnt of all that the threads did.
+    // Not used; but the maker of the client knows all that the threads did.
     const bool made_client = &each == &threads_.back();
     if (!made_client && each.events == 0 && each.now == status::ended) continue;
     each.known = {};
@@ -144,7 +144,7 @@ void execution::fail(verdict kind, std::string text, std::source_location where)
   verdict_ = kind;
   what_ = std::move(text);
   tell(where, what_);
-  for (;;) switch_out();  // nobody comes back here
+  for (;;) switch_out();  // never continued
 }
 
 unsigned execution::choose(choice_kind kind, std::size_t count, std::source_location where) {
@@ -168,7 +168,7 @@ execution::stepped execution::step(const gate& goes_on) {
     return stepped::on;
   }
   try {
-    // Of a choice that was made before only what it stood for is needed.
+    // Only the meaning is needed of a choice that was made before.
     const auto known = by_->take_known(choice_kind::thread);
     if (!known) {
       list_options();
@@ -201,7 +201,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
   return goes_on(now);
 }
 
-/// Of a client that is deterministic, every option that was there once is there again.
+/// If a client is deterministic, every option that existed once exists again.
 bool execution::is_possible(const option& next) const {
   const thread_record& chosen = threads_[next.thread];
   if (next.thread >= count_ || chosen.now == status::ended) return false;
@@ -213,7 +213,7 @@ void execution::take(const option& next) {
   thread_record& chosen = threads_[next.thread];
   if (next.how == variant::time_out) {
     chosen.timed_out = true;
-    // Where nobody could go on, stores have had time to be seen.
+    // If no thread could go on, stores have had time to become visible.
     if (!may_pass(deadlines_[*chosen.deadline])) forget_old(chosen);
     pass(deadlines_[*chosen.deadline]);
   }
@@ -248,7 +248,7 @@ void execution::list_options() {
     can_go_on = !options_.empty();
   }
   if (can_go_on) {
-    // A sleeper may wake for no reason, but nobody may count on it.
+    // A sleeper may wake spuriously, but no thread may count on it.
     for (thread_index i = 0; spurious_left_ > 0 && i < count_; ++i) {
       if (threads_[i].now == status::sleeping)
         options_.push_back({.thread = i, .how = variant::spurious});
@@ -269,7 +269,7 @@ void execution::list_options() {
     what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i) +
              (now == status::sleeping || now == status::queued ? " sleeps" : " spins");
   }
-  what_ = "nobody can go on: " + what_;
+  what_ = "no thread can go on: " + what_;
 }
 
 execution::option execution::pick() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One execution of a client: its threads as fibers, one step after the other, each step one
-// operation on shared memory and the local code behind it.
+// One execution of a client: its threads as fibers, one step after the other; each step is one
+// operation on shared memory followed by local code.
 
 #include "choices.hpp"
 #include "fiber_stack.hpp"
@@ -26,39 +26,39 @@
 
 namespace lockyard::model {
 
-/// What is to be checked: made anew for each execution. `thread` and `finish` may use the model
-/// world only, own nothing that has to be freed, and do the same whenever they see the same.
+/// A program to check, made anew for each execution. `thread` and `finish` may use only the model
+/// world, own nothing that has to be freed, and must do the same whenever they see the same.
 class client {
  public:
   virtual ~client() = default;
   [[nodiscard]] virtual unsigned threads() const = 0;
   virtual void thread(unsigned index) = 0;
-  virtual void finish() {}  ///< when all threads have ended
+  virtual void finish() {}  ///< called when all threads have ended
 };
 
 enum class verdict : std::uint8_t {
   passed,
   race,       ///< on plain data
-  assertion,  ///< of the client's
+  assertion,  ///< of the client
   hang,       ///< no thread can go on: a deadlock, a lost wake-up, a spin on a final value
-  lifetime,   ///< an object is used after its end, or before others can know of its beginning
+  lifetime,   ///< an object is used after its end, or before others can know that it exists
   not_deterministic,
-  inconclusive,  ///< deeper than the cap, or more than the engine has room for
+  inconclusive,  ///< deeper than the limit, or more than the engine has room for
 };
 
 /// How `asymmetric_fence_light()` and `asymmetric_fence_heavy()` behave.
 enum class barriers : std::uint8_t {
-  membarrier,   ///< light is nothing, heavy a fence of every thread
+  membarrier,   ///< light does nothing, heavy is a fence of every thread
   fences,       ///< both are fences of the caller
-  may_be_lost,  ///< as membarrier, until a heavy one fails; each may
+  may_be_lost,  ///< like membarrier, until a heavy one fails; each may
 };
 
 struct settings {
-  std::optional<unsigned> preemptions{};  ///< at most so many; nothing: any number
-  unsigned spurious_wakes = 1;            ///< at most so many in an execution
+  std::optional<unsigned> preemptions{};  ///< the most; nullopt: any number
+  unsigned spurious_wakes = 1;            ///< the most in an execution
   unsigned timeouts = 2;                  ///< early ones, while others could still go on
-  unsigned short_spins = 2;               ///< at most so many end although others could go on
-  std::optional<unsigned> old_reads{};    ///< at most so many; see docs/checking.md; nothing: any
+  unsigned short_spins = 2;               ///< the most that end although others could go on
+  std::optional<unsigned> old_reads{};    ///< the most; see docs/checking.md; nullopt: any number
   unsigned depth = 400;                   ///< steps
   barriers asymmetric = barriers::membarrier;
   bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
@@ -67,7 +67,7 @@ struct settings {
 
 inline constexpr std::size_t max_looks = 8;
 
-/// One word that an await looks at.
+/// One word that an await reads.
 struct look {
   location_index where;
   std::memory_order order;
@@ -77,7 +77,7 @@ struct look {
   [[nodiscard]] bool holds(std::uint64_t value) const { return test(predicate, value); }
 };
 
-/// What a read-modify-write makes of the value it finds.
+/// The new value that a read-modify-write makes of the value that it finds.
 struct change {
   std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
   std::uint64_t operand;
@@ -90,8 +90,8 @@ struct seen {
 
 /// When a deadline passes.
 enum class passes : std::uint8_t {
-  early,    ///< while others could still go on, as often as `timeouts` allows; else when none can
-  of_spin,  ///< as the wait begins, as often as `short_spins` allows; else when none can go on
+  early,    ///< while others could still go on, up to `timeouts`; otherwise when none can
+  of_spin,  ///< as the wait begins, up to `short_spins`; otherwise when none can go on
 };
 
 enum class sleep_end : std::uint8_t { woken, changed, timed_out };
@@ -104,32 +104,32 @@ class execution {
   execution(const execution&) = delete;
   execution& operator=(const execution&) = delete;
 
-  /// The one that this thread of the checker runs now; null in between.
+  /// Returns the execution that this thread of the checker runs now; null in between.
   static execution*& current() noexcept;
 
-  /// Told before each step; false ends the execution, because its future is known.
+  /// Called before each step; false ends the execution, because its future is known.
   using gate = std::function<bool(const hash128& prefix)>;
 
-  /// Runs the client from its beginning, as `by` chooses. False if the gate ended it.
+  /// Runs the client from its beginning with the choices of `by`. False if the gate ended it.
   bool run(const std::function<std::unique_ptr<client>()>& make, choices& by, const gate& goes_on);
 
   [[nodiscard]] verdict result() const noexcept { return verdict_; }
   [[nodiscard]] const std::string& what() const noexcept { return what_; }
   [[nodiscard]] unsigned steps() const noexcept { return steps_; }
 
-  /// Keeps an account of every step from now on.
+  /// Records every step from now on.
   void trace_to(trace* account) noexcept { account_ = account; }
-  /// Collects where each order and each wake stands in the source.
+  /// Collects the place of each order and each wake in the source.
   void collect_sites(site_list* sites) noexcept { sites_ = sites; }
-  /// Chooses threads otherwise than by the list of choices: gives one of the runnable ones.
+  /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
 
-  // What the model world asks for, from within a thread.
+  // Requests of the model world, from within a thread.
   location_index create(std::uint64_t value, std::source_location where, std::uint64_t name,
                         const place& lies);
   void destroy(location_index which, std::source_location where);
-  /// The living word of that type at that address: what a pointer reaches there now, though it may
-  /// have been meant for a word that has ended. `hint` is what memory says, and may be nonsense.
+  /// Returns the living word of that type at that address: what a pointer reaches there now, even
+  /// if it was meant for a word that has ended. `hint` comes from memory and may be nonsense.
   location_index find_word(location_index hint, const void* address, const void* type,
                            std::source_location where);
   std::uint64_t load(location_index from, std::memory_order order, std::source_location where);
@@ -143,23 +143,23 @@ class execution {
   void fence(std::memory_order order, std::source_location where);
   void light_fence(std::source_location where);
   bool heavy_fence(std::source_location where);
-  /// What the running thread does from here on is one step, until it says otherwise.
+  /// Makes everything that the running thread does one step, until it says otherwise.
   void undisturbed(bool from_now_on) { me().undisturbed = from_now_on; }
-  /// Whether light fences may be left out.
+  /// Tells whether light fences may be omitted.
   bool barriers_are_there();
-  /// Nothing if the deadline passed first. With `desired` the first look's word is exchanged.
+  /// Returns nullopt if the deadline passed first. With `desired`, exchanges the first look's word.
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
                             std::optional<std::uint64_t> desired, std::source_location where);
   void pause(std::source_location where);
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
                   std::source_location where);
-  /// Knows the word by its address alone, as the kernel does: it may be gone.
+  /// Knows the word only by its address, as the kernel does: the word may be gone.
   std::uint32_t wake(const void* address, std::uint32_t count, std::source_location where);
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
   [[nodiscard]] std::uint32_t pi_id() const noexcept { return running_ + 1U; }
-  /// False if the deadline passed first.
+  /// Returns false if the deadline passed first.
   bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
   void pi_unlock(location_index on, std::source_location where);
   std::size_t new_deadline(passes when);
@@ -176,12 +176,12 @@ class execution {
   [[nodiscard]] thread_index self() const noexcept { return running_; }
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
 
-  /// How a state ends, and how its memory is freed.
+  /// Ends a state and frees its memory.
   struct deleter {
     void (*end)(void* object);
     void (*free)(void* object);
   };
-  /// What lives as long as the execution, once for each thread or for all (`owner` is max_threads).
+  /// Returns a state that lives as long as the execution, per thread or shared (owner max_threads).
   void*& state_of(const void* type, std::size_t owner, const deleter& by);
 
  private:
@@ -213,7 +213,7 @@ class execution {
     status now = status::ended;
     sleep_end woken_by = sleep_end::woken;
     bool timed_out = false;
-    bool undisturbed = false;  ///< its operations are one step together
+    bool undisturbed = false;  ///< its operations together are one step
     std::optional<std::size_t> deadline;
     std::span<const look> looks;
     bool exchanges = false;
@@ -226,7 +226,7 @@ class execution {
     variant how;
     bool preempts = false;
 
-    /// As a number below unknown_meaning, and back.
+    /// Converts to a number below unknown_meaning, and back.
     [[nodiscard]] std::uint8_t number() const noexcept {
       return static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
                                        (preempts ? 1U : 0U));
@@ -237,12 +237,12 @@ class execution {
               .preempts = number % 2U == 1};
     }
   };
-  /// Which object has been made in some memory, alive or not.
+  /// The object that was made in some memory, alive or not.
   struct occupant {
     std::uintptr_t begin;
     std::uintptr_t end;
     std::size_t which;
-    bool is_word;  ///< else plain data
+    bool is_word;  ///< false for plain data
 
     static occupant of(const place& lies, std::size_t which, bool is_word) noexcept {
       const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
@@ -275,7 +275,7 @@ class execution {
   void list_options();
   [[nodiscard]] option pick();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
-  /// Whether a read may take that message, or a write land right behind it, in modification order.
+  /// Tells whether a read may take that message, or a write follow it in modification order.
   [[nodiscard]] bool may_follow(location_index at, message_index which) {
     return old_reads_left_ != 0 || memory_.at(at).order.back() == which;
   }
@@ -291,8 +291,8 @@ class execution {
   void take_memory(const occupant& by, std::source_location where);
   plain& find_plain(std::size_t hint, const void* address, const void* type,
                     std::source_location where);
-  /// Between two events what a thread does is as good as done at the next one. What the client's
-  /// maker does is known to all threads without an event.
+  /// Actions between two events of a thread count as done at the next event. All threads know the
+  /// actions of the client's maker without an event.
   [[nodiscard]] std::uint16_t moment() noexcept {
     return static_cast<std::uint16_t>(me().events + (is_set_up() ? 0U : 1U));
   }
@@ -342,8 +342,8 @@ class execution {
   std::vector<plain> plains_;
   std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
-  /// Ended, with memory that must not be given out again before the execution is over: whether it
-  /// would be is no choice of the search's.
+  /// Ended, with memory that must not be reused before the execution is over: whether it would be
+  /// is not a choice of the search.
   std::vector<state_entry> ended_states_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;

@@ -28,7 +28,7 @@ constexpr double default_sampling_s = 10;
 constexpr std::uint64_t executions_between_looks = 256;
 constexpr std::uint64_t executions_between_offers = 16;
 
-/// Parts of the tree that nobody has begun, and who waits for one.
+/// Parts of the tree that no worker has begun, and the workers that wait for one.
 class work_pile {
  public:
   explicit work_pile(unsigned workers) : busy_{workers} { parts_.emplace_back(); }
@@ -39,7 +39,7 @@ class work_pile {
     changed_.notify_one();
   }
 
-  /// Nothing when all is done, or somebody has called it off.
+  /// Returns nullopt when all is done, or when the search was called off.
   std::optional<std::vector<choice>> take() {
     std::unique_lock guard{lock_};
     --busy_;
@@ -85,7 +85,7 @@ class work_pile {
   bool off_ = false;
 };
 
-/// What all workers have in common.
+/// What all workers share.
 class search_state {
  public:
   search_state(const client_maker& make, const plan& by)
@@ -153,7 +153,7 @@ class search_state {
   }
 
   /// Probabilistic concurrency testing: the thread of the highest priority runs, and at a few
-  /// random steps whoever runs falls behind all others.
+  /// random steps the running thread falls behind all others.
   class priorities {
    public:
     priorities(std::minstd_rand& random, unsigned length) {
@@ -185,14 +185,14 @@ class search_state {
     unsigned step_ = 0;
   };
 
-  /// What a worker has counted since it last looked around.
+  /// A worker's counts since it last published them.
   struct tally {
     std::uint64_t executions = 0;
     std::uint64_t prefixes = 0;
     std::uint64_t cut = 0;
   };
 
-  /// Books an execution. False if it ends the search.
+  /// Records an execution. False if it ends the search.
   bool account(const execution& runs, const choices& list, bool whole, tally& books) {
     ++books.executions;
     if (!whole) ++books.cut;
@@ -257,7 +257,7 @@ found explore(const client_maker& make, const plan& by) {
   result.steps = again.steps;
   if (again.result != result.result) {
     result.result = verdict::not_deterministic;
-    result.what = "a failure did not come back: " + result.what;
+    result.what = "a failure could not be reproduced: " + result.what;
   }
   return result;
 }
@@ -275,7 +275,7 @@ found replay(const client_maker& make, const settings& how, const std::string& t
   const auto list = from_text(text);
   if (!list) {
     result.result = verdict::not_deterministic;
-    result.what = "no list of choices";
+    result.what = "not a list of choices";
     return result;
   }
   execution runs{how};
@@ -290,7 +290,7 @@ found replay(const client_maker& make, const settings& how, const std::string& t
   if (result.result != verdict::not_deterministic && script.used() != list->size()) {
     result.result = verdict::not_deterministic;
     result.what = "the execution makes " + std::to_string(script.used()) +
-                  " choices, and the list has " + std::to_string(list->size());
+                  " choices, but the list has " + std::to_string(list->size());
   }
   return result;
 }

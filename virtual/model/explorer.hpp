@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All executions of a client, or as many as there is room and time for. Executions that have come
-// to the same point (the same prefix of the execution graph) have the same futures: the second one
+// Searches all executions of a client, or as many as memory and time permit. Executions that reach
+// the same state (the same prefix of the execution graph) have the same futures, so the second one
 // ends there.
 
 #include "choices.hpp"
@@ -37,20 +37,20 @@ struct plan {
   bool uses_cache = true;
   unsigned workers = 2;
   std::size_t memory_bytes = std::size_t{2} << 30U;
-  double seconds = 0;  ///< at most; 0: no limit for exhaustive search, 10 for the others
+  double seconds = 0;  ///< the limit; 0: none for exhaustive search, 10 for the others
   std::uint64_t seed = 1;
-  site_list* sites = nullptr;                          ///< to collect into; by one worker only
-  std::function<bool(const progress&)> on_progress{};  ///< now and then; false: stop
+  site_list* sites = nullptr;                          ///< filled by one worker only
+  std::function<bool(const progress&)> on_progress{};  ///< called now and then; false stops
 };
 
 struct found {
   verdict result = verdict::passed;
   std::string what;
-  trace steps;         ///< of the failing execution
+  trace steps;         ///< the failing execution
   std::string replay;  ///< its choices
   std::uint64_t executions = 0;
-  std::uint64_t prefixes = 0;  ///< distinct, where the cache is used
-  std::uint64_t cut = 0;       ///< executions that came to a known prefix
+  std::uint64_t prefixes = 0;  ///< distinct states, if the cache is used
+  std::uint64_t cut = 0;       ///< executions that reached a known state
   std::uint64_t too_deep = 0;
   std::string left_out;  ///< why not everything was covered; empty if it was
   double seconds = 0;
@@ -62,15 +62,15 @@ struct found {
 
 found explore(const client_maker& make, const plan& by);
 
-/// The execution of a list of choices. A list that does not fit is verdict::not_deterministic.
+/// Runs the execution of a list of choices. A list that does not fit is verdict::not_deterministic.
 found replay(const client_maker& make, const settings& how, const std::string& choices);
 
-/// Where the client, and what it uses, writes an order or a wake, as the executions find it.
+/// Returns where the client, and the code that it uses, writes an order or a wake.
 site_list sites_of(const client_maker& make, plan by);
 
 std::string name_of(verdict which);
 
-/// The interleaving as text: a line for each step.
+/// Returns the interleaving as text: a line for each step.
 std::string to_text(const trace& steps);
 
 }  // namespace lockyard::model

@@ -9,7 +9,7 @@
 
 namespace lockyard::model {
 
-/// Memory for one fiber; whoever runs over its end meets a page that may not be touched.
+/// Memory for one fiber; a fiber that runs over its end touches a protected page.
 class fiber_stack {
  public:
   static constexpr std::size_t bytes = 64 * 1024;
@@ -18,7 +18,7 @@ class fiber_stack {
       : memory_{mmap(nullptr, guard() + bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)} {
     if (memory_ == MAP_FAILED) throw std::bad_alloc{};
-    mprotect(memory_, guard(), PROT_NONE);  // without the guard it is a stack all the same
+    mprotect(memory_, guard(), PROT_NONE);  // without the guard it is still a stack
   }
   fiber_stack(const fiber_stack&) = delete;
   fiber_stack& operator=(const fiber_stack&) = delete;

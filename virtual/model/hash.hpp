@@ -7,7 +7,7 @@
 
 namespace lockyard::model {
 
-/// 128 bits: with 2^32 prefixes in the cache the chance that any two collide is below 2^-64.
+/// 128 bits: with 2^32 states in the cache the chance that any two collide is below 2^-64.
 struct hash128 {
   std::uint64_t low = 0x9e3779b97f4a7c15;
   std::uint64_t high = 0xc2b2ae3d27d4eb4f;
@@ -22,13 +22,13 @@ struct hash128 {
     mix(other.low);
     mix(other.high);
   }
-  /// For what has no order among its kind.
+  /// For elements without an order among them.
   void add(const hash128& other) noexcept {
     low += other.low;
     high += other.high;
   }
 
-  /// For absl's containers: the value is a hash already.
+  /// For absl's containers: the value is already a hash.
   template <class State>
   friend State AbslHashValue(State state, const hash128& of) {
     return State::combine(std::move(state), of.low);

@@ -78,8 +78,8 @@ message_index memory::write(knowledge& writer, location_index of, std::uint64_t 
   location& at = locations_[of];
   const message_index index = at.insert(std::move(written), place);
   writer.current.oldest[of] = index;
-  // A release publishes all the thread knows, its own message included; a relaxed write what the
-  // last release fence saw, and that message too.
+  // A release publishes everything that the thread knows, its own message included; a relaxed write
+  // publishes what the last release fence saw, and its own message.
   view& released = at.messages[index].released;
   released = releases(order) ? writer.current : writer.to_release;
   released.oldest[of] = index;

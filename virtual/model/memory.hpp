@@ -2,8 +2,9 @@
 #pragma once
 
 // Memory as C++20 lets threads see it: RC11 without load buffering, as a view machine. Each
-// location has its messages (what was ever written) and their modification order, which is not the
-// order in which they were written. docs/checking.md says what that covers and what it does not.
+// location has its messages (all values ever written) and their modification order, which is not
+// the order in which they were written. docs/checking.md says what that covers and what it does
+// not.
 
 #include "hash.hpp"
 #include "view.hpp"
@@ -21,7 +22,7 @@ namespace lockyard::model {
 using thread_index = std::uint8_t;
 using location_index = std::uint8_t;
 
-/// Who wrote: a thread, and which of its events it was.
+/// The writer of a message: a thread, and the number of its event.
 struct origin {
   thread_index thread;
   std::uint16_t event;
@@ -31,7 +32,7 @@ struct origin {
   }
 };
 
-/// The memory that an object lies in, and the object's type by the address of a tag.
+/// The memory of an object, and the object's type by the address of a tag.
 struct place {
   const void* address;
   std::size_t size;
@@ -40,9 +41,9 @@ struct place {
 
 struct message {
   std::uint64_t value;
-  view released;  ///< what a reader that acquires gets to know
+  view released;  ///< what an acquiring reader learns
   origin by;
-  bool has_successor;  ///< a read-modify-write has taken it: nothing else comes right after it
+  bool has_successor;  ///< a read-modify-write has taken it: nothing else can follow it directly
 };
 
 struct location {
@@ -50,22 +51,22 @@ struct location {
   std::source_location where;
   std::vector<message> messages;
   std::vector<message_index> order;     ///< modification order, oldest first
-  std::vector<message_index> position;  ///< of each message in it
-  clock accessed;                       ///< who had touched it, for destruction
+  std::vector<message_index> position;  ///< of each message in that order
+  clock accessed;                       ///< which threads have accessed it, for destruction
   origin creator;
-  origin ended;  ///< by whom, unless it is alive
+  origin ended;  ///< which event ended it, unless it is alive
   place lies;
   bool is_alive;
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
-  /// Puts a message at a place of the modification order; gives its index.
+  /// Puts a message at a place of the modification order; returns its index.
   message_index insert(message&& written, std::size_t place);
 };
 
-/// What a thread knows, and what fences have prepared.
+/// A thread's knowledge, and what fences have prepared.
 struct knowledge {
   view current;
-  view to_acquire;  ///< of relaxed reads, for the next acquire fence
+  view to_acquire;  ///< from relaxed reads, for the next acquire fence
   view to_release;  ///< as of the last release fence, for relaxed writes
 };
 
@@ -86,23 +87,23 @@ class memory {
                         std::source_location where, const place& lies);
   [[nodiscard]] location& at(location_index index) noexcept { return locations_[index]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  /// The living word that begins there, if any.
+  /// Returns the living word that begins there, if any.
   [[nodiscard]] std::optional<location_index> find(const void* address) const noexcept;
-  /// The word that began there last, alive or not, if any.
+  /// Returns the last word that began there, alive or not, if any.
   [[nodiscard]] std::optional<location_index> find_last(const void* address) const noexcept;
 
-  /// The place in modification order of the oldest message that the reader may still read.
+  /// Returns the place in modification order of the oldest message that may still be read.
   [[nodiscard]] std::size_t oldest_place(location_index of, const view& known) noexcept {
     const location& at = locations_[of];
     return at.position[known.oldest[of]];
   }
 
-  /// The same for what sequentially consistent operations have made known.
+  /// Returns that place for the knowledge of sequentially consistent operations.
   [[nodiscard]] std::size_t sequential_place(location_index of) noexcept {
     return locations_[of].position[sequential_.oldest[of]];
   }
 
-  /// The messages that may be read, newest first, until `visit` returns false.
+  /// Visits the messages that may be read, newest first, until `visit` returns false.
   template <class Visit>
   void for_each_readable(const knowledge& known, location_index of, bool sequential, Visit visit) {
     const location& from = locations_[of];
@@ -118,23 +119,23 @@ class memory {
                  std::memory_order order) noexcept;
 
   /// Writes at a place of the modification order. `continued` is the message that a
-  /// read-modify-write read, whose release sequence it continues; else null.
+  /// read-modify-write read, whose release sequence it continues; otherwise null.
   message_index write(knowledge& writer, location_index of, std::uint64_t value,
                       std::memory_order order, std::size_t place, origin by,
                       const message* continued);
 
   void fence(knowledge& of, std::memory_order order) noexcept;
 
-  /// A sequentially consistent access knows, before it happens, what earlier ones of its location
-  /// knew, and tells the later ones.
+  /// A sequentially consistent access learns, before it happens, what earlier ones of its location
+  /// knew, and passes its knowledge on to later ones.
   void before_sequential(knowledge& of, location_index where) noexcept;
   void after_sequential(const knowledge& of, location_index where) noexcept;
 
   void join(view& to, const view& from) noexcept;
 
-  /// What the future of the execution depends on.
+  /// Returns a hash of everything that the future of the execution depends on.
   [[nodiscard]] hash128 digest() const noexcept;
-  /// The messages that sequentially consistent operations have made known.
+  /// Returns a hash of the messages that sequentially consistent operations have made known.
   [[nodiscard]] hash128 sequential_digest() const noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Faults planted while a client runs: an order weakened, or a wake dropped, at one place of the
+// Faults injected while a client runs: a weakened order, or a dropped wake, at one place of the
 // source. The same mechanism lists the places.
 
 #include <atomic>
@@ -16,10 +16,10 @@ namespace lockyard::model {
 
 /// A place in the source, and which of the orders written there is meant.
 struct site {
-  std::string file;  ///< the name alone
+  std::string file;  ///< without its folders
   unsigned line;
   unsigned column;
-  unsigned argument;  ///< 0: the order, or that of success; 1: that of failure
+  unsigned argument;  ///< 0: the order, or the success order; 1: the failure order
 
   friend auto operator<=>(const site&, const site&) = default;
 
@@ -28,7 +28,7 @@ struct site {
 
 inline constexpr unsigned wake_argument = 9;
 
-/// What was written at a place: an order, or a wake.
+/// The code at a place: an order, or a wake.
 struct site_use {
   site where;
   std::memory_order order;
@@ -43,17 +43,17 @@ using site_list = std::set<site_use>;
 
 struct mutation {
   site where;
-  std::memory_order becomes;  ///< of no meaning where a wake is dropped
+  std::memory_order becomes;  ///< meaningless if a wake is dropped
 
   [[nodiscard]] bool is_at(std::source_location place, unsigned argument) const;
   [[nodiscard]] bool drops_wake() const noexcept { return where.argument == wake_argument; }
 };
 
-/// Every way to weaken one order, or drop one wake, of the list.
+/// Returns every way to weaken one order, or drop one wake, of the list.
 std::vector<mutation> mutations_of(const site_list& sites);
 
 std::string name_of(std::memory_order order);
-/// As `file:line:column acquire -> relaxed`.
+/// Returns text such as `file:line:column acquire -> relaxed`.
 std::string described(const mutation& of, std::memory_order was);
 
 }  // namespace lockyard::model

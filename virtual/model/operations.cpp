@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a thread does to memory: objects begin and end, are loaded, stored, changed; fences.
+// A thread's operations on memory: objects begin and end, are loaded, stored, changed; fences.
 
 #include "events.hpp"
 #include "execution.hpp"
@@ -11,7 +11,7 @@ namespace lockyard::model {
 
 namespace {
 
-/// A call in the source, within one run of the checker.
+/// Identifies a call in the source, within one run of the checker.
 std::uint64_t site_key(std::source_location where) {
   return reinterpret_cast<std::uintptr_t>(where.file_name()) ^ std::uint64_t{where.line()} << 48U ^
          std::uint64_t{where.column()} << 40U;
@@ -61,7 +61,7 @@ location_index execution::create(std::uint64_t value, std::source_location where
   if (memory_.count() >= max_locations) {
     fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
   }
-  // What is the process's was there before all threads, in memory of its own.
+  // Objects of the process existed before all threads, in their own memory.
   if (name != 0) {
     return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies);
   }
@@ -110,8 +110,8 @@ location_index execution::find_word(location_index hint, const void* address, co
        where);
 }
 
-/// An object is made in memory that others may have been in: these have ended, and their ends
-/// happen before; or they end now, as C++ has it, without a destructor.
+/// Makes an object in memory that other objects may have used: they have ended, and their ends
+/// happen before; or they end now without a destructor, as C++ permits.
 void execution::take_memory(const occupant& by, std::source_location where) {
   std::erase_if(occupants_, [&](const occupant& before) {
     if (before.begin >= by.end || by.begin >= before.end) return false;
@@ -128,7 +128,7 @@ void execution::take_memory(const occupant& by, std::source_location where) {
              described(which) + " is built over, but its end does not happen before", where);
       }
     }
-    // What comes after the new object comes after this one.
+    // Events after the new object come after this one.
     return by.begin <= before.begin && before.end <= by.end;
   });
   occupants_.push_back(by);
@@ -178,7 +178,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   const std::size_t taken = choose(choice_kind::place, candidates_.size(), where);
   const std::size_t place = candidates_[taken].second;
   note_followed(to, at.order[place - 1]);
-  // The value follows from what the thread has seen; an address would differ from run to run.
+  // The thread's past determines the value; an address would differ from run to run.
   event(stored, at.name, 0);
   if (sequential) me().history.mix(memory_.sequential_digest());
   const bool is_newest = place == at.order.size();
@@ -243,7 +243,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   const bool may_fail = weak && std::ranges::find(failed, place_of_call) == failed.end();
   enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };
   candidates_.clear();
-  // A failure is a load of its own order: what it may read does not depend on that of success.
+  // A failure is a load with its own order: what it may read does not depend on the success order.
   memory_.for_each_readable(me().known, on, fails_sequential, [&](message_index index) {
     if (!may_follow(on, index)) return false;
     const message& read = memory_.at(on).messages[index];
@@ -289,7 +289,7 @@ void execution::fence(std::memory_order order, std::source_location where) {
   order = order_at(order, 0, where);
   const bool sequential = order == std::memory_order_seq_cst;
   if (sequential) step_point();
-  // First the event: a release fence publishes plain data written since the last one, too.
+  // The event comes first: a release fence also publishes plain data written since the last event.
   event(fenced, static_cast<std::uint64_t>(order), 0);
   memory_.fence(me().known, order);
   if (sequential) me().history.mix(memory_.sequential_digest());
@@ -323,7 +323,7 @@ bool execution::heavy_fence(std::source_location where) {
     memory_.fence(me().known, std::memory_order_seq_cst);
     for (thread_index i = 0; i < count_; ++i) {
       if (i == running_) continue;
-      // A thread that has ended counts too: what it stored is out.
+      // A thread that has ended counts too: its stores are visible.
       memory_.fence(threads_[i].known, std::memory_order_seq_cst);
       threads_[i].history.mix(barred);
       threads_[i].history.mix(memory_.sequential_digest());

@@ -12,14 +12,14 @@
 
 namespace lockyard::model {
 
-/// The prefixes that some execution has come to; shared by all workers.
+/// The states that some execution has reached; shared by all workers.
 class prefix_cache {
  public:
   explicit prefix_cache(std::size_t memory_bytes)
       : room_{memory_bytes / bytes_of_entry / shards_.size()} {}
 
-  /// Whether nobody has been there. What does not fit any more counts as new, and is told by
-  /// full().
+  /// Tells whether no execution has been there. A state that does not fit any longer counts as new,
+  /// and full() reports it.
   bool insert(const hash128& prefix) {
     shard& part = shards_[prefix.high % shards_.size()];
     const std::scoped_lock guard{part.lock};
@@ -38,7 +38,7 @@ class prefix_cache {
   }
 
  private:
-  /// With the empty places of a table that has just grown, and the old one while it does.
+  /// Includes the empty places of a table that has just grown, and the old table meanwhile.
   static constexpr std::size_t bytes_of_entry = 56;
 
   struct alignas(128) shard {

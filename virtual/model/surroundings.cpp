@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What else a thread asks for: time, chance, plain data, state of its own; and what is told of it.
+// A thread's other requests: time, chance, plain data, its own states; and their descriptions.
 
 #include "events.hpp"
 #include "execution.hpp"
@@ -27,7 +27,7 @@ void execution::pass(end_of_wait& which) {
   if (left > 0) --left;
 }
 
-/// A spin that ends later ends as that of a thread that comes later and does not look at all.
+/// A spin that ends later behaves like a thread that comes later and does not look at all.
 bool execution::gives_up(end_of_wait& which, std::source_location where) {
   if (which.when != passes::of_spin || is_set_up()) return false;
   if (which.has_passed) return true;
@@ -61,7 +61,7 @@ unsigned execution::random(unsigned count, std::source_location where) {
 }
 
 std::size_t execution::new_plain(std::source_location where, bool of_process, const place& lies) {
-  // What is the process's was there before all threads, in memory of its own.
+  // Objects of the process existed before all threads, in their own memory.
   if (!of_process) take_memory(occupant::of(lies, plains_.size(), false), where);
   const thread_index writer = of_process ? setter_ : running_;
   const std::uint16_t written = of_process ? 0 : moment();
@@ -88,7 +88,7 @@ void execution::end_plain(plain& data, const char* how, std::source_location whe
   data.written = moment();
 }
 
-/// As find_word().
+/// Works like find_word().
 execution::plain& execution::find_plain(std::size_t hint, const void* address, const void* type,
                                         std::source_location where) {
   const auto is_there = [&](const plain& data) {
@@ -137,7 +137,7 @@ void*& execution::state_of(const void* type, std::size_t owner, const deleter& b
   return states_.back().object;
 }
 
-/// A destructor may let other threads go on, which make and end states of their own meanwhile.
+/// A destructor may let other threads go on, which create and end their own states meanwhile.
 void execution::end_states(std::size_t owner) {
   for (;;) {
     const auto last = std::find_if(states_.rbegin(), states_.rend(),
@@ -157,7 +157,7 @@ void execution::tell(std::source_location where, const std::string& text) const 
 }
 
 std::string execution::described(location_index which) {
-  // Several members of an object are made at one place: they are told apart by their order.
+  // Several members of an object are created at one place: their order tells them apart.
   const std::source_location where = memory_.at(which).where;
   unsigned ordinal = 1;
   for (location_index i = 0; i < which; ++i) {

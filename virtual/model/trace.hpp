@@ -8,7 +8,7 @@
 
 namespace lockyard::model {
 
-/// One line of an interleaving: who did what, where in the source.
+/// One line of an interleaving: which thread did what, and where in the source.
 struct trace_line {
   unsigned thread;
   std::source_location where;

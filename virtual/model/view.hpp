@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a thread knows: of each location the oldest message it may still read, and of each thread
-// how much of what that one did happened before now.
+// A thread's knowledge: of each location the oldest message that it may still read, and of each
+// thread how many of its events happened before now.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace lockyard::model {
 
-/// The clients' threads, and one that sets up and finishes.
+/// The clients' threads, and one thread that sets up and finishes.
 inline constexpr std::size_t max_threads = 6;
 inline constexpr std::size_t max_locations = 48;
 inline constexpr std::size_t max_messages = 250;

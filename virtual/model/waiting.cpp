@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How a thread waits: for a value, for anything new, or asleep.
+// How a thread waits: for a value, for any change, or asleep.
 
 #include "events.hpp"
 #include "execution.hpp"
@@ -24,7 +24,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   thread.looks = std::span<const look>{mine}.first(looks.size());
   thread.exchanges = desired.has_value();
   thread.deadline = deadline;
-  // Who sets the client up is alone, and need not wait for what is there.
+  // The thread that sets the client up is alone, so it need not wait for what exists already.
   const bool goes_on_waiting = !deadline || !gives_up(deadlines_[*deadline], where);
   if (goes_on_waiting) {
     // Looks that fail are never steps, but they use the words from now on.
@@ -64,7 +64,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   return seen{which, value};
 }
 
-/// A look is reached only if each one before it can have failed.
+/// A look is reached only if each look before it can have failed.
 void execution::list_candidates(const thread_record& of) {
   candidates_.clear();
   bool reached = true;
@@ -93,7 +93,7 @@ void execution::pause(std::source_location where) {
   if (account_ != nullptr) tell(where, "pause");
 }
 
-/// Having waited for something new, the thread does not see the old once more.
+/// After waiting for something new, the thread does not see the old value again.
 void execution::forget_old(thread_record& thread) {
   for (const read_before& each : thread.reads) {
     const location& at = memory_.at(each.where);
@@ -167,7 +167,7 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
   memory_.note_read(me().known, from, at.order.back(), std::memory_order_relaxed);
   if (newest.value != expected) {
     event(moved, at.name, newest.by.name());
-    if (account_ != nullptr) tell(where, "moves nobody: " + described(from) + " has changed");
+    if (account_ != nullptr) tell(where, "moves no thread: " + described(from) + " has changed");
     return std::nullopt;
   }
   const std::uint32_t woken = take_sleepers(from, count, std::nullopt, where);
@@ -184,7 +184,7 @@ namespace {
 constexpr std::uint64_t pi_waiters = 0x8000'0000;
 }  // namespace
 
-/// Under one lock of the kernel's: look, take the word or mark it, and enqueue.
+/// Under one lock of the kernel: look, take the word or mark it, and enqueue.
 bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
                         std::source_location where) {
   step_point();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The world in which the checker runs a lock: every member is an operation of the execution under
-// way. The defaulted source locations let a failure name the line of the lock that did it.
+// The world in which the checker runs a lock: every member is an operation of the current
+// execution. The defaulted source locations let a failure name the line of the lock that caused it.
 
 #include "execution.hpp"
 
@@ -45,7 +45,7 @@ inline execution& now() noexcept {
   return *execution::current();
 }
 
-/// The same in every process: addresses of types are not.
+/// The same in every process, unlike the addresses of types.
 template <class T>
 constexpr std::uint64_t name_of_type() noexcept {
   std::uint64_t name = 14695981039346656037U;
@@ -58,7 +58,7 @@ constexpr std::uint64_t name_of_type() noexcept {
 template <class T>
 inline constexpr char type_tag = 0;
 
-/// While process-wide state is made, its words are named after it and not after who came first.
+/// While process-wide state is made, its words are named after it, not after the first user.
 struct naming {
   static inline thread_local std::uint64_t of = 0;
   static std::uint64_t next() noexcept { return of == 0 ? 0 : ++of; }
@@ -119,7 +119,7 @@ class word {
     return compare_exchange(expected, desired, success, failure, false, where);
   }
 
-  /// Of what lies here now: the object's memory may have been given to another one.
+  /// Returns the index of what is here now: the object's memory may belong to another object.
   [[nodiscard]] location_index index(here where) const noexcept {
     return detail::now().find_word(index_, this, type(), where);
   }
@@ -350,8 +350,8 @@ struct model {
     static void catch_up(Arguments... /*arguments*/) noexcept {}
   };
 
-  /// A lock whose critical section is one step: nobody else runs in between. What others read of
-  /// it may still be as old as the memory model allows.
+  /// A lock whose critical section is one step: no other thread runs in between. What other threads
+  /// read of it may still be as old as the memory model permits.
   class abstract_lock {
    public:
     void lock(here where = here::current()) noexcept {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking locks against all executions that the memory model allows."""
+"""Checks locks in all executions that the memory model allows."""

@@ -15,33 +15,43 @@ Checked = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[LOCK]...",
-        help="What to check, by name.",
+        help="The locks and clients to check, by name.",
         autocompletion=completions.checked,
         show_default=False,
     ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Every lock, and every client of the tests.")]
+All = Annotated[bool, typer.Option("--all", help="Check every lock, and every client.")]
 Litmus = Annotated[
-    bool, typer.Option("--litmus", help="The checker itself: what the memory model allows.")
+    bool, typer.Option("--litmus", help="Check the checker: what the memory model allows.")
 ]
 Mutants = Annotated[
     bool,
-    typer.Option("--mutants", help="Faults by hand, and every order weakened; each must be found."),
+    typer.Option(
+        "--mutants",
+        help="Check hand-written faults, and every order weakened; each must be killed.",
+    ),
 ]
-Bench = Annotated[bool, typer.Option("--bench", help="How fast the checker is.")]
+Bench = Annotated[bool, typer.Option("--bench", help="Measure the speed of the checker.")]
 CheckThreads = Annotated[
     int | None,
-    typer.Option("--threads", metavar="N", help="Up to 5.", show_default="a suite of shapes"),
+    typer.Option(
+        "--threads",
+        metavar="N",
+        help="Number of threads, up to 5.",
+        show_default="several client sizes",
+    ),
 ]
 Acquisitions = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Of each thread.", show_default="a suite of shapes"),
+    typer.Option(
+        metavar="N", help="Acquisitions of each thread.", show_default="several client sizes"
+    ),
 ]
 Bound = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Preemptions at most 1, then 2, and so on up to N.",
+        help="Search with at most 1 preemption, then 2, and so on up to N.",
         show_default="any number",
         rich_help_panel=SEARCH,
     ),
@@ -50,36 +60,40 @@ Seconds = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="Time of each check; what is not done by then is inconclusive.",
-        show_default="none; 10 of pct and random",
+        help="Time limit of each check; a check not done by then is inconclusive.",
+        show_default="none; 10 for pct and random",
         rich_help_panel=SEARCH,
     ),
 ]
 Memory = Annotated[
     str,
     typer.Option(
-        metavar="SIZE", help="Room for what is known, as in 512M, 2G.", rich_help_panel=SEARCH
+        metavar="SIZE",
+        help="Memory for known states, as in 512M, 2G.",
+        rich_help_panel=SEARCH,
     ),
 ]
 Search = Annotated[
     str,
     typer.Option(
         metavar="exhaustive|pct|random",
-        help="Every execution, or samples.",
+        help="How to search: every execution, or samples.",
         rich_help_panel=SEARCH,
     ),
 ]
 NoCache = Annotated[
     bool,
     typer.Option(
-        "--no-cache", help="Search on where others have been before.", rich_help_panel=SEARCH
+        "--no-cache",
+        help="Explore again from states that were explored before.",
+        rich_help_panel=SEARCH,
     ),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Threads that search.",
+        help="Number of threads that search.",
         show_default="one for each processor",
         rich_help_panel=SEARCH,
     ),
@@ -88,7 +102,7 @@ Replay = Annotated[
     str,
     typer.Option(
         metavar="TEXT",
-        help="Show the execution that a failing check of LOCK printed.",
+        help="Show the execution that a failed check of LOCK printed.",
         show_default=False,
     ),
 ]

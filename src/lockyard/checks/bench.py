@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the checker is, beside what it is meant to reach."""
+"""Measures the speed of the checker and compares it with targets."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from lockyard.checks.subjects import Subject
 
 TARGET_PER_S_PER_CORE = 0.3e6
-# Of a figure whose target is a few seconds.
+# The time limit of a figure whose target is a few seconds.
 LIMIT_S = 120.0
-# A rate is taken over repetitions for so long; one check alone takes milliseconds.
+# A rate is taken over repetitions for this long; one check alone takes milliseconds.
 RATE_S = 1.0
 TICKET, MCS, FUTEX = "ticket_spinlock", "mcs_lock", "futex_mutex"
 
@@ -35,17 +35,17 @@ class Figure:
     title: str
     names: tuple[str, ...]
     shape: Shape
-    at_most_s: float | None = None  # nothing: the rate is what counts
+    at_most_s: float | None = None  # None: the target is a rate
 
 
 def figures(subjects: Sequence[Subject]) -> list[Figure]:
-    """Those whose locks are there."""
+    """Returns the figures whose locks the checker knows."""
     locks = [each.name for each in subjects if each.group == "lock" or each.name == MCS]
     spinning = tuple(name for name in locks if name.endswith("spinlock") or name == MCS)
     wanted = [
         Figure(f"{TICKET} 3x2", (TICKET,), Shape(3, 2)),
         Figure(f"{TICKET} 4x1", (TICKET,), Shape(4)),
-        Figure("spin locks and MCS 3x1 together", spinning, Shape(3), at_most_s=5),
+        Figure("spinlocks and MCS 3x1 together", spinning, Shape(3), at_most_s=5),
         Figure(f"{MCS} 3x2", (MCS,), Shape(3, 2), at_most_s=10),
         Figure(f"{FUTEX} 2x2", (FUTEX,), Shape(2, 2), at_most_s=10),
         Figure(f"{FUTEX} 3x1", (FUTEX,), Shape(3), at_most_s=10),
@@ -67,7 +67,7 @@ def run(
         if session.interrupted:
             break
         rows.append(_row(figure, results, settings.workers))
-    session.checker.close()  # the kernel counts the memory of what has ended
+    session.checker.close()  # the kernel counts the memory of ended processes only
     peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if as_json:
         for row in rows:
@@ -107,7 +107,7 @@ def _print(rows: Sequence[dict[str, object]], peak_bytes: int, workers: int) -> 
     console = stdout_console()
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("figure")
-    for title in ("prefixes", "seconds", "M prefixes/s/core", "target", "met"):
+    for title in ("states", "seconds", "M states/s/core", "target", "met"):
         table.add_column(title, justify="right")
     for row in rows:
         limit_s = row["target_seconds"]

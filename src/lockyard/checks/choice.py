@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lockyard check was asked for, with what is wrong about it."""
+"""The choices that the options of lockyard check make; refuses contradictory ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_WORKERS = 256
 
 @dataclass(frozen=True)
 class Choice:
-    """One of: names; all, litmus and mutants, any of them together; bench; a replay of one name."""
+    """Names; or any of all, litmus and mutants; or bench; or a replay of one name."""
 
     names: tuple[str, ...]
     all: bool
@@ -29,7 +29,7 @@ class Choice:
     mutants: bool
     bench: bool
     replay: str
-    shape: Shape | None  # of every lock, in place of the suite
+    shape: Shape | None  # the client size for every lock; None: several sizes
 
     def __post_init__(self) -> None:
         switches = {
@@ -41,18 +41,28 @@ class Choice:
         given = [switch for switch, on in switches.items() if on]
         if self.replay:
             if len(self.names) != 1 or given:
-                raise UsageError("--replay: is an execution of one lock; name it, and nothing else")
+                raise UsageError(
+                    "--replay: replays one execution of one lock; name that lock, and drop "
+                    "everything else"
+                )
             if self.shape is not None:
-                raise UsageError("--replay: the text has its shape; leave --threads and the like")
+                raise UsageError(
+                    "--replay: the replayed text already contains the client size; drop --threads "
+                    "and --acquisitions"
+                )
         if not (given or self.names):
             raise UsageError("nothing to check: name a lock, or give --all, --litmus or --mutants")
         alone = ["the names"] if self.names else ["--bench"] if self.bench else []
         others = [each for each in given if each not in alone]
         if alone and others:
-            raise UsageError(f"{' and '.join([*others, *alone])}: give one of them at a time")
+            raise UsageError(
+                f"{' and '.join([*others, *alone])}: exclude each other; give one of them at a time"
+            )
         shaped = [each for each in given if each != "--all"]
         if self.shape is not None and shaped:
-            raise UsageError(f"{shaped[0]}: has shapes of its own; leave --threads and the like")
+            raise UsageError(
+                f"{shaped[0]}: has its own client sizes; drop --threads and --acquisitions"
+            )
 
 
 def shape(threads: int | None, acquisitions: int | None) -> Shape | None:
@@ -74,11 +84,11 @@ def settings(  # noqa: PLR0913 - one parameter for each option
     no_cache: bool,
 ) -> Settings:
     if search not in SEARCHES:
-        raise UsageError(f"--search {search}: there are {', '.join(SEARCHES)}")
+        raise UsageError(f"--search {search}: no such search; choose from {', '.join(SEARCHES)}")
     if bound == 0:
         raise UsageError(
             "--bound 0: without preemptions no thread is ever interrupted, which proves little; "
-            "give 1 or more, or leave it out to have every execution"
+            "give 1 or more, or drop --bound to check every execution"
         )
     if seconds is not None and not 0 < seconds <= MAX_SECONDS:
         raise UsageError(f"--seconds {seconds:g}: must be more than 0, and at most a day")
@@ -104,5 +114,7 @@ def _memory_bytes(text: str) -> int:
     found = int(match[1]) * UNITS[match[2].upper()] if match else 0
     least, most = MEMORY_BYTES
     if not least <= found <= most:
-        raise UsageError(f"--memory {text}: is from 1M to 1024G, a number with K, M or G")
+        raise UsageError(
+            f"--memory {text}: must be from 1M to 1024G; give a number with K, M or G, as in 512M"
+        )
     return found

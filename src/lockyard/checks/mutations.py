@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic faults: each order of a lock weakened, each wake dropped; some shape has to tell."""
+"""Automatic mutants: each order of a lock weakened, each wake dropped; some check must kill
+each."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from lockyard.checks.session import Session
     from lockyard.checks.subjects import Subject
 
-# Shapes that come by everything that a lock does; listing needs no search to its end.
+# Client sizes that reach everything that a lock does; listing needs no complete search.
 LISTING_SHAPES = (
     Shape(),
     Shape(tries=True),
@@ -28,7 +29,7 @@ LISTING_S = 10.0
 
 @dataclass
 class Mutation:
-    """A fault, and the locks that it is in."""
+    """A mutation of one place in the source, and the locks and clients that run it."""
 
     site: dict[str, Any]
     subjects: list[Subject] = field(default_factory=list)
@@ -47,10 +48,10 @@ class Mutation:
 @dataclass(frozen=True)
 class MutationResult:
     mutation: Mutation
-    last: Result  # the one that killed it, or the last of those that did not
+    last: Result  # the check that killed it, or the last check that did not
     checks: int
-    reason: str | None  # why it may survive
-    open: bool = False  # some check of it was not finished
+    reason: str | None  # why it is allowed to survive
+    open: bool = False  # some of its checks did not finish
 
     @property
     def killed(self) -> bool:
@@ -92,7 +93,7 @@ class MutationResult:
 def mutations_of(
     session: Session, locks: Iterable[Subject], clients: Iterable[Subject], settings: Settings
 ) -> list[Mutation]:
-    """Each once, although several locks, and clients that use locks, may run the line."""
+    """Lists each mutation once, although several locks and clients may run its line."""
     found: dict[str, Mutation] = {}
     for lock in locks:
         shapes = (*LISTING_SHAPES, *(TIMED_SUITE if lock.offers_timed else ()))
@@ -102,7 +103,7 @@ def mutations_of(
     for client in clients:
         for word, site in _sites_of(session, client, client.shapes, settings).items():
             is_ours = site["file"] in files or source_text(site["file"], 1)
-            if is_ours:  # a lock's, or of another header of the library
+            if is_ours:  # in a lock, or in another header of the library
                 found.setdefault(word, Mutation(site)).subjects.append(client)
     return list(found.values())
 
@@ -121,7 +122,7 @@ def _sites_of(
 def results(
     session: Session, mutations: Iterable[Mutation], settings: Settings, listed: dict[Key, str]
 ) -> Iterator[MutationResult]:
-    """Ends early on Ctrl-C."""
+    """Checks the mutations one by one; ends early on Ctrl-C."""
     for mutation in mutations:
         if session.interrupted:
             return

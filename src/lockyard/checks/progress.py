@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while checking: on standard error, and only on a terminal."""
+"""Progress of a check: on standard error, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def shown_progress(session: Session) -> Iterator[None]:
 
 
 def described(check: Check, covered: checker.Progress, spent_s: float) -> str:
-    planted = f" with {check.mutation['words']}" if check.mutation else ""
-    text = f"{check.label}{planted}"
+    injected = f" with {check.mutation['words']}" if check.mutation else ""
+    text = f"{check.label}{injected}"
     if not covered or spent_s <= 0:
         return text
     executions, prefixes = covered.get("executions", 0), covered.get("prefixes", 0)
     rate_k = (prefixes or executions) / spent_s / 1e3
-    kind = "prefixes" if prefixes else "executions"
-    return f"{text} · {executions:,} executions, {prefixes:,} prefixes, {rate_k:,.0f} k {kind}/s"
+    kind = "states" if prefixes else "executions"
+    return f"{text} · {executions:,} executions, {prefixes:,} states, {rate_k:,.0f} k {kind}/s"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A failing execution as a text that says everything: `subject:shape:choices`.
+"""A failed execution as a text that can be replayed: `client:size:choices`.
 
-A bound on preemptions decides which choices there are, so it is part of the shape: `3x1tb2`.
+A bound on preemptions determines which choices exist, so it is part of the size: `3x1tb2`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def replayed(checker: Checker, subject: Subject, text: str) -> Result:
     result = Result.of(check, checker.ask(job, ANSWER_S))
     if result.verdict == "not deterministic":
         raise UsageError(
-            f"--replay {text}: {result.what}; it comes from another version of {subject.name} or "
-            "of the checker, or was cut short; check the lock again"
+            f"--replay {text}: {result.what}; the text comes from another version of "
+            f"{subject.name} or of the checker, or was cut short; check the lock again"
         )
     return result
 
@@ -42,10 +42,12 @@ def _parsed(subject: Subject, text: str) -> tuple[Check, str]:
     shape = Shape.parse(match[1]) if match else None
     if not name or match is None or shape is None or not choices:
         raise UsageError(
-            f"--replay {text}: is not of the form LOCK:SHAPE:CHOICES, as in "
-            f"{subject.name}:3x1t:0012; give what a failing check printed"
+            f"--replay {text}: not of the form LOCK:SIZE:CHOICES, as in {subject.name}:3x1t:0012; "
+            "give the text that a failed check printed"
         )
     if name != subject.name:
-        raise UsageError(f"--replay {text}: is an execution of {name}, not of {subject.name}")
+        raise UsageError(
+            f"--replay {text}: an execution of {name}, not of {subject.name}; name {name} instead"
+        )
     settings = Settings(bound=int(match[2]) if match[2] else None)
     return Check(subject, shape, settings), choices

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One check, and what came of it."""
+"""One check and its result."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SAMPLED = "sampled"
 
 @dataclass(frozen=True)
 class Settings:
-    """How to search."""
+    """The settings of a search."""
 
     search: str = "exhaustive"
-    bound: int | None = None  # preemptions
-    seconds: float | None = None  # of each check
+    bound: int | None = None  # on preemptions
+    seconds: float | None = None  # for each check
     memory_bytes: int = 2 << 30
     workers: int = 1
     cache: bool = True
 
     def by_bound(self) -> list[Settings]:
-        """Up to the bound, one after the other: most faults show with few preemptions, and soon."""
+        """Returns settings for each bound in turn: most faults need few preemptions."""
         if self.bound is None:
             return [self]
         return [replace(self, bound=bound) for bound in range(1, self.bound + 1)]
@@ -78,15 +78,15 @@ class Result:
     prefixes: int = 0
     cut: int = 0
     too_deep: int = 0
-    left_out: str = ""  # why not everything was covered
+    left_out: str = ""  # why not all executions were covered
     seconds: float = 0.0
     steps: list[dict[str, Any]] = field(default_factory=list)
     choices: str = ""
-    bound: int | None = None  # on preemptions: what was asked for, or else the subject's own
+    bound: int | None = None  # on preemptions: the requested one, or else the client's own
 
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
-        """To the checker what it did not get to see passed; to whoever asked it is open."""
+        """Converts an answer; a pass without full coverage becomes inconclusive."""
         keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
@@ -113,7 +113,7 @@ class Result:
 
     @property
     def coverage(self) -> str:
-        """How far what was found reaches."""
+        """Says how many of the executions the result covers."""
         if self.verdict in ("crashed", "not deterministic"):
             return "none"
         if self.found_fault:

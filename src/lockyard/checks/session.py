@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has checks done, one after the other; whatever happens to the checker becomes a result."""
+"""Runs checks one after the other; a failure of the checker becomes a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lockyard.checker import Checker, Progress
 
-# Of sampling that nobody gave a time for; the checker's own.
+# The time of a sampling check without --seconds; the checker's default, too.
 SAMPLING_S = 10.0
 
 
@@ -29,7 +29,7 @@ class Session:
     _start_s: float = 0.0
 
     def results(self, checks: Iterable[Check]) -> Iterator[Result]:
-        """Ends early on Ctrl-C."""
+        """Runs the checks; ends early on Ctrl-C."""
         for check in checks:
             if self.interrupted:
                 return
@@ -53,15 +53,15 @@ class Session:
             return self._unanswered(check, "inconclusive", left_out=str(error))
         except ProgramDiedError as error:
             if error.program_status == -signal.SIGKILL:
-                reason = "the checker was killed, perhaps for want of memory; give a lower --memory"
+                reason = "the checker was killed, perhaps out of memory; give a lower --memory"
                 return self._unanswered(check, "inconclusive", left_out=reason)
             return self._unanswered(check, "crashed", what=str(error))
         except (KeyError, TypeError) as error:
-            what = f"the checker's result is of another form ({error!r}); install lockyard again"
+            what = f"the checker's result has an unknown form ({error!r}); reinstall lockyard"
             return self._unanswered(check, "crashed", what=what)
 
     def _unanswered(self, check: Check, verdict: str, what: str = "", left_out: str = "") -> Result:
-        """With what was covered until then."""
+        """Returns a result for a check without an answer, with the coverage so far."""
         return Result(
             check,
             verdict,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be checked, as the checker lists it, and in which shapes."""
+"""The clients that can be checked, as the checker lists them, and their sizes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Shape:
     acquisitions: int = 1
     tries: bool = False  # the last thread uses try_lock
     timed: bool = False  # the last thread uses try_lock_for
-    destroys: bool = False  # the thread that comes last ends the lock
+    destroys: bool = False  # the last thread destroys the lock
 
     def __str__(self) -> str:
-        """As in 3x1td: threads, acquisitions of each, and what is special."""
+        """Returns the short form, as in 3x1td: threads, acquisitions of each, flags."""
         flags = "t" * self.tries + "w" * self.timed + "d" * self.destroys
         return f"{self.threads}x{self.acquisitions}{flags}"
 
@@ -51,7 +51,7 @@ class Shape:
         return asdict(self)
 
 
-# What a lock is checked in if nobody says otherwise: small enough to be done in seconds.
+# The default client sizes of a lock, small enough to finish in seconds.
 SUITE = (
     Shape(),
     Shape(tries=True),
@@ -67,13 +67,13 @@ class Subject:
     name: str
     group: str  # lock, client, litmus or mutant
     summary: str
-    expected: str  # the verdict
-    shape: Shape  # its own
+    expected: str  # the expected verdict
+    shape: Shape  # its own client size
     offers_timed: bool = False  # has try_lock_for
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """Only locks have a client that any shape suits."""
+        """Returns the sizes to check; only locks have clients that come in several sizes."""
         if self.group != "lock":
             return (self.shape,)
         return (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
@@ -98,7 +98,7 @@ def of_groups(subjects: Iterable[Subject], *groups: str) -> list[Subject]:
 
 
 def named(subjects: Sequence[Subject], names: Iterable[str]) -> list[Subject]:
-    """Those of the given names, each once, in the order given."""
+    """Returns the subjects with the given names, without repeats, in the order given."""
     by_name = {each.name: each for each in subjects}
     return [by_name[_known(name, by_name)] for name in dict.fromkeys(names)]
 
@@ -107,5 +107,5 @@ def _known(name: str, by_name: dict[str, Subject]) -> str:
     if name in by_name:
         return name
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
-    raise UsageError(f"nothing to check is named '{name}': {hint}")
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(by_name)}"
+    raise UsageError(f"'{name}' is neither a lock nor a client: {hint}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutations that no check can tell from the lock as it is written, each with its reason.
+"""The list of mutants that no check can kill, each with the reason why.
 
-Named by file, weakening and the text of the source line, so that a line may move. Equal lines of
-one file share an entry. Where no header lies beside the command, a line is named by its number.
+An entry names the file, the weakening and the text of the source line, so that the line may move.
+Equal lines of one file share an entry. If no headers are installed next to the command, the line
+number stands in for the text.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[1]
 LIST = PACKAGE / "data" / "surviving_mutants.txt"
-# Of an installation, and of the source tree.
+# The headers of an installation, and of the source tree.
 INCLUDES = (PACKAGE / "include", PACKAGE.parents[1] / "include")
 
 
@@ -41,13 +42,13 @@ def _lines(file: str) -> list[str]:
 
 
 def source_text(file: str, line: int) -> str:
-    """Empty if there is no such header, or more than one."""
+    """Returns the text of a source line; empty if there is no such header, or more than one."""
     lines = _lines(file)
     return lines[line - 1].strip() if 1 <= line <= len(lines) else ""
 
 
 def read_list(path: Path = LIST) -> dict[Key, str]:
-    """Stanzas apart by empty lines: `file: weakening`, the source line, the reason."""
+    """Reads stanzas, separated by empty lines: `file: weakening`, the source line, the reason."""
     text = "\n".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
     listed: dict[Key, str] = {}
     for stanza in text.split("\n\n"):
@@ -57,17 +58,17 @@ def read_list(path: Path = LIST) -> dict[Key, str]:
         file, colon, weakening = lines[0].partition(": ")
         if not colon or len(lines) < 3:
             raise MissingCapabilityError(
-                f"{path}: '{lines[0]}' is no entry of three parts (file: weakening; the source "
-                "line; the reason), so survivors cannot be judged; mend it, or install lockyard "
-                "again"
+                f"{path}: '{lines[0]}' is not an entry of three parts (file: weakening; the source "
+                "line; the reason), so surviving mutants cannot be judged; fix it, or reinstall "
+                "lockyard"
             )
         listed[Key(file, weakening, lines[1])] = " ".join(lines[2:])
     return listed
 
 
 def stale_entries(listed: Iterable[Key], results: Iterable[MutationResult]) -> list[str]:
-    """What is wrong with entries that no longer excuse anything; those of headers that nothing
-    checked uses are not judged."""
+    """Returns an error for each entry that excuses no mutant any longer. Entries of headers that no
+    checked lock uses are not judged."""
     outcomes: dict[Key, set[str]] = {}
     files: set[str] = set()
     for each in results:
@@ -76,7 +77,7 @@ def stale_entries(listed: Iterable[Key], results: Iterable[MutationResult]) -> l
     return [
         f"{key}: is listed as surviving, but "
         + ("is killed" if key in outcomes else "there is no such mutation")
-        + f"; take it out of {LIST.name}"
+        + f"; remove it from {LIST.name}"
         for key in listed
         if outcomes.get(key, {"killed"}) == {"killed"}
         and (key.file in files or not _lines(key.file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of lockyard check, and the interleaving of an execution that failed."""
+"""Prints the tables of lockyard check, and the interleaving of a failed execution."""
 
 from __future__ import annotations
 
@@ -50,18 +50,21 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
     excused = sum(each.reason is not None and not each.killed for each in results)
     others = len(results) - killed - excused
     console.print(
-        f"{killed} of {len(results)} killed, {excused} survive with a reason, {others} not"
+        f"{killed} of {len(results)} mutants killed, {excused} survived with a listed reason, "
+        f"{others} without"
     )
 
 
 def print_failure(console: Console, result: Result) -> None:
     expected = result.check.subject.expected
-    beside = "" if expected == "passed" else f" (expected: {expected})"
-    _print_line(console, f"\n{result.check.label}: {_verdict(result)}{beside}")
+    remark = "" if expected == "passed" else f" (expected: {expected})"
+    _print_line(console, f"\n{result.check.label}: {_verdict(result)}{remark}")
     _print_interleaving(console, result)
     if result.choices:
         text = shlex.quote(replay_text(result.check, result.choices))
-        _print_line(console, f"  again: lockyard check {result.check.subject.name} --replay {text}")
+        _print_line(
+            console, f"  replay: lockyard check {result.check.subject.name} --replay {text}"
+        )
 
 
 def _verdict(result: Result) -> str:
@@ -69,19 +72,19 @@ def _verdict(result: Result) -> str:
 
 
 def _print_line(console: Console, text: str) -> None:
-    """As it is: what is copied from here must not be broken into lines."""
+    """Prints the text unchanged: a command must not be broken into lines."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(results: Iterable[Result]) -> Table:
     shows_expected = any(each.check.subject.expected != "passed" for each in results)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("subject", no_wrap=True)
-    table.add_column("shape")
+    table.add_column("client", no_wrap=True)
+    table.add_column("size")
     if shows_expected:
         table.add_column("expected")
     table.add_column("verdict")
-    for title in ("executions", "prefixes"):
+    for title in ("executions", "states"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("coverage", overflow="fold", min_width=10)
     table.add_column("s", justify="right", no_wrap=True)
@@ -102,8 +105,8 @@ def _table(results: Iterable[Result]) -> Table:
 
 def _mutation_table(results: Iterable[MutationResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    for title in ("mutation", "outcome", "by", "what or why"):
-        table.add_column(title, overflow="fold" if title == "mutation" else "ellipsis")
+    for title in ("mutant", "outcome", "by", "verdict or reason"):
+        table.add_column(title, overflow="fold" if title == "mutant" else "ellipsis")
     for each in results:
         last = each.last
         why = each.reason or last.left_out or (each.mutation.key.source if not each.killed else "")
@@ -117,7 +120,7 @@ def _mutation_table(results: Iterable[MutationResult]) -> Table:
 
 
 def _print_interleaving(console: Console, result: Result) -> None:
-    """A line for each step, a lane for each thread; what no thread did stands to the left."""
+    """Prints a line for each step with a lane for each thread; the last step has no lane."""
     threads = result.check.shape.threads
     wheres = [step["where"] or "" for step in result.steps]
     width = max(map(len, wheres), default=0)

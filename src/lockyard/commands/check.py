@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard check: locks against every execution that the memory model allows."""
+"""lockyard check: explores every execution of a lock that the memory model allows."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
     litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
     faults = subjects.of_groups(known, "mutant") if choice.mutants else []
     if choice.mutants and not faults:
-        say("the checker lists no fault made by hand; only the automatic ones are checked")
+        say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
         raise MissingCapabilityError(
-            f"the checker at {checker_path()} lists no litmus test, so nothing would be "
-            "proved; install lockyard again, or correct LOCKYARD_CHECKER"
+            f"the checker at {checker_path()} lists no litmus test, so the run would prove "
+            "nothing; reinstall lockyard, or correct LOCKYARD_CHECKER"
         )
     ordinary = subjects.of_groups(known, "lock", "client")
     wanted = ordinary if choice.all else subjects.named(ordinary, choice.names)
@@ -75,7 +75,7 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
 
 
 def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Outcome]:
-    """All of them, printed as they come; on Ctrl-C what there is until then."""
+    """Collects the outcomes and prints each as it arrives; Ctrl-C keeps what arrived so far."""
     kept: list[Outcome] = []
     try:
         for each in found:
@@ -90,7 +90,7 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 def _mutated(
     session: Session, known: Iterable[Subject], settings: Settings, as_json: bool
 ) -> tuple[list[MutationResult], list[str]]:
-    """What came of each automatic fault, and what is wrong with the list of survivors."""
+    """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
     listed = read_list()
     locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
     try:
@@ -115,7 +115,7 @@ def _replay(result: Result, as_json: bool) -> ExitStatus:
 
 def _say_left_out(session: Session, checks: int) -> None:
     if session.interrupted:
-        say(f"interrupted; {checks} more were not begun; what was covered is kept")
+        say(f"interrupted; {checks} checks were not started; results so far are kept")
 
 
 def _status(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard compare: two measurings against each other, and gates on what changed."""
+"""lockyard compare: compares two measurements and judges what changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lockyard.compare.measuring import Measuring
     from lockyard.compare.pairing import Chosen
 
-# More of the processors' time than an idle machine takes for itself.
+# A larger share of the processors' time than an idle machine uses itself.
 BUSY_SHARE = 0.05
 
 
@@ -66,34 +66,34 @@ def status(found: Comparison) -> ExitStatus:
 def _check_one_machine(
     a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]
 ) -> None:
-    """Raises UsageError where a gate would judge something else than the locks."""
+    """Raises UsageError where a gate would judge machines instead of locks."""
     unknown = [str(each.path) for each in (a, b) if not each.environment]
     if unknown:
         raise UsageError(
             f"{' and '.join(unknown)}: no environment record, so --fail-if might judge two "
-            "machines; measure anew, or compare without --fail-if"
+            "machines; measure again, or compare without --fail-if"
         )
     machine = [each.key for each in environment if each.weight is Weight.MACHINE]
     if machine:
         raise UsageError(
             f"{a.path} and {b.path} come from different machines ({', '.join(machine)} differ), so "
-            "--fail-if would judge the machines; measure both on one machine, or compare without "
-            "--fail-if"
+            "--fail-if would judge the machines, not the locks; measure both on one machine, or "
+            "compare without --fail-if"
         )
 
 
 def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]) -> list[str]:
-    """What a reader has to know before any figure."""
+    """Returns what a reader has to know before any figure."""
     notes = []
     if a.path.samefile(b.path):
         notes.append("A and B are the same file")
     elif a.seed != b.seed:
         notes.append(
-            f"the seeds differ ({a.seed} and {b.seed}): blocks of one number share neither the "
-            "locks' places in memory nor the order of runs"
+            f"the seeds differ ({a.seed} and {b.seed}): blocks with the same number differ in the "
+            "locks' places in memory and in the order of runs"
         )
     notes += [
-        f"{file} holds no environment record: whether the circumstances differ is not known"
+        f"{file} has no environment record, so it is unknown whether the environments differ"
         for file, measuring in (("A", a), ("B", b))
         if not measuring.environment
     ]
@@ -102,15 +102,15 @@ def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifferen
         of_a, of_b = map(percent, lost)
         notes.append(
             f"the machine was busy: the study noise lost {of_a} of the time in A and {of_b} in B, "
-            "so what differs may be the machine's"
+            "so a difference may come from the machine"
         )
     if any(each.weight is Weight.MACHINE for each in environment):
-        notes.append("A and B come from different machines: differences are the machines' too")
+        notes.append("A and B come from different machines, so a difference may be the machines'")
     return notes
 
 
 def _lost_share(measuring: Measuring) -> float:
-    """To others than the measured threads, where that was measured."""
+    """Returns the share of time lost to other processes, 0 where the study noise did not run."""
     runs = (run for cell in measuring.cells if cell.study == NOISE_STUDY for run in cell.runs)
     found = [share for run in runs if (share := run["figures"].get("lost_share")) is not None]
     return statistics.median(found) if found else 0.0
@@ -118,7 +118,7 @@ def _lost_share(measuring: Measuring) -> float:
 
 @contextmanager
 def _shown_reading(paths: Sequence[Path]) -> Iterator[None]:
-    """On a terminal, since large files take a while."""
+    """Shows on a terminal that files are being read, since large files take a while."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard doctor: what would spoil measurements here, and how to mend it."""
+"""lockyard doctor: what would distort measurements here, and how to fix it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = 1
 
 
 def run(as_json: bool) -> ExitStatus:
-    """Findings are no failure; a harness that does not start is a missing capability."""
+    """Returns the exit status: findings do not fail; a harness that cannot start does."""
     facts = collect()
     diagnosis = examine(facts)
     environment = {
@@ -37,7 +37,7 @@ def run(as_json: bool) -> ExitStatus:
 
 
 def document(diagnosis: Diagnosis, environment: dict[str, Any]) -> dict[str, Any]:
-    """As in schema/doctor.schema.json."""
+    """Returns the document that schema/doctor.schema.json describes."""
     return {
         "schema": SCHEMA,
         "record": "doctor",

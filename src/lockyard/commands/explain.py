@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard explain: who was where during each long stall, and whose fault it was."""
+"""lockyard explain: where each thread was during each long stall, and what caused the stall."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
 def run_truth(
     result: Path | None, file: Path | None, longer_than_ns: float, as_json: bool
 ) -> ExitStatus:
-    """The confusion matrix of traces whose causes were planted."""
+    """Prints the confusion matrix of traces whose causes were injected."""
     from lockyard.explain.truth import matrix_document, matrix_of, print_matrix, wrong_lines
 
     matrix = matrix_of(source.found(result, file, None), longer_than_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard list: the locks and the studies."""
+"""lockyard list: shows locks, worker pools, studies and their parameters."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def run(peers: bool, as_json: bool) -> None:
     if as_json:
         document = {
             "locks": [dataclasses.asdict(lock) for lock in found.locks],
-            "studies": [dataclasses.asdict(study) for study in found.studies],  # pools are there
+            "studies": [dataclasses.asdict(study) for study in found.studies],  # includes pools
         }
         print(json.dumps(document))  # noqa: T201
         return
     console = stdout_console()
     console.print(_locks("locks", found.locks))
-    console.print(_locks("pools of workers", found.pools))
+    console.print(_locks("worker pools", found.pools))
     console.print(_studies(found))
     if found.parameters:
         console.print(_parameters(found))
 
 
 def _run_peers(found: Catalog, as_json: bool) -> None:
-    """With the library of each, and what to do about those that are missing."""
+    """Lists each peer with its library, and how to add the libraries that are missing."""
     locks, pools = found.select_locks(["peers"]), found.select_pools(["peers"])
     if as_json:
         document = {
@@ -103,7 +103,7 @@ def _studies(found: Catalog) -> Table:
 
 def _parameters(found: Catalog) -> Table:
     table = titled_table("parameters of studies, for --set")
-    for title in ("study", "name", "range", "usual", "what it is"):
+    for title in ("study", "name", "range", "default", "meaning"):
         table.add_column(title)
     for study in found.studies:
         for each in study.parameters:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard measure: chosen studies of chosen locks."""
+"""lockyard measure: measures chosen studies of chosen locks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
-    """With `dry`, only says what would be measured; with `yes`, that may be as much as it likes."""
+    """Measures. `dry` only prints what would be measured; `yes` lifts the limit on its size."""
     if wanted.own is not None:
         adopt(wanted.own, [study for sweep in wanted.sweeps for study in sweep.choice.studies])
         sweeps = [_measured_too(wanted.own.names, sweep) for sweep in wanted.sweeps]
@@ -49,7 +49,7 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
 
 
 def _measured_too(names: Sequence[str], sweep: Sweep) -> Sweep:
-    """The user's own locks beside those that were chosen."""
+    """Adds the user's own locks to the chosen ones."""
     choice = sweep.choice
     choice = replace(
         choice,
@@ -61,22 +61,22 @@ def _measured_too(names: Sequence[str], sweep: Sweep) -> Sweep:
 
 
 def _references(wanted: Measuring, catalog: Catalog) -> tuple[list[Lock], str | None]:
-    """Whom the tables compare with: what is measured for it, and its name."""
+    """Returns the reference locks, which are measured too, and the name the tables compare with."""
     against = wanted.against
     if against is None or against in catalog.ways:
         return [], against
     references = catalog.references(against)
     if against == BEST_SLEEPING_PEER:
-        # The best of those that were named, if any were.
+        # The best of the named locks, if any were named.
         chosen = [
             lock for each in wanted.sweeps for lock in catalog.select_locks(each.choice.locks)
         ]
         return [each for each in references if each in chosen] or references, against
-    return references, references[0].name if references else None  # a seed name was another's
+    return references, references[0].name if references else None  # replaces a seed name
 
 
 def _of_sweep(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[Grid]:
-    """What is wrong with a sweep of a file is said with its place."""
+    """Returns the grids of a sweep; an error in a sweep from a file names its place there."""
     try:
         return _grids(sweep, references, catalog)
     except UsageError as error:
@@ -111,19 +111,19 @@ def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[G
 
 
 def _with(chosen: Sequence[Lock], references: Sequence[Lock], known: Sequence[Lock]) -> list[Lock]:
-    """Who is compared with is measured too, where it is of that kind."""
+    """Adds the reference locks of this kind to the chosen ones."""
     return [*chosen, *(each for each in references if each in known and each not in chosen)]
 
 
 def resume(path: Path, as_json: bool) -> ExitStatus:
-    """Goes on where the file stops."""
+    """Continues the measurement in the file where it stopped."""
     content = records.read_records(path)
     for warning in content.warnings:
         session.say(warning)
     if not content.plan:
         raise UsageError(
-            f"{path} holds no plan, so what is missing from it cannot be known (the measuring "
-            "ended before its first run, or an older version wrote it); measure anew with --out"
+            f"{path} holds no plan, so the missing runs are unknown (the measurement ended before "
+            "its first run, or an older version wrote the file); measure again with --out"
         )
     try:
         plan = session.Plan.from_json(content.plan)
@@ -131,8 +131,8 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
             plan.check_run(run)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{path} was changed by hand, or by another version: its plan and its runs do not fit "
-            f"each other ({type(error).__name__}: {error}); measure anew with --out"
+            f"{path} was changed by hand or written by another version: its plan and its runs do "
+            f"not match ({type(error).__name__}: {error}); measure again with --out"
         ) from None
     if plan.own is not None:
         adopt(plan.own, list(dict.fromkeys(cell.study for cell in plan.cells)))

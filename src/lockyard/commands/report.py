@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard report: this machine and its locks, in a few minutes; or the tables of a file."""
+"""lockyard report: measures this machine and its locks in a few minutes, or shows a file."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ OVERSUBSCRIBED_THREADS = 16
 REFERENCE = "std::mutex"
 HARNESS_COST_LOCK = "null_lock"
 
-# The time of all cells together. Starting processes and printing come on top.
+# The time of all cells together, without process starts and printing.
 BUDGET_S = 160.0
 QUICK_BUDGET_S = 36.0
-# A cell of the study uncontended needs little to be exact.
+# A cell of the study uncontended needs little time to be exact.
 UNCONTENDED_BUDGET_S = 0.85
 QUICK_UNCONTENDED_BUDGET_S = 0.2
 
@@ -49,7 +49,7 @@ def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
 
 
 def show(path: Path) -> ExitStatus:
-    """The tables of a file that was measured before."""
+    """Prints the tables of a file that was measured earlier."""
     from lockyard.report.text import print_measured
 
     content = records.read_records(path)
@@ -62,7 +62,7 @@ def show(path: Path) -> ExitStatus:
 
 
 def _cells(catalog: Catalog, quick: bool, conditions: Conditions) -> list[Cell]:
-    """The whole time in equal shares, but for what is cheap."""
+    """Plans equal shares of the time for all cells except the cheap ones."""
     uncontended_s = QUICK_UNCONTENDED_BUDGET_S if quick else UNCONTENDED_BUDGET_S
     locks = catalog.select_locks(LOCKS)
     null_lock = catalog.select_locks([HARNESS_COST_LOCK])

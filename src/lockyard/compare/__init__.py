@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two measurings against each other."""
+"""Compares two measurements with each other."""

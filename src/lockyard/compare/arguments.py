@@ -14,7 +14,7 @@ A = Annotated[
     Path,
     typer.Argument(
         metavar="A",
-        help="Records to compare with: a file, or a folder of files.",
+        help="The records to compare with: a file, or a folder of files.",
         show_default=False,
     ),
 ]
@@ -22,7 +22,7 @@ B = Annotated[
     Path | None,
     typer.Argument(
         metavar="B",
-        help="Records that are compared, likewise.",
+        help="The records to judge, likewise.",
         show_default="A, for two of its locks",
     ),
 ]
@@ -31,8 +31,8 @@ FailIf = Annotated[
     typer.Option(
         "--fail-if",
         metavar="'[STUDY.]FIGURE > +N%'",
-        help="End with status 4 if a figure of B is shown to be beyond this change from A's; "
-        "several times for several.",
+        help="End with status 4 if a figure of B provably exceeds this change from A; repeat the "
+        "option for more gates.",
         autocompletion=completions.figures,
         show_default=False,
     ),
@@ -42,7 +42,7 @@ Studies = Annotated[
     typer.Option(
         "--study",
         metavar="NAME,…",
-        help="Compare these studies alone.",
+        help="Compare only these studies.",
         show_default="all",
         autocompletion=completions.studies_listed,
     ),

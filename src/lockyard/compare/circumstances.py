@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the circumstances of two measurings differ, and which of it matters."""
+"""Differences between the environments of two measurements, and which of them matter."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 class Weight(StrEnum):
     MACHINE = "another machine"
     MATTERS = "matters"
-    PASSING = "passing"  # differs between any two measurings
+    PASSING = "passing"  # differs between any two measurements
 
 
-# By the beginning of a key; the first that fits. What is not known to pass, matters.
+# The first entry whose prefix fits a key decides; a key that fits none matters.
 WEIGHTS = (
     ("record", Weight.PASSING),
     ("schema", Weight.PASSING),
-    ("environment", Weight.PASSING),  # the hash of all that lasts
+    ("environment", Weight.PASSING),  # the hash of everything permanent
     ("started_unix_s", Weight.PASSING),
     ("load_average", Weight.PASSING),
     ("steal_ticks", Weight.PASSING),
     ("clock.source", Weight.MATTERS),
     ("clock.tsc_invariant", Weight.MATTERS),
-    ("clock.", Weight.PASSING),  # measured anew each time
+    ("clock.", Weight.PASSING),  # measured each time
     ("cpu.model", Weight.MACHINE),
     ("system.architecture", Weight.MACHINE),
     ("harness.topology.usable", Weight.MATTERS),
@@ -44,8 +44,8 @@ class EnvironmentDifference:
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[EnvironmentDifference]:
-    """Of two environment records, what weighs most first; a key that one lacks is null there. Where
-    a file has no such record, nothing is known of any key."""
+    """Returns the differences between two environment records, the weightiest first. A key that one
+    record lacks is None there; without two records, there are no differences."""
     if not a or not b:
         return []
     left, right = dict(_flat(a)), dict(_flat(b))

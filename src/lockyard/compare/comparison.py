@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether B differs from A, figure by figure, and whether by more than a gate allows.
+"""Decides, figure by figure, whether B differs from A, and whether by more than a gate allows.
 
-The test of a figure is the sign test over its blocks; all figures together err by no more than
-5 % (Holm). docs/decisions/0021-compare.md says why.
+Each figure is tested by a sign test over its blocks; the chance that any of the tests errs is at
+most 5 % (Holm's correction). docs/decisions/0021-compare.md says why.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
     from lockyard.stats import Ratio
 
-ERROR = 1 - CONFIDENCE  # of all together
-# A ratio closer to 1 is 1: neither a clock's rate nor a value within its bucket is known better.
+ERROR = 1 - CONFIDENCE  # all tests together
+# A ratio this close to 1 counts as 1: clock rates and histogram buckets are no more exact.
 RESOLUTION = 0.001
 
 
@@ -43,21 +43,21 @@ class Verdict(StrEnum):
 
 class Outcome(StrEnum):
     FAILED = "failed"
-    PASSED = "passed"  # which says no more than that a failure is not shown
+    PASSED = "passed"  # says only that a failure is not shown
     UNDECIDED = "undecided"
 
 
 @dataclass
 class Finding:
-    """Of a figure of two cells: alone, and corrected for all that were made with it."""
+    """The test of one figure of two cells: its own p-value, and the p-value after correction."""
 
     pair: Pair
     figure: Figure
-    gate: Gate | None  # nothing: whether there is any difference
+    gate: Gate | None  # None: the test is for any difference
     a: float  # medians over the blocks
     b: float
     ratio: Ratio
-    by_block: bool  # else the files share no block of the cell
+    by_block: bool  # False if the files share no block of the cell
     p: float
     corrected_p: float = 1.0
     together: int = 1
@@ -103,7 +103,7 @@ class Unjudged:
 class Comparison:
     apart: list[Apart]  # cells that are not compared
     tests: list[Finding] = field(default_factory=list)
-    judged: list[Finding] = field(default_factory=list)  # those of the gates
+    judged: list[Finding] = field(default_factory=list)  # the tests of the gates
     unjudged: list[Unjudged] = field(default_factory=list)
 
     @property
@@ -112,7 +112,7 @@ class Comparison:
 
 
 def blocks_needed(tests: int, sides: int) -> int:
-    """With fewer, not even all blocks on one side would show anything beside so many tests."""
+    """Returns the fewest blocks with which one of so many tests can show a difference."""
     blocks = 1
     while sides / 2**blocks > ERROR / max(tests, 1):
         blocks += 1
@@ -128,7 +128,7 @@ def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = 
         trouble = pair.trouble
         if trouble:
             found.apart.append(Apart(pair.a, trouble))
-            # What cannot be had in either file was no part of the question.
+            # A cell that is unavailable in both files was never part of the comparison.
             if not (pair.a.trouble and pair.b.trouble):
                 found.unjudged += [Unjudged(gate, pair.a, trouble) for gate in of_study]
             continue
@@ -136,7 +136,7 @@ def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = 
         other_lengths = pair.other_lengths
         for figure in usual(study, pair.a.as_published, values):
             if figure.is_maximum and other_lengths:
-                found.apart.append(Apart(pair.a, f"{figure.name}, since {other_lengths}"))
+                found.apart.append(Apart(pair.a, f"{figure.name}, because {other_lengths}"))
             else:
                 found.tests += _tested(pair, figure)
         for gate in of_study:
@@ -155,7 +155,7 @@ def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = 
 
 
 def _tested(pair: Pair, figure: Figure, gate: Gate | None = None) -> Iterator[Finding]:
-    """One, or none where a file has no such figure; values below 0 have no ratios."""
+    """Yields one test, or none if a file lacks the figure or has values below 0 (no ratios)."""
     a, b = _by_block(pair.a, figure), _by_block(pair.b, figure)
     ratios = [1.0 if abs(each - 1) < RESOLUTION else each for each in block_ratios(b, a)]
     ratio = ratio_of(ratios)
@@ -176,7 +176,8 @@ def _by_block(cell: CellSummary, figure: Figure) -> dict[int, float]:
 
 
 def _correct(tests: Sequence[Finding]) -> None:
-    """Together, but for those with too few blocks even alone, which cannot err (Tarone 1990)."""
+    """Corrects the p-values together. Tests with too few blocks even alone can show nothing, so
+    they do not count (Tarone 1990)."""
     able = [test for test in tests if test.ratio.blocks >= blocks_needed(1, test.sides)]
     for test, p in zip(able, holm([test.p for test in able]), strict=True):
         test.corrected_p = p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison as one JSON document; its form: schema/compare.schema.json."""
+"""A comparison as one JSON document, in the form of schema/compare.schema.json."""
 
 from __future__ import annotations
 
@@ -85,5 +85,5 @@ def _test(test: Finding) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity: something in B, nothing in A."""
+    """Replaces infinity (a value in B, zero in A), which JSON lacks, by None."""
     return None if value is None or math.isinf(value) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a run by which two measurings are compared, and what they are called."""
+"""The figures of a run by which two measurements are compared, and their names."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PERCENTILE = re.compile(r"(?:(?P<histogram>\w+)\.)?p(?P<percent>\d{1,2}(?:\.\d+)
 class Figure:
     name: str
     unit: str
-    more_is_better: bool | None  # nothing: neither is known to be
+    more_is_better: bool | None  # None: neither direction is known to be better
     of: Callable[[Record], float | None]
-    is_maximum: bool = False  # which grows with the length of a run
+    is_maximum: bool = False  # a maximum grows with the length of a run
 
     def text(self, value: float | None) -> str:
         shown = {"ns": duration, "per_s": rate, "share": percent}.get(self.unit)
@@ -40,26 +40,26 @@ class Figure:
         return MISSING if value is None else f"{value:.4g}"
 
 
-# Of studies whose tables are their own.
+# The compared figures of studies that have their own kind of table.
 OTHERS: dict[str, tuple[Compared, ...]] = {
     "recovery": (P50,),
     "contention": (PARALLELISM, by_value("waiting", "waiting_share")),
     "frequency": (PARALLELISM, PAIR),
 }
-# How long a run took, or what it was told, is no result of it.
+# The duration of a run and its settings are not results.
 NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
 
 
 def usual(study: str, as_published: bool, values: Iterable[str]) -> tuple[Figure, ...]:
-    """By which a study is compared where nobody says; without a table of locks by all values that
-    have a unit."""
+    """Returns the figures that are compared by default; for a study without a table of locks, all
+    values that have a unit."""
     with_unit = (key for key in values if _unit(key) and not NO_RESULTS.fullmatch(key))
     return headline(study, as_published) or tuple(_of_value(key) for key in with_unit)
 
 
 @cache
 def headline(study: str, as_published: bool) -> tuple[Figure, ...]:
-    """By which its locks are compared in the tables of a report."""
+    """Returns the figures by which a report's tables compare the locks of the study."""
     layout = LAYOUTS.get(f"{study} as published" if as_published else study)
     if layout is None:
         return tuple(_of_layout(each) for each in OTHERS.get(study, ()))
@@ -71,8 +71,8 @@ def headline(study: str, as_published: bool) -> tuple[Figure, ...]:
 
 @cache
 def named(name: str, study: str, as_published: bool) -> Figure:
-    """What a person may call: a heading of the tables, a percentile, or a value of the records.
-    A run that has no such figure has no value of it."""
+    """Returns the figure that a user names: a table heading, a percentile, or a value of the
+    records. In a run without such a figure, its value is None."""
     for figure in headline(study, as_published):
         if figure.name == name:
             return figure
@@ -90,7 +90,8 @@ def named(name: str, study: str, as_published: bool) -> Figure:
 
 
 def main_histogram(study: str, histograms: Record, asked: str | None = None) -> str | None:
-    """Whose percentile is meant where nobody says: the study's own, or the only one."""
+    """Returns the histogram that an unqualified percentile means: the study's own, or the only
+    one."""
     if asked is not None:
         return asked if asked in histograms else None
     if study in histograms:
@@ -99,7 +100,7 @@ def main_histogram(study: str, histograms: Record, asked: str | None = None) -> 
 
 
 def number(value: object) -> float | None:
-    """Flags, lists and what a run does not know are no figures."""
+    """Returns the value if it is a number; flags, lists and None are not figures."""
     return value if type(value) in (int, float) else None  # type: ignore[return-value]
 
 
@@ -129,7 +130,7 @@ def _is_maximum(key: str) -> bool:
 
 
 def _unit(key: str) -> str:
-    """As names carry it."""
+    """Returns the unit that a name ends with."""
     if "_per_s" in key:
         return "per_s"
     return next((unit for unit in ("ns", "share") if key.endswith(f"_{unit}")), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --fail-if says: which figure may change by how much."""
+"""Parses --fail-if, which says how much a figure may change."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 GRAMMAR = re.compile(r"\s*(?P<name>[^<>=]*?)\s*(?P<sign>[<>=]+)\s*(?P<limit>.*?)\s*")
 LIMIT = re.compile(r"(?P<percent>[+-]\d+(?:\.\d+)?)\s*%")
-MOST_SHOWN = 300  # characters of what figures there are
+MOST_SHOWN = 300  # characters of the list of known figures
 EXAMPLE = "'wait.p99 > +5%' or 'throughput.rate < -10%'"
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Fails where the figure's ratio of B to A is shown to be beyond 1 + change."""
+    """A limit on a figure's ratio of B to A; it fails when the ratio is shown to be beyond it."""
 
     text: str
-    study: str | None  # nothing: each that has the figure
+    study: str | None  # None: every study that has the figure
     figure: str
     upwards: bool
     change: float
@@ -57,17 +57,17 @@ def _parse(text: str, studies: Container[str]) -> Gate:
     if not name:
         raise _refused(text, f"it names no figure before '{sign}'")
     if sign not in ("<", ">"):
-        raise _refused(text, f"it compares by '{sign}'; there are '>' and '<'")
+        raise _refused(text, f"it compares with '{sign}'; only '>' and '<' exist")
     change = LIMIT.fullmatch(limit)
     if change is None:
         raise _refused(
             text,
-            f"its limit '{limit}' is no change in percent with a sign, as +5% or -10%; a change "
-            "has no other unit",
+            f"its limit '{limit}' is not a change in percent with a sign, such as +5% or -10%; "
+            "no other unit exists",
         )
     percent = float(change["percent"])
     if percent <= -100:
-        raise _refused(text, f"nothing becomes less by {-percent:g} %")
+        raise _refused(text, f"a figure cannot fall by {-percent:g} %")
     first, _, rest = name.partition(".")
     study, figure = (first, rest) if first in studies and rest else (None, name)
     return Gate(" ".join(text.split()), study, figure, sign == ">", percent / 100)
@@ -76,16 +76,17 @@ def _parse(text: str, studies: Container[str]) -> Gate:
 def _refused(text: str, cause: str) -> UsageError:
     return UsageError(
         f"--fail-if '{text}': {cause}; nothing was compared; write [STUDY.]FIGURE and the change "
-        f"from A to B at which to fail, as in {EXAMPLE}"
+        f"from A to B that counts as a failure, as in {EXAMPLE}"
     )
 
 
 def not_there(gate: Gate, a: Measuring, b: Measuring) -> UsageError:
-    """Of a gate that could never fail, since the files do not share what it names."""
+    """Returns the error for a gate that could never fail, since the files lack what it names."""
     shared = [study for study in a.names if study in b.names]
     if gate.study is not None and gate.study not in shared:
         return _refused(
-            gate.text, f"the files do not share the study {gate.study}, but {', '.join(shared)}"
+            gate.text,
+            f"the files have no study {gate.study} in common, only {', '.join(shared)}",
         )
     there = {
         study: _figures(study, a.names[study], b.names[study])
@@ -94,7 +95,7 @@ def not_there(gate: Gate, a: Measuring, b: Measuring) -> UsageError:
     }
     return _refused(
         gate.text,
-        f"no cell of both files has a figure '{gate.figure}'; {_near(gate.figure, there)}"
+        f"no cell in both files has a figure '{gate.figure}'; {_near(gate.figure, there)}"
         f"{_shortened('; '.join(_named(each, there) for each in there))}",
     )
 
@@ -110,14 +111,14 @@ def _named(study: str, there: Mapping[str, Sequence[str]]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """All that there is fills a screen where files hold many studies."""
+    """Cuts a list that would fill a screen where files hold many studies."""
     if len(text) <= MOST_SHOWN:
         return text
-    return f"{text[:MOST_SHOWN].rpartition(',')[0]} and more, which docs/studies lists"
+    return f"{text[:MOST_SHOWN].rpartition(',')[0]} and more (docs/studies lists them)"
 
 
 def _figures(study: str, a: Names, b: Names) -> list[str]:
-    """As one may name them."""
+    """Returns the names of figures that a gate may use."""
     values = sorted(a.values & b.values)
     histograms = sorted(a.histograms & b.histograms)
     return [

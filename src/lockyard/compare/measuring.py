@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of records, reduced while it is read to the figures that are compared."""
+"""Reads a file of records and reduces it to the compared figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Names:
-    """What the runs of a study hold."""
+    """The names of values and histograms in the runs of a study."""
 
     values: set[str] = field(default_factory=set)
     histograms: set[str] = field(default_factory=set)
@@ -42,17 +42,17 @@ class Measuring:
     cells: list[CellSummary]
     names: dict[str, Names]  # by study
     warnings: list[str]
-    runs: int  # that count
+    runs: int  # valid runs only
     files: int = 1
 
 
 @dataclass
 class Reduction:
-    """Keeps of a run what is compared; its histograms go."""
+    """Keeps only the compared figures of a run and drops its histograms."""
 
     gates: Sequence[Gate]
     names: dict[str, Names] = field(default_factory=dict)
-    _conditions: dict[bytes, Record] = field(default_factory=dict)  # the same for many runs
+    _conditions: dict[bytes, Record] = field(default_factory=dict)  # shared by many runs
 
     def __call__(self, record: Record) -> Record:
         study, conditions = record["study"], record["conditions"]
@@ -83,7 +83,7 @@ class Reduction:
 
 
 def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
-    """Raises UsageError where the file holds no one measuring with runs that count."""
+    """Raises UsageError unless the file holds exactly one measurement with valid runs."""
     reduction = Reduction(gates)
     with _without_collector():
         content = read_records(path, reduction)
@@ -104,7 +104,8 @@ def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Records hold no cycles, and to look for some takes as long as to read them."""
+    """Turns the garbage collector off: records hold no cycles, and the search costs as much as the
+    reading."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -118,7 +119,7 @@ def _check_blocks(path: Path, cell: CellSummary) -> None:
     twice = [block for block, n in Counter(run["block"] for run in cell.runs).items() if n > 1]
     if twice:
         raise UsageError(
-            f"{path} holds block {twice[0]} of {cell.study} {cell.lock} more than once: it is of "
-            "several measurings put together, whose blocks cannot be told apart; compare each "
-            "measuring's own file"
+            f"{path} holds block {twice[0]} of {cell.study} {cell.lock} more than once: several "
+            "measurements were joined in it, and their blocks cannot be told apart; compare each "
+            "measurement's own file"
         )

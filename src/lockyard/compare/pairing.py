@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells of two measurings are compared with each other."""
+"""Pairs the cells of two measurements that are compared with each other."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from lockyard.compare.measuring import Measuring
     from lockyard.report.summary import CellSummary
 
-# By so much runs may differ in length and have comparable maxima.
+# Runs whose lengths differ by at most this factor have comparable maxima.
 LENGTHS_ALIKE = 1.1
-# So many names of each file show what is wrong.
+# Error messages list at most this many names of each file.
 NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What of the files is compared."""
+    """The part of the files that is compared."""
 
-    studies: Sequence[str] = ()  # nothing: all
-    locks: tuple[str, str] | None = None  # one of A with one of B; nothing: each with itself
+    studies: Sequence[str] = ()  # empty: all
+    locks: tuple[str, str] | None = None  # a lock of A and a lock of B; None: each with itself
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Pair:
 
     @property
     def trouble(self) -> str:
-        """Why a figure of either would mean nothing."""
+        """Says why figures of this pair would be meaningless; empty if they are not."""
         found = []
         for file, cell in (("A", self.a), ("B", self.b)):
             if cell.trouble:
                 runs = f"after {len(cell.runs)} runs" if cell.runs else "no run"
                 found.append(f"{runs} in {file} {cell.trouble}")
             elif not cell.checks_hold:
-                found.append(f"BROKEN in {file}: its checks fail")
+                found.append(f"BROKEN in {file}: its checks failed")
         return "; ".join(found)
 
     @property
     def other_lengths(self) -> str:
-        """Why what grows with a run's length cannot be compared; nothing where it can."""
+        """Says why maxima cannot be compared (runs of different length); empty if they can."""
         a, b = (cell.runs[0]["conditions"] for cell in (self.a, self.b))
         if a.get("bound") == b.get("bound") == "loops":
             is_same, of_a, of_b = a.get("loops") == b.get("loops"), a.get("loops"), b.get("loops")
-            return "" if is_same else f"runs are of {of_a} loops in A and {of_b} in B"
+            return "" if is_same else f"runs have {of_a} loops in A and {of_b} in B"
         a_s, b_s = a.get("duration_s"), b.get("duration_s")
         if a_s is None or b_s is None or max(a_s, b_s) <= LENGTHS_ALIKE * min(a_s, b_s):
             return ""
@@ -71,17 +71,18 @@ class Apart:
 
 
 def chosen(studies: str, locks: str, alone: bool) -> Chosen:
-    """By what the command line says."""
+    """Returns the choice that the command line makes."""
     of_a, comma, of_b = (part.strip() for part in locks.partition(","))
     if locks and not (of_a and comma and of_b and "," not in of_b):
         raise UsageError(
-            f"--locks {locks}: names no two locks; give the one of A and the one of B, as in "
-            "std::mutex,mutex"
+            f"--locks {locks}: must name two locks, one of A and one of B; separate them by a "
+            "comma, as in std::mutex,mutex"
         )
     if alone and not locks:
         raise UsageError(
-            "compare needs two files, or one and two of its locks: lockyard compare A B, or "
-            "lockyard compare A --locks std::mutex,mutex"
+            "only one file was given, so there is nothing to compare it with; give a second file "
+            "(lockyard compare A B), or two locks of the one (lockyard compare A --locks "
+            "std::mutex,mutex)"
         )
     names = tuple(name.strip() for name in studies.split(",")) if studies else ()
     return Chosen(names, (of_a, of_b) if locks else None)
@@ -105,13 +106,13 @@ def paired(a: Measuring, b: Measuring, chosen: Chosen) -> tuple[list[Pair], list
         raise UsageError(
             f"{a.path} and {b.path} have no cell in common (a study of a lock under the same "
             f"conditions), so nothing can be compared: A has {_listed(left.values())}; B has "
-            f"{_listed(right.values())}; measure both alike, or name two locks by --locks"
+            f"{_listed(right.values())}; measure both in the same way, or name two locks by --locks"
         )
     return pairs, apart
 
 
 def _of(measuring: Measuring, chosen: Chosen, side: int) -> list[CellSummary]:
-    """Raises UsageError where the file has nothing of that name."""
+    """Returns the chosen cells; raises UsageError if the file has none of a chosen name."""
     cells = measuring.cells
     for study in chosen.studies:
         _check("--study", study, measuring, (cell.study for cell in cells))
@@ -128,8 +129,8 @@ def _check(option: str, name: str, measuring: Measuring, known: Iterable[str]) -
     there = dict.fromkeys(known)
     if name not in there:
         raise UsageError(
-            f"{option} names '{name}', of which {measuring.path} holds nothing; nothing was "
-            f"compared; it holds {', '.join(there)}"
+            f"{option}: {measuring.path} holds no '{name}', so nothing was compared; choose from "
+            f"{', '.join(there)}"
         )
 
 
@@ -138,7 +139,8 @@ def _by_key(cells: Iterable[CellSummary], chosen: Chosen) -> dict[str, CellSumma
 
 
 def key_of(cell: CellSummary, with_lock: bool = True) -> str:
-    """A condition without a value is the same as none, which older records have."""
+    """Returns the key of a cell; a condition without a value counts as absent, as in old
+    records."""
     conditions = {k: v for k, v in cell.conditions.items() if v not in (None, {}, [])}
     return json.dumps([cell.study, cell.lock if with_lock else None, conditions], sort_keys=True)
 

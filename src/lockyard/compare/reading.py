@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both sides of a comparison, read at once where that pays."""
+"""Reads both sides of a comparison, in parallel where that is faster."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from lockyard.compare.gates import Gate
     from lockyard.compare.measuring import Measuring
 
-# From here on a second process pays for its start.
+# From this size, a second process is worth its start.
 LARGE_BYTES = 8_000_000
 
 
 def read_two(
     paths: tuple[Path, Path], gates: Sequence[Gate], catalog: Catalog
 ) -> tuple[Measuring, Measuring]:
-    """Files or folders; large files at once, the second by a process of its own."""
+    """Reads two files or folders; a second process reads the second if it is large."""
     first, second = paths
     if not second.is_file() or second.stat().st_size < LARGE_BYTES:
         return _read(first, gates, catalog), _read(second, gates, catalog)
@@ -40,8 +40,8 @@ def read_two(
             return _read(first, gates, catalog), other.result()
         except BrokenProcessPool:
             raise MissingCapabilityError(
-                f"the process that read {second} was killed, so nothing was compared; is there "
-                "memory enough?"
+                f"the process that read {second} was killed, so nothing was compared; free some "
+                "memory and try again"
             ) from None
 
 
@@ -51,7 +51,7 @@ def _read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
 
 @contextmanager
 def _inherited_deafness() -> Iterator[None]:
-    """Ctrl-C is for this process; one that starts meanwhile never hears of it, nor complains."""
+    """Starts child processes with SIGINT ignored, so that only this process handles Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

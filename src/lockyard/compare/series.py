@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of files: a measuring that was repeated, each time with the other side's in between."""
+"""Reads a folder of files: repetitions of a measurement, alternating with the other side's."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
-    """Each file is a block, in the order of their starts: what the machine did during one of them
-    is common to all of its runs, which therefore count once."""
+    """Reads each file as one block, in the order of their starts: the state of the machine during a
+    file affects all of its runs, which therefore count once."""
     files = sorted(path.glob("*.jsonl"))
     if not files:
         raise UsageError(
             f"{path} is a folder without record files (*.jsonl), so there is nothing to compare; "
-            "name the file, or measure into the folder by --out"
+            "name a file, or measure into the folder with --out"
         )
     found = [read(file, gates, catalog) for file in files]
     found.sort(key=lambda each: float(each.environment.get("started_unix_s") or 0))
     hashes = {str(each.environment.get("environment")) for each in found}
     if len(hashes) > 1:
         raise UsageError(
-            f"{path} holds files of {len(hashes)} environments ({', '.join(sorted(hashes))}): of "
-            "several machines, or of one that was set up anew; figures over both mean nothing; "
-            "compare files of one environment"
+            f"{path} holds files from {len(hashes)} environments ({', '.join(sorted(hashes))}), so "
+            "figures over all of them mean nothing (several machines, or one that was changed); "
+            "keep the files of one environment in a folder"
         )
     seeds = {each.seed for each in found}
     return Measuring(

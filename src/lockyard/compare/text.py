@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison as text: the answer, the files, their circumstances, gates, tables."""
+"""Prints a comparison: the answer, the files, their environments, the gates, the tables."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ STYLES = {
 class Column:
     heading: str
     cell: Callable[[Finding], str]
-    importance: int = 9  # where the terminal is too narrow, the least important goes first
+    importance: int = 9  # on a narrow terminal, the least important columns are dropped first
 
 
-# So many names stand for the rest.
+# Lists show at most this many names.
 NAMES_SHOWN = 6
 
 
@@ -84,26 +84,25 @@ def _answer(found: Comparison) -> Iterator[str]:
         for text in dict.fromkeys(texts):
             yield f"gate {text}: {outcome} in {counted(texts.count(text), 'cell')}"
     if not found.tests:
-        yield "no figure is compared"
+        yield "no figure was compared"
         return
     together = found.tests[0].together
     yield from _differences(found)
     yield (
-        f"(of files that are alike at most {ERROR * 100:.0f} in 100 show any difference; "
-        '"no difference shown" does not say that there is none)'
+        f"(of files that are alike, at most {ERROR * 100:.0f} in 100 show any difference; "
+        '"no difference shown" does not mean that there is none)'
     )
     few = [test for test in found.tests if test.verdict is Verdict.TOO_FEW_BLOCKS]
     if few:
         yield (
-            f"{counted(len(few), 'figure')} could show none, whatever they are: with "
-            f"{together or 1} tested together at least "
-            f"{counted(blocks_needed(together, sides=2), 'block')} are needed; measure with "
-            "--runs, or compare fewer by --study"
+            f"measure with more --runs, or compare fewer figures with --study: "
+            f"{counted(len(few), 'figure')} cannot show a difference, since {together or 1} "
+            f"tested together need at least {counted(blocks_needed(together, sides=2), 'block')}"
         )
 
 
 def _differences(found: Comparison) -> Iterator[str]:
-    """The largest first."""
+    """Yields the differences, the largest first."""
     different = sorted(found.different, key=lambda test: -abs(_size(test)))
     all_ = counted(len(found.tests), "figure")
     if not different:
@@ -116,14 +115,14 @@ def _differences(found: Comparison) -> Iterator[str]:
     for test in different[:NAMES_SHOWN]:
         yield (
             f"- {called(test.pair.a)}: {test.figure.name} is {test.verdict}, "
-            f"{ratio_and_interval(test.ratio)} times that of A"
+            f"{ratio_and_interval(test.ratio)} times A"
         )
     if len(different) > NAMES_SHOWN:
-        yield f"- and {len(different) - NAMES_SHOWN} smaller ones, in the tables"
+        yield f"- {len(different) - NAMES_SHOWN} smaller differences are in the tables"
 
 
 def _size(test: Finding) -> float:
-    """Of a change by a factor, whichever way."""
+    """Returns the size of a change by a factor, with its direction as the sign."""
     median = test.ratio.median
     return math.log(median) if 0 < median < math.inf else math.inf
 
@@ -138,7 +137,7 @@ def _file(name: str, of: Measuring) -> str:
 def _environment(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
     matter = [each for each in found if each.weight is not Weight.PASSING]
     if not matter:
-        yield "environment: the same, but for what differs from one measuring to the next"
+        yield "environment: the same, except for what changes with every measurement"
     for each in matter:
         yield (
             f"environment: {each.key} is {json.dumps(each.a, ensure_ascii=False)} in A and "
@@ -216,7 +215,7 @@ COLUMNS = (
 
 
 def _fitting(title: str, columns: Sequence[Column], tests: Sequence[Finding], width: int) -> Table:
-    """Without the least important columns, until it fits."""
+    """Builds the table and drops the least important columns until it fits."""
     shown = list(columns)
     unlimited = Console(width=PIPE_WIDTH)
     while True:

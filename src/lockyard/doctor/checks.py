@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks, and what they come to together."""
+"""All checks of lockyard doctor, and their combined result."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """By the name of the check; findings most severe first."""
+    """The outcomes by the name of the check; the most severe findings come first."""
 
     findings: dict[str, Finding]
     fine: dict[str, Fine]
@@ -70,13 +70,13 @@ class Diagnosis:
     def sentence(self) -> str:
         spoils, limits, notes = (self.count(severity) for severity in Severity)
         parts = [
-            f"{_things(spoils)} will spoil measurements",
-            f"{_things(limits)} cannot be had here",
-            f"{notes} {'is' if notes == 1 else 'are'} worth knowing",
-            f"{len(self.fine)} checks are fine",
+            _are(spoils, "problem distorts", "problems distort", "measurements here"),
+            _are(limits, "capability is", "capabilities are", "unavailable here"),
+            f"{notes} note{'' if notes == 1 else 's'}",
+            f"{len(self.fine)} checks passed",
         ]
         if self.unknown:
-            parts.append(f"{len(self.unknown)} could not be made")
+            parts.append(f"{len(self.unknown)} could not run")
         return ", ".join(parts)
 
 
@@ -92,12 +92,14 @@ def examine(facts: Facts) -> Diagnosis:
 
 
 def _outcome(check: Check, facts: Facts) -> Outcome:
-    """A file of another shape than the check knows must not hide what the others find."""
+    """Runs a check. A file in an unknown format must not hide what the other checks find."""
     try:
         return check(facts)
     except (ArithmeticError, LookupError, OSError, ValueError) as error:
-        return Unknown(f"what the kernel says has an unknown form: {error!r}")
+        return Unknown(f"the kernel's answer has an unknown format: {error!r}")
 
 
-def _things(count: int) -> str:
-    return {0: "nothing", 1: "1 thing"}.get(count, f"{count} things")
+def _are(count: int, one: str, several: str, what: str) -> str:
+    if count == 0:
+        return f"no {one} {what}"
+    return f"{count} {one if count == 1 else several} {what}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what time is measured with."""
+"""Checks of the clocks and timers that measurements use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts
 
 CLOCKS = "/sys/devices/system/clocksource/clocksource0"
-# Read without a system call.
+# Clock sources that are read without a system call.
 QUICK_SOURCES = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 DEFAULT_TIMER_SLACK_NS = 50_000
 
@@ -22,7 +22,7 @@ DEFAULT_TIMER_SLACK_NS = 50_000
 def clock_source(facts: Facts) -> Outcome:
     current = facts.tree.read(f"{CLOCKS}/current_clocksource")
     if current is None:
-        return Unknown("the kernel does not say what clock it uses")
+        return Unknown("the kernel does not report its clock source")
     if current in QUICK_SOURCES:
         return Fine(f"the kernel's clock is {current}")
     offered = (facts.tree.read(f"{CLOCKS}/available_clocksource") or "").split()
@@ -33,13 +33,13 @@ def clock_source(facts: Facts) -> Outcome:
         f"the kernel's clock is {current}, which takes a system call to read",
         "each clock read costs about a microsecond, in locks with time limits and in the harness",
         facts.write(better, f"{CLOCKS}/current_clocksource") if better else None,
-        "" if better else "the kernel offers no other; 'dmesg | grep -i tsc' says why",
+        "" if better else "the kernel offers no faster clock; 'dmesg | grep -i tsc' shows why",
         evidence,
     )
 
 
 def tsc(facts: Facts) -> Outcome:
-    """The counter itself, which the harness reads where it can."""
+    """Checks the time-stamp counter, which the harness reads where it can."""
     if facts.harness is not None:
         is_invariant, source = facts.harness["clock"]["tsc_invariant"], _source(facts)
     else:
@@ -48,7 +48,7 @@ def tsc(facts: Facts) -> Outcome:
         if not flags:
             return Unknown("the harness does not start and /proc/cpuinfo lists no flags")
     if is_invariant and source in ("tsc", "unknown"):
-        return Fine("the time-stamp counter runs at one rate, always")
+        return Fine("the time-stamp counter always runs at one rate")
     kind = told.refusal(facts.harness["clock"]) if facts.harness else told.NOT_INVARIANT
     cause = "the harness does not use the time-stamp counter"
     if kind == told.NOT_INVARIANT:
@@ -71,46 +71,46 @@ def _remedy(refusal: str) -> str:
     if refusal == told.APART:
         return "the check clock_skew says what to do"
     return (
-        "the processor or the hypervisor decides; in a virtual machine ask for an invariant tsc "
+        "the processor or the hypervisor decides; for a virtual machine, ask for an invariant tsc "
         "(QEMU: -cpu host,+invtsc)"
     )
 
 
 def clock_skew(facts: Facts) -> Outcome:
     if facts.harness is None:
-        return Unknown("the harness measures it, and does not start")
+        return Unknown("the harness measures it and does not start")
     clock = facts.harness["clock"]
     evidence = {key: clock[key] for key in clock if key.startswith("skew")}
     skew = told.skew(clock)
     if clock["skew_pairs_apart"] > 0:
         return Finding(
             Severity.SPOILS,
-            f"the cores' counters are up to {skew} apart",
-            "a hand-off from one core to another is timed wrong by as much",
+            f"the cores' counters differ by up to {skew}",
+            "times between two cores are wrong by as much",
             None,
-            "counters are set by firmware or hypervisor: restart the machine; else use --pin with "
-            "one processor",
+            "firmware or hypervisor set the counters: restart the machine, or use --pin with one "
+            "processor",
             evidence,
         )
     if clock["skew_pairs"] < clock["skew_pairs_wanted"]:
         return Unknown(f"only {told.compared_pairs(clock)} could be compared")
     if clock.get("skew_pairs_wide", 0) > 0:
         return Unknown(told.too_wide(clock))
-    return Fine(f"no two cores' counters are shown to be apart: at most {skew}")
+    return Fine(f"the cores' counters agree: they differ by at most {skew}")
 
 
 def timer_slack(facts: Facts) -> Outcome:
     slack_ns = facts.tree.number("/proc/self/timerslack_ns")
     if slack_ns is None:
-        return Unknown("the kernel does not say it (it needs Linux 4.6)")
+        return Unknown("the kernel does not report it (Linux 4.6 and later do)")
     if slack_ns == DEFAULT_TIMER_SLACK_NS:
-        return Fine("time limits may be late by 50 µs, the default")
+        return Fine("timers may fire up to 50 µs late, the default")
     return Finding(
         Severity.SPOILS if slack_ns > DEFAULT_TIMER_SLACK_NS else Severity.NOTE,
         f"timer slack is {duration(slack_ns)} instead of 50 µs",
-        "sleeps and timed waits end up to that much late: figures differ from other shells'",
+        "sleeps and timed waits end up to that much late, so figures differ from other shells'",
         "echo 0 >/proc/$$/timerslack_ns",
-        "in this shell, for what it starts",
+        "for this shell and what it starts",
         {"timerslack_ns": slack_ns},
     )
 

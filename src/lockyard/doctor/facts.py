@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that the checks look at, read once. Nothing here changes a setting."""
+"""Collects, once, everything that the checks look at. Nothing here changes a setting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lockyard.own import toolchain
 from lockyard.tree import Tree
 
 SAMPLE_S = 0.15
-# Number of the system call, and its commands: register for barriers, execute one.
+# The number of the system call, and its commands: register for barriers, execute one.
 MEMBARRIER = {"x86_64": 324, "aarch64": 283}
 PRIVATE_EXPEDITED = (1 << 4, 1 << 3)
 TOOLS = {
@@ -34,15 +34,15 @@ TOOLS = {
 class Facts:
     tree: Tree = field(default_factory=Tree)
     described: dict[str, Any] = field(default_factory=dict)
-    # What the harness says of clock and topology, or else why it says nothing.
+    # The harness's description of clock and topology, or else the reason why there is none.
     harness: dict[str, Any] | None = None
     harness_problem: str = ""
-    # What a child met that asked for it: null if it was granted.
+    # The error number that a child process got when it asked; None if the request was granted.
     fifo_refusal: int | None = None
     nice_refusal: int | None = None
     membarrier_refusal: int | None = None
     tools: dict[str, str] = field(default_factory=dict)
-    # By what --lock would compile, or why it cannot.
+    # The compiler that --lock would use, or the reason why there is none.
     own_locks_compiler: str = ""
     own_locks_problem: str = ""
     before: Sample = field(default_factory=Sample)
@@ -60,7 +60,7 @@ class Facts:
         return ""
 
     def has_capability(self, bit: int) -> bool:
-        """Root of a user namespace has every capability but none that counts outside of it."""
+        """Checks a capability; root of a user namespace has none that counts outside of it."""
         inside = (self.tree.read("/proc/self/uid_map") or "0 0 4294967295").split()
         is_initial = inside == ["0", "0", "4294967295"]
         return is_initial and bool(int(self.status("CapEff") or "0", 16) >> bit & 1)
@@ -69,12 +69,12 @@ class Facts:
         return command if self.is_root else f"sudo {command}"
 
     def write(self, value: object, path: str) -> str:
-        """The command that writes a value to each file that the pattern names."""
+        """Returns the command that writes a value to each file that the pattern matches."""
         return f"echo {value} | {self.as_root(f'tee {path}')}"
 
 
 def collect(tree: Tree | None = None) -> Facts:
-    """The sample comes last, when nothing of ours runs beside it."""
+    """Collects the facts. The sample comes last, when no other process of ours runs."""
     tree = tree or Tree()
     asked, problem = _ask_harness()
     own_compiler, own_problem = _ask_toolchain()
@@ -112,7 +112,7 @@ def _ask_toolchain() -> tuple[str, str]:
 
 
 def _order_all_cores() -> None:
-    """As the mutex has it done, by the same system call."""
+    """Executes a barrier on all cores, with the same system call as the mutex."""
     libc = ctypes.CDLL(None, use_errno=True)
     for command in PRIVATE_EXPEDITED:
         if libc.syscall(MEMBARRIER[platform.machine()], command, 0, 0) != 0:
@@ -120,7 +120,7 @@ def _order_all_cores() -> None:
 
 
 def _version(tool: str) -> str | None:
-    """Null if the tool is not there or does not answer."""
+    """Returns the tool's version, or None if the tool is missing or does not answer."""
     name, option = TOOLS[tool]
     path = shutil.which(name)
     if path is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check comes to: a finding, or that all is well, or that it could not be made."""
+"""The outcomes of a check: a finding, a pass, or unknown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """Most severe first."""
+    """How much a finding matters, the most severe first."""
 
-    SPOILS = "spoils"  # figures come out wrong or scattered
+    SPOILS = "spoils"  # figures are wrong or scattered
     LIMITS = "limits"  # something cannot be measured at all
-    NOTE = "note"  # figures are right, but of another machine than one may think
+    NOTE = "note"  # figures are right, but may not hold for the machine that the reader has in mind
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Finding:
     severity: Severity
     cause: str
     consequence: str
-    # One shell command, and what to know about it; or none, and why there is none.
+    # One shell command and a remark on it; or None and the reason why no command helps.
     remedy: str | None
     about_remedy: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what has to be installed: to measure, and to use the library."""
+"""Checks of installed software: what measuring needs, and what the library needs."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def harness(facts: Facts) -> Outcome:
     said = facts.harness_problem
     library = re.search(r"(\S+\.so[.\d]*): cannot open shared object", said)
     name = library.group(1) if library else ""
-    remedy, about = None, "the message says what to do; else install lockyard again"
+    remedy, about = None, "follow the message, or reinstall lockyard"
     if name in PACKAGES:
         remedy = facts.as_root(f"apt-get install -y {PACKAGES[name]}")
-        about = "on Debian and Ubuntu; elsewhere the package that holds the library"
+        about = "on Debian and Ubuntu; elsewhere, the package that holds the library"
     elif name:
         about = f"install the package that holds {name}"
     elif "GLIBC" in said:
         about = "it was built on a newer system: build lockyard on this one"
     return Finding(
         Severity.LIMITS,
-        f"the harness needs {name}, which is not there" if name else f"no harness: {said}",
+        f"the harness needs {name}, which is missing" if name else f"no harness: {said}",
         "nothing can be measured",
         remedy,
         about,
@@ -56,15 +56,15 @@ def pkg_config(facts: Facts) -> Outcome:
 
 
 def own_locks(facts: Facts) -> Outcome:
-    """What --lock needs beside the harness."""
+    """Checks what --lock needs besides the harness."""
     if facts.own_locks_compiler:
         return Fine(f"--lock can compile ({facts.own_locks_compiler})")
     return Finding(
         Severity.LIMITS,
         facts.own_locks_problem,
-        "the catalogue's locks can be measured, and none of one's own",
+        "the catalogue's locks can be measured, but no user locks",
         facts.as_root("apt-get install -y g++ nlohmann-json3-dev"),
-        "on Debian 12, Ubuntu 24.04 or later; the cause says what it is",
+        "on Debian 12, Ubuntu 24.04 or later; the message names what is missing",
         {"message": facts.own_locks_problem},
     )
 
@@ -76,9 +76,8 @@ def _tool(facts: Facts, tool: str, package: str, least: tuple[int, ...]) -> Outc
         return Fine(f"{tool} {version}")
     return Finding(
         Severity.NOTE,
-        f"{tool} is {version}, older than {wanted}" if version else f"there is no {tool}",
-        "programs that use the library may not build here; measuring the catalogue needs none "
-        "of it",
+        f"{tool} is {version}, older than {wanted}" if version else f"{tool} is not installed",
+        "programs that use the library may not build here; measuring does not need it",
         facts.as_root(f"apt-get install -y {package}"),
         "on Debian 12, Ubuntu 24.04 or later",
         {"version": version, "least": wanted or None},

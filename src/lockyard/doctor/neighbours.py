@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of who else uses the machine."""
+"""Checks of other users of the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lockyard.doctor.sample import Process, Sample
 
 BUSY_SHARE = 0.05
-# The kernel cuts off at whole ticks: of one tick more, nearly nothing may be new.
+# The kernel rounds down to whole ticks, so a single tick may be almost no time.
 BUSY_TICKS = 2
 UNSEEN_SHARE = 0.25
 SHOWN = 5
@@ -37,16 +37,18 @@ def busy_neighbours(facts: Facts) -> Outcome:
         for pid, share in sorted(busy.items(), key=lambda each: -each[1])
     ]
     if not busy and unseen <= UNSEEN_SHARE:
-        return Fine(f"nobody else used {BUSY_SHARE:.0%} of a processor for {seconds * 1e3:.0f} ms")
+        return Fine(
+            f"no other process used {BUSY_SHARE:.0%} of a processor for {seconds * 1e3:.0f} ms"
+        )
     return Finding(
         Severity.SPOILS,
-        f"others use processors: {_named(processes, unseen)}",
-        "measured threads wait for them, and take it for waiting for the lock",
+        f"other processes use the processors: {_named(processes, unseen)}",
+        "measured threads wait for them, which looks like waiting for the lock",
         None,
-        "wait until they are done, or halt one that you know with 'kill -STOP PID' and let it go "
-        "on with 'kill -CONT PID'"
+        "wait until they end, or pause one that you know with 'kill -STOP PID' and continue it "
+        "with 'kill -CONT PID'"
         if busy
-        else "they are not visible from here, or ended meanwhile: look on the host, with top",
+        else "they are invisible from here, or have ended: look on the host, with top",
         {"processes": processes, "unseen_share": round(max(unseen, 0.0), 2)},
     )
 
@@ -56,12 +58,12 @@ def _named(processes: list[dict[str, Any]], unseen: float) -> str:
     if len(names) > SHOWN:
         names = [*names[:SHOWN], f"{len(names) - SHOWN} more"]
     if unseen > UNSEEN_SHARE:
-        names.append(f"short-lived or hidden ones {unseen:.0%}")
+        names.append(f"short-lived or hidden processes {unseen:.0%}")
     return ", ".join(names)
 
 
 def _ticks(facts: Facts) -> dict[int, int]:
-    """What each process used meanwhile, but for this one and what it started."""
+    """Returns the ticks that each process used meanwhile, except this one and its children."""
     found = {}
     for pid, process in facts.after.processes.items():
         before = facts.before.processes.get(pid)
@@ -83,7 +85,7 @@ def _own_share(facts: Facts, seconds: float) -> float:
 
 
 def _busy_share(facts: Facts, seconds: float) -> float:
-    """In processors, of all of them together."""
+    """Returns the busy time of all processors together, in processors."""
     ticks = sum(
         after.busy - facts.before.processors[cpu].busy
         for cpu, after in facts.after.processors.items()
@@ -102,9 +104,9 @@ def load_average(facts: Facts) -> Outcome:
     return Finding(
         Severity.NOTE,
         f"the load average of the last minute is {load:.2f} on {count} processors",
-        "whatever ran may run again: figures of different minutes cannot be compared",
+        "the load may return, so figures measured minutes apart cannot be compared",
         None,
-        "a quiet machine forgets it within two minutes; what runs now is another check",
+        "the average falls within two quiet minutes; busy_neighbours shows what runs now",
         {"load_average": [float(word) for word in words[:3]]},
     )
 
@@ -113,7 +115,7 @@ def memory(facts: Facts) -> Outcome:
     lines = (facts.tree.read("/proc/meminfo") or "").splitlines()
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
     if "MemAvailable" not in sizes:
-        return Unknown("/proc/meminfo does not say what is available")
+        return Unknown("/proc/meminfo does not report available memory")
     share = sizes["MemAvailable"] / sizes["MemTotal"]
     before, after = facts.before.swapped_pages, facts.after.swapped_pages
     swapped = 0 if before is None or after is None else after - before
@@ -122,8 +124,8 @@ def memory(facts: Facts) -> Outcome:
     return Finding(
         Severity.SPOILS,
         f"{share:.0%} of the memory is available; {swapped} pages were swapped just now",
-        "a page fault while holding a lock lasts for milliseconds",
+        "a page fault of a thread that holds a lock lasts for milliseconds",
         None,
-        "'ps -eo pid,rss,comm --sort=-rss | head' shows who has it: end what is not needed",
+        "'ps -eo pid,rss,comm --sort=-rss | head' shows the largest processes: end unneeded ones",
         {"available_share": round(share, 4), "swapped_pages": swapped},
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what this process may do."""
+"""Checks of the permissions of this process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_PERFMON = 21, 23, 38
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 LIMITS_FILE = "/etc/security/limits.d/90-lockyard.conf"
-# Highest that the kernel lets a thread without privileges record of itself.
+# The highest value at which the kernel lets an unprivileged thread record itself.
 CONTEXT_SWITCHES_PARANOID = 2
 
 
 @dataclass(frozen=True)
 class Priority:
-    """What grants one of the two to a process that lacks CAP_SYS_NICE."""
+    """What grants real-time priority or negative nice to a process that lacks CAP_SYS_NICE."""
 
     what: str
     item: str
@@ -80,7 +80,7 @@ def _not_permitted(facts: Facts, wanted: Priority, error: int) -> Finding:
             f"{what} are refused although this process has CAP_SYS_NICE",
             f"conditions with {what} cannot be measured",
             None,
-            "a filter of system calls (seccomp) does so: start the container without it",
+            "a system call filter (seccomp) refuses them: start the container without it",
             evidence,
         )
     return Finding(
@@ -94,7 +94,7 @@ def _not_permitted(facts: Facts, wanted: Priority, error: int) -> Finding:
 
 
 def _limit(facts: Facts, item: str) -> tuple[str, str]:
-    """The soft and the hard one."""
+    """Returns the soft and the hard limit."""
     name = f"Max {item} priority"
     for line in (facts.tree.read("/proc/self/limits") or "").splitlines():
         if line.startswith(name):
@@ -104,7 +104,7 @@ def _limit(facts: Facts, item: str) -> tuple[str, str]:
 
 
 def _realtime_budget(facts: Facts) -> tuple[str, int] | None:
-    """Only version 1 has them, and only if the kernel was built so."""
+    """Returns the group's real-time budget; only version 1 of control groups may have one."""
     found = groups(facts.tree, "cpu")
     if found is None or found.version != 1:
         return None
@@ -119,14 +119,14 @@ def membarrier(facts: Facts) -> Outcome:
     return Finding(
         Severity.NOTE,
         f"membarrier is refused ({os.strerror(facts.membarrier_refusal)})",
-        "the mutex stays correct and executes a fence in each unlock: it costs what mutex[fence] "
-        "costs, and figures of the two are the same",
+        "the mutex stays correct but executes a fence in each unlock, so it costs as much as "
+        "mutex[fence], and the two have the same figures",
         None,
-        "a kernel has it from 4.14 on, built with CONFIG_MEMBARRIER; emulators may lack it, and "
-        "filters of system calls may hide it"
+        "Linux has it from 4.14 on, built with CONFIG_MEMBARRIER; emulators may lack it, and "
+        "system call filters may hide it"
         if missing
-        else "a filter of system calls (seccomp) does so: allow membarrier in the container's or "
-        "the service's profile (systemd: SystemCallFilter=membarrier)",
+        else "a system call filter (seccomp) refuses it: allow membarrier in the profile of the "
+        "container or service (systemd: SystemCallFilter=membarrier)",
         {"errno": facts.membarrier_refusal},
     )
 
@@ -151,9 +151,9 @@ def tracepoints(facts: Facts) -> Outcome:
         return Finding(
             Severity.LIMITS,
             "scheduler tracepoints need root or CAP_PERFMON",
-            "when a woken thread should have run cannot be told from when it was woken",
+            "the delay between a thread's wake-up and its first step cannot be attributed",
             'sudo -E "$(command -v lockyard)" doctor',
-            "and run what is to be traced with sudo too",
+            "also run with sudo whatever is to be traced",
             {"cap_perfmon": False},
         )
     if any(facts.tree.exists(f"{path}/events/sched/sched_switch/id") for path in TRACEFS):
@@ -162,7 +162,7 @@ def tracepoints(facts: Facts) -> Outcome:
     return Finding(
         Severity.LIMITS,
         "tracefs is not mounted" if has_tracefs else "the kernel was built without tracefs",
-        "when a woken thread should have run cannot be told from when it was woken",
+        "the delay between a thread's wake-up and its first step cannot be attributed",
         facts.as_root(f"mount -t tracefs tracefs {TRACEFS[0]}") if has_tracefs else None,
         "" if has_tracefs else "only another kernel has it",
         {"looked_in": TRACEFS},
@@ -174,7 +174,7 @@ def _may_trace(facts: Facts) -> bool:
 
 
 def quota_condition(facts: Facts) -> Outcome:
-    """Whether a group with a CPU quota can be made below the own one."""
+    """Checks whether a group with a CPU quota can be created below this process's group."""
     found = groups(facts.tree, "cpu")
     if found is None:
         return Finding(
@@ -188,17 +188,17 @@ def quota_condition(facts: Facts) -> Outcome:
         place = parent_of_limited(found, facts.tree)
     except CgroupError:
         place = found.paths[0]
-        cause = f"no control group from {place} upwards may limit the processor time of others"
+        cause = f"no control group from {place} upwards may limit other groups' processor time"
     else:
-        cause = f"the control group {place} may not be written"
+        cause = f"the control group {place} is not writable"
         if facts.tree.is_writable(f"{place}/cgroup.procs"):
-            return Fine(f"a control group with a CPU quota can be made in {place}")
+            return Fine(f"a control group with a CPU quota can be created in {place}")
     remedy = "systemd-run --user --scope -p Delegate=cpu bash"
     return Finding(
         Severity.LIMITS,
         cause,
         "a CPU quota cannot be a condition",
         remedy if found.version == 2 else None,
-        "a shell in a group of its own" if found.version == 2 else "run lockyard as root",
+        "starts a shell in its own group" if found.version == 2 else "run lockyard as root",
         {"group": place, "version": found.version},
     )

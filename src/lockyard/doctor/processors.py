@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of how fast processors run, how deep they sleep and whom they belong to."""
+"""Checks of the processors: their frequency, their idle states and who else uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CPU = "/sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
-# Waking up from deeper states costs more than the wake-ups that are measured.
+# Leaving a deeper state takes longer than the wake-ups that are measured.
 IDLE_LATENCY_US = 20
 STEAL_SINCE_START = 0.01
 STEAL_NOW = 0.05
@@ -27,7 +27,7 @@ def governor(facts: Facts) -> Outcome:
     found = {path: facts.tree.read(path) for path in facts.tree.glob(GOVERNORS)}
     if not found:
         virtual = environment.is_virtual(facts.tree)
-        return Unknown(VIRTUAL_REASON if virtual else "there is no cpufreq driver")
+        return Unknown(VIRTUAL_REASON if virtual else "the kernel has no cpufreq driver")
     slow = {path.split("/")[5]: name for path, name in found.items() if name != "performance"}
     if not slow:
         return Fine(f"all {len(found)} processors have the governor performance")
@@ -35,7 +35,7 @@ def governor(facts: Facts) -> Outcome:
         Severity.SPOILS,
         f"{len(slow)} of {len(found)} processors change their frequency with load "
         f"({', '.join(sorted(set(map(str, slow.values()))))})",
-        "the first moments of a run are slower than the rest, and a lock that sleeps looks slower",
+        "the first moments of a run are slower than the rest, so locks that park look slower",
         facts.write("performance", GOVERNORS),
         evidence={"governors": slow},
     )
@@ -51,15 +51,15 @@ def boost(facts: Facts) -> Outcome:
             return Finding(
                 Severity.SPOILS,
                 "processors run above their rated frequency while few of them are busy",
-                "figures change with temperature and with the number of running threads, so "
-                "thread counts cannot be compared",
+                "figures depend on temperature and on the number of running threads, so thread "
+                "counts cannot be compared",
                 facts.write(off, path),
                 evidence={path: value},
             )
         if value is not None:
             return Fine("boost is off")
     virtual = environment.is_virtual(facts.tree)
-    return Unknown(VIRTUAL_REASON if virtual else "the frequency driver has no switch for it")
+    return Unknown(VIRTUAL_REASON if virtual else "the frequency driver has no boost switch")
 
 
 def idle_states(facts: Facts) -> Outcome:
@@ -72,25 +72,25 @@ def idle_states(facts: Facts) -> Outcome:
             deep[path.rsplit("state")[-1]] = latency_us
     if not states:
         virtual = environment.is_virtual(tree)
-        return Unknown(VIRTUAL_REASON if virtual else "there is no cpuidle driver")
+        return Unknown(VIRTUAL_REASON if virtual else "the kernel has no cpuidle driver")
     if not deep:
         return Fine(f"processors wake up from idle within {IDLE_LATENCY_US} µs")
     bound_us = _latency_bound_us(facts)
     if bound_us is not None and bound_us <= IDLE_LATENCY_US:
-        return Fine(f"somebody holds /dev/cpu_dma_latency at {bound_us} µs")
+        return Fine(f"another program keeps /dev/cpu_dma_latency at {bound_us} µs")
     numbers = "".join(sorted(deep))
     return Finding(
         Severity.SPOILS,
-        f"an idle processor may sleep so deep that it takes {max(deep.values())} µs to wake up",
-        "locks that park pay this on each wake-up, locks that spin do not",
+        f"an idle processor may sleep so deeply that it takes {max(deep.values())} µs to wake up",
+        "locks that park pay this at each wake-up, locks that spin do not",
         facts.write(1, f"{CPU}/cpu*/cpuidle/state[{numbers}]/disable"),
-        "it uses more power until undone with 'echo 0'",
+        "uses more power until undone with 'echo 0'",
         {"latency_us_of_state": deep, "cpu_dma_latency_us": bound_us},
     )
 
 
 def _latency_bound_us(facts: Facts) -> int | None:
-    """The lowest latency that anybody asks for now. To read it asks for nothing."""
+    """Returns the lowest latency that any program requests; reading it requests nothing."""
     try:
         data = facts.tree.at("/dev/cpu_dma_latency").read_bytes()[:4]
     except OSError:
@@ -101,11 +101,11 @@ def _latency_bound_us(facts: Facts) -> int | None:
 def smt(facts: Facts) -> Outcome:
     lists = facts.tree.glob(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")
     if not lists:
-        return Unknown("the kernel does not say which processors share a core")
+        return Unknown("the kernel does not report which processors share a core")
     cores = {tuple(processors(facts.tree.read(path) or "")) for path in lists}
     shared = sorted(core for core in cores if len(core) > 1)
     if not shared:
-        return Fine("each processor is a core of its own")
+        return Fine("each processor is a separate core")
     firsts = ",".join(str(core[0]) for core in sorted(cores))
     return Finding(
         Severity.NOTE,
@@ -125,10 +125,10 @@ def virtualisation(facts: Facts) -> Outcome:
     return Finding(
         Severity.NOTE,
         "this is a virtual machine",
-        "the host may stop a processor at any moment, also one that holds a lock, and wakes idle "
-        "ones later than hardware does",
+        "the host may stop a processor at any moment, even while its thread holds a lock, and "
+        "wakes idle processors later than hardware does",
         None,
-        "figures hold for virtual machines; measure on hardware for others",
+        "figures hold for virtual machines; for others, measure on hardware",
         {"hypervisor": facts.tree.read("/sys/hypervisor/type")},
     )
 
@@ -140,7 +140,7 @@ def container(facts: Facts) -> Outcome:
     return Finding(
         Severity.NOTE,
         "this is a container",
-        "processes and limits outside cannot be seen, and settings under /sys and /proc/sys are "
+        "processes and limits outside are invisible, and settings under /sys and /proc/sys are "
         "the host's",
         None,
         "run the commands for those settings on the host",
@@ -149,10 +149,10 @@ def container(facts: Facts) -> Outcome:
 
 
 def steal(facts: Facts) -> Outcome:
-    """The share of time that the hypervisor gave to somebody else, for each processor."""
+    """Checks the share of time that the hypervisor gave to others, for each processor."""
     now = facts.after.processors
     if not now:
-        return Unknown("/proc/stat does not say it")
+        return Unknown("/proc/stat does not report it")
     since_start = {cpu: seen.steal / max(seen.all, 1) for cpu, seen in now.items()}
     sampled = {}
     for cpu, before in facts.before.processors.items():
@@ -161,15 +161,15 @@ def steal(facts: Facts) -> Outcome:
     worst, worst_now = max(since_start.values()), max(sampled.values(), default=0.0)
     if worst <= STEAL_SINCE_START and worst_now <= STEAL_NOW:
         if worst == 0 and environment.is_virtual(facts.tree):
-            return Unknown("the hypervisor has never reported any; it may not report it at all")
-        return Fine(f"the hypervisor took {worst:.1%} of a processor since it started")
+            return Unknown("the hypervisor has never reported any steal; it may not report it")
+        return Fine(f"the hypervisor took {worst:.1%} of a processor's time since the start")
     return Finding(
         Severity.SPOILS,
         f"the hypervisor takes processors away: {worst:.1%} of the time since start, "
         f"{worst_now:.0%} just now",
-        "a thread that holds a lock stands still for milliseconds; maxima are the host's",
+        "a thread that holds a lock stands still for milliseconds, so maxima are the host's",
         None,
-        "only the host can mend it: ask for dedicated processors, or measure when it is quiet",
+        "only the host can fix it: ask for dedicated processors, or measure when it is quiet",
         {
             "since_start": {str(cpu): round(share, 4) for cpu, share in since_start.items()},
             "now": {str(cpu): round(share, 4) for cpu, share in sampled.items()},

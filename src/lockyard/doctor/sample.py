@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the counters of the kernel say at one moment; two of them make a rate."""
+"""A sample of the kernel's counters at one moment; two samples make a rate."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _processes(tree: Tree) -> dict[int, Process]:
 
 
 def _process(stat: str) -> tuple[int, Process] | None:
-    """The name stands in parentheses and may hold spaces and parentheses itself."""
+    """Parses /proc/PID/stat, where the name is in parentheses and may itself contain some."""
     head, _, tail = stat.rpartition(")")
     pid, _, name = head.partition("(")
     words = tail.split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of how the kernel shares out processors, and how many of them are to be had."""
+"""Checks of the kernel's scheduler, and of the number of available processors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"
 
 
 def cpu_quota(facts: Facts) -> Outcome:
-    """The tightest quota of the own group and all above it."""
+    """Finds the tightest quota of this process's control group and of all groups above it."""
     found = groups(facts.tree, "cpu")
     if found is None:
-        return Unknown("no control group hierarchy with the cpu controller can be seen")
+        return Unknown("no control group hierarchy with the cpu controller is visible")
     quotas = quotas_cpus(found, facts.tree)
     if not quotas:
         seen = "" if len(found.paths) == 1 else f" and {len(found.paths) - 1} above it"
@@ -33,10 +33,10 @@ def cpu_quota(facts: Facts) -> Outcome:
     return Finding(
         Severity.SPOILS,
         f"the control group {path} may use only {quotas[path]:.2f} processors",
-        "once it has used its share all threads stop together until the next period, also one "
-        "that holds a lock",
+        "when the share is used up, all threads stop together until the next period, even a "
+        "thread that holds a lock",
         remedy,
-        "for a container, start it without a CPU limit instead",
+        "for a container: start it without a CPU limit instead",
         {"processors": quotas, "version": found.version},
     )
 
@@ -45,7 +45,7 @@ def usable_processors(facts: Facts) -> Outcome:
     online = processors(facts.tree.read(f"{CPU}/online") or "")
     allowed = processors(facts.status("Cpus_allowed_list"))
     if not online or not allowed:
-        return Unknown("the kernel does not say which processors this process may use")
+        return Unknown("the kernel does not report which processors this process may use")
     missing = sorted(set(online) - set(allowed))
     if not missing:
         return Fine(f"all {len(online)} processors may be used")
@@ -54,9 +54,9 @@ def usable_processors(facts: Facts) -> Outcome:
         Severity.LIMITS,
         f"only {len(allowed)} of {len(online)} processors may be used: a cpuset or taskset "
         "excludes the others",
-        "more threads than that share processors, and the others' neighbours are not measured",
+        "more threads than that share processors, and processes on the others go unnoticed",
         f"taskset -pc {','.join(map(str, online))} $$",
-        "in this shell; if a cpuset excludes them it has no effect: start where none does",
+        "in this shell; no effect if a cpuset excludes them: then start outside that cpuset",
         {"usable": allowed, "missing": missing, "cpuset": cpuset.paths[0] if cpuset else None},
     )
 
@@ -64,15 +64,15 @@ def usable_processors(facts: Facts) -> Outcome:
 def isolated_processors(facts: Facts) -> Outcome:
     text = facts.tree.read(f"{CPU}/isolated")
     if not facts.tree.exists(f"{CPU}/isolated"):
-        return Unknown("the kernel does not say it")
+        return Unknown("the kernel does not report it")
     if text is None:
         return Fine("no processor is isolated")
     return Finding(
         Severity.NOTE,
         f"processors {text} are isolated from the scheduler",
-        "threads get there only when pinned; unpinned ones crowd on the others",
+        "only pinned threads run there; all others crowd on the remaining processors",
         None,
-        f"nothing to mend: --pin {','.join(map(str, processors(text)))} measures there",
+        f"nothing to fix: --pin {','.join(map(str, processors(text)))} measures there",
         {"isolated": processors(text)},
     )
 
@@ -80,16 +80,16 @@ def isolated_processors(facts: Facts) -> Outcome:
 def started_policy(facts: Facts) -> Outcome:
     words = (facts.tree.read("/proc/self/stat") or "").rpartition(")")[2].split()
     if len(words) < 39:
-        return Unknown("/proc/self/stat does not say it")
+        return Unknown("/proc/self/stat does not report it")
     nice, policy = int(words[16]), POLICIES.get(int(words[38]), words[38])
     if policy == "other" and nice == 0:
-        return Fine("started under the ordinary policy with nice 0")
+        return Fine("started under the default policy with nice 0")
     commands = [facts.as_root("chrt -o -p 0 $$")] if policy != "other" else []
     commands += [facts.as_root("renice -n 0 -p $$")] if nice else []
     return Finding(
         Severity.SPOILS,
         f"this shell runs under policy {policy} with nice {nice}",
-        "measured threads inherit it, so they are served before or after others",
+        "measured threads inherit it, so the scheduler favours or neglects them",
         " && ".join(commands),
         "in this shell; or start from a fresh one",
         {"policy": policy, "nice": nice},
@@ -100,7 +100,7 @@ def realtime_throttle(facts: Facts) -> Outcome:
     runtime_us = facts.tree.number(f"{KERNEL}/sched_rt_runtime_us")
     period_us = facts.tree.number(f"{KERNEL}/sched_rt_period_us")
     if runtime_us is None or period_us is None:
-        return Unknown("the kernel does not say it")
+        return Unknown("the kernel does not report it")
     if 0 < runtime_us < period_us:
         return Fine(f"real-time threads leave {1 - runtime_us / period_us:.0%} to all others")
     cause = "the real-time throttle is off"
@@ -125,18 +125,18 @@ def autogroup(facts: Facts) -> Outcome:
         return Fine("processes are not grouped by session")
     cpu_groups = groups(facts.tree, "cpu")
     if cpu_groups is not None and len(cpu_groups.paths) > 1:
-        return Fine("a control group takes the place of the groups by session")
+        return Fine("a control group replaces the groups by session")
     return Finding(
         Severity.NOTE,
-        "the kernel shares processors out by session first (autogroup)",
-        "nice counts only within a session: against processes of other terminals it has no effect",
+        "the kernel divides processors between sessions first (autogroup)",
+        "nice works only within a session: against processes of other terminals it has no effect",
         facts.as_root("sysctl -w kernel.sched_autogroup_enabled=0"),
         evidence={"sched_autogroup_enabled": 1},
     )
 
 
 def preemption(facts: Facts) -> Outcome:
-    """No mode is wrong; to compare machines one has to know it."""
+    """Reports the preemption mode. No mode is wrong, but comparing machines needs to know it."""
     mode = facts.described["system"]["preemption"]
     version = facts.described["system"]["kernel_version"]
     if "PREEMPT_RT" in version:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The diagnosis for people: one sentence, then what is wrong, then what is not."""
+"""Prints the diagnosis: one sentence, then the findings, then the checks that passed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLES = {Severity.SPOILS: "bold red", Severity.LIMITS: "yellow", Severity.NOTE:
 def print_diagnosis(diagnosis: Diagnosis, environment: dict[str, Any]) -> None:
     console = stdout_console()
     for line in _lines(diagnosis, environment):
-        # A command that is broken into two lines cannot be copied.
+        # A command that is broken into two lines could not be copied.
         console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -47,9 +47,9 @@ def _finding(name: str, finding: Finding) -> Iterator[Text]:
     yield Text.assemble((finding.severity, STYLES[finding.severity]), f"  {name}: {finding.cause}")
     yield Text(f"  {finding.consequence}")
     if finding.remedy is None:
-        yield Text(f"  no command mends it: {finding.about_remedy}")
+        yield Text(f"  no command fixes it: {finding.about_remedy}")
         return
-    yield Text(f"  to mend it{f' ({finding.about_remedy})' if finding.about_remedy else ''}:")
+    yield Text(f"  fix{f' ({finding.about_remedy})' if finding.about_remedy else ''}:")
     yield Text(f"    {finding.remedy}", "bold")
 
 

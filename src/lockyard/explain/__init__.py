@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who was where during each long stall: traces are read, put in order, and given causes."""
+"""Explains long stalls: reads traces, puts them in order, and finds the causes."""

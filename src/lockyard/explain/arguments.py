@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lockyard explain` can be given."""
+"""The arguments and options of `lockyard explain`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Explained = Annotated[
     Path | None,
     typer.Argument(
         metavar="RESULT",
-        help="Records of traced runs, whose traces lie beside them; or a trace; or a folder of "
+        help="Records of traced runs, with their traces next to them; or a trace; or a folder of "
         "traces.",
         show_default=False,
     ),
 ]
 TraceFile = Annotated[
     Path | None,
-    typer.Option("--file", metavar="TRACE", help="A trace that a program has written."),
+    typer.Option("--file", metavar="TRACE", help="A trace that a program wrote."),
 ]
 TracedPid = Annotated[
     int | None,
@@ -35,17 +35,17 @@ ExplainedLock = Annotated[
     typer.Option(
         "--lock",
         metavar="NAME,…",
-        help="Only of these locks.",
+        help="Explain only these locks.",
         show_default="all",
         autocompletion=completions.locks,
     ),
 ]
 LongerThan = Annotated[
-    str, typer.Option(metavar="TIME", help="What counts as a stall, as in 50us, 1ms.")
+    str, typer.Option(metavar="TIME", help="The shortest wait that is a stall, as in 50us, 1ms.")
 ]
 Truth = Annotated[
     bool,
     typer.Option(
-        "--truth", help="Compare with the causes that were planted; print the confusion matrix."
+        "--truth", help="Compare with the injected causes, and print the confusion matrix."
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations as JSON."""
+"""Converts explanations to JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each cause of a stall rests on: the events, with their moments."""
+"""The evidence for each cause of a stall: the events, with their times."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 PIECES_OF_A_CAUSE = 2
-LEAST_SHARE = 0.05  # of a stall: what is less gets no line
+LEAST_SHARE = 0.05  # causes with a smaller share of a stall get no line
 
 LEFT = {
     Doing.PREEMPTED: "was preempted",
     Doing.YIELDED: "yielded its processor",
     Doing.ASLEEP: "fell asleep in the lock",
-    Doing.BLOCKED: "blocked or slept of itself",
+    Doing.BLOCKED: "blocked or slept outside the lock",
 }
 
 
@@ -34,13 +34,13 @@ LEFT = {
 class Evidence:
     cause: Cause
     thread: str
-    begin_ns: float  # from the beginning of the stall
+    begin_ns: float  # since the beginning of the stall
     length_ns: float
     text: str
 
 
 def evidence(explanation: Explanation, lock: ExplainedLock, stall: Stall) -> list[Evidence]:
-    """For each cause of some weight, the longest of its times."""
+    """Returns the longest times of each cause that has some weight."""
     moments = lock.moments(stall)
     causes = of_wait(moments)
     blamed = _blamed(moments, causes, stall.subject)
@@ -88,8 +88,8 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
 def _pieces(
     m: Moments, chosen: NDArray[np.bool_], blamed: NDArray[np.int64], cause: Cause
 ) -> list[tuple[int, int, int]]:
-    """Moments in a row with one cause and one thread as one, the longest first: the index of
-    their longest, begin, end. Many short holds are no pieces of their own."""
+    """Joins consecutive moments with one cause and one thread into pieces, the longest first: the
+    index of the longest moment, begin, end. Many short holds together make one piece."""
     indices = np.flatnonzero(chosen)
     same = np.diff(indices) == 1
     if cause not in (Cause.BARGING, Cause.HELD_RUNNING):
@@ -109,7 +109,7 @@ class _Teller:
         self._lock, self._stall = lock, stall
 
     def thread(self, who: int) -> str:
-        return "nobody" if who == NOBODY else self._threads[who].label
+        return "no thread" if who == NOBODY else self._threads[who].label
 
     def text(self, cause: Cause, who: int, m: Moments, at: int) -> str:
         if cause is Cause.BARGING:
@@ -127,12 +127,12 @@ class _Teller:
                 f"{self._at(int(hold.releasing[index]))} and ran"
             )
         if cause is Cause.MACHINE_GAP:
-            return f"{self.thread(who)} ran on a processor that stood still without a switch"
+            return f"{self.thread(who)} ran on a processor that stopped without a context switch"
         return f"{self._what_it_had(who, m, at)}{self._absence(who, int(m.begins[at]))}"
 
     def _what_it_had(self, who: int, m: Moments, at: int) -> str:
         if m.heir_has_it[at] and who == int(m.heir.who[at]):
-            return "with the lock, by its later stamp, and others ran and did not get it: "
+            return "owned the lock according to its later stamp, while others ran without it: "
         if who != int(m.owner.who[at]) or m.free[at]:
             return ""
         holds, index = self._lock.history.holds, int(m.hold[at])
@@ -141,7 +141,7 @@ class _Teller:
         return f"holding since {self._at(int(holds.acquired[index]))}, "
 
     def _absence(self, who: int, moment: int) -> str:
-        """From where a thread left its processor to where it came back, with all turns between."""
+        """Describes how a thread left its processor, and every step until it came back."""
         thread = self._threads[who]
         stretches = thread.stretches
         at = int(stretches.at(np.array([moment]))[0])
@@ -167,7 +167,7 @@ class _Teller:
                 by = self._by_tid(waker) if waker is not None else ""
                 parts.append(f"was woken at {self._at(begin)}{by}")
             elif what is Doing.MOVING:
-                parts.append(f"was sent elsewhere at {self._at(begin)}")
+                parts.append(f"was moved to another processor at {self._at(begin)}")
             else:
                 never = "never came back" if begin == NEVER else f"came back at {self._at(begin)}"
                 parts.append(f"{never}{_place(stretches.cpu, each)}")
@@ -189,7 +189,7 @@ class _Teller:
             who, doing = int(m.owner.who[at]), Doing(int(m.owner.doing[at]))
             state = "the lock was held" if m.held[at] else "the lock was being released"
         else:
-            return "who had the lock is not in the trace any more"
+            return "the trace no longer shows who had the lock"
         known = "nothing is recorded of" if doing is Doing.UNKNOWN else f"{doing.name.lower()}:"
         return f"{state}; {known} {self.thread(who)}"
 

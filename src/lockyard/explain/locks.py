@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who had each lock, and who waited for it, as the stamps say."""
+"""The owners and the waiters of each lock, according to the stamps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LOCK_KINDS = (Kind.CALLED, Kind.ACQUIRED, Kind.FAILED, Kind.RELEASING, Kind.RELE
 
 @dataclass(frozen=True)
 class Holds:
-    """In the order of acquisition. What did not end lasts for ever."""
+    """The holds of a lock, in the order of acquisition. A hold that did not end lasts forever."""
 
     who: NDArray[np.int64]  # indices of threads
-    called: NDArray[np.int64]  # the acquisition, where the call is not known
+    called: NDArray[np.int64]  # the acquisition, if the call is unknown
     acquired: NDArray[np.int64]
     releasing: NDArray[np.int64]
-    let_go: NDArray[np.int64]  # at the latest: its release has begun to wake others, or ended
+    let_go: NDArray[np.int64]  # the release has begun to wake others, or has ended
     released: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class Holds:
 
 @dataclass(frozen=True)
 class Waits:
-    """In the order of the calls."""
+    """The waits for a lock, in the order of the calls."""
 
     who: NDArray[np.int64]
     called: NDArray[np.int64]
@@ -53,9 +53,9 @@ class LockHistory:
     name: str
     holds: Holds
     waits: Waits
-    wakes: NDArray[np.int64]  # when somebody began to wake its sleepers, and how many at most
-    stamps_sleep: bool  # whether a sleep in it is stamped
-    overlaps: int  # acquisitions before the release of the one before had begun
+    wakes: NDArray[np.int64]  # when a thread began to wake its sleepers, and at most how many
+    stamps_sleep: bool  # whether sleep in this lock is stamped
+    overlaps: int  # acquisitions before the previous owner began its release
 
 
 def histories(trace: Trace, threads: list[Thread]) -> list[LockHistory]:
@@ -93,12 +93,12 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
 
 
 def _holds(events: Events, index: int, wakes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of Holds, of one thread. A recursive lock is held from its first acquisition to its last
-    release."""
+    """Returns the rows of Holds for one thread. A recursive lock is held from the first acquisition
+    to the last release."""
     kinds, ticks = events["kind"], events["ticks"]
     depth = np.cumsum((kinds == Kind.ACQUIRED).astype(np.int64) - (kinds == Kind.RELEASING))
     if len(depth):
-        depth -= min(0, int(depth.min()))  # acquisitions that are overwritten
+        depth -= min(0, int(depth.min()))  # acquisitions that were overwritten
     begins = np.flatnonzero((kinds == Kind.ACQUIRED) & (depth == 1))
     ends = np.flatnonzero((kinds == Kind.RELEASING) & (depth == 0))
     after = np.searchsorted(ends, begins)
@@ -129,6 +129,6 @@ def _waits(events: Events, index: int) -> NDArray[np.int64]:
     nexts = np.minimum(calls + 1, max(len(kinds) - 1, 0))
     is_last = calls + 1 == len(kinds)
     is_over = ~is_last & np.isin(kinds[nexts], (Kind.ACQUIRED, Kind.FAILED))
-    kept = is_last | is_over  # what another call follows lost its end
+    kept = is_last | is_over  # a call directly followed by another call has lost its end
     ends = np.where(is_over, ticks[nexts], NEVER)
     return np.stack([np.full(len(calls), index), ticks[calls], ends])[:, kept].astype(np.int64)

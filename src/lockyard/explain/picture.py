@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stall as a small timeline: a row for each thread, one for the lock, one for each processor."""
+"""Draws a stall as a timeline with a row for each thread, for the lock and for each processor."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 MOST_ROWS = 8
-BEFORE, AFTER = 0.06, 0.04  # of the stall's length, shown around it
+BEFORE, AFTER = 0.06, 0.04  # times shown around a stall, as shares of its length
 LETTERS = string.ascii_letters
 
 
 class Shown(IntEnum):
-    """What a column of a row shows: that of most of its time."""
+    """The states that a column of a row can show; the one with the most time wins."""
 
     ELSEWHERE = 0
     HELD = 1
@@ -43,14 +43,14 @@ class Shown(IntEnum):
 LOOK = {
     Shown.ELSEWHERE: (" ", "", ""),
     Shown.HELD: ("█", "green", "holds the lock"),
-    Shown.HELD_AWAY: ("▒", "red", "holds it, not running"),
+    Shown.HELD_AWAY: ("▒", "red", "holds the lock, not running"),
     Shown.RELEASING: ("▌", "cyan", "in its release"),
     Shown.WAITS: ("w", "yellow", "waits, running"),
     Shown.ASLEEP: ("z", "blue", "waits, asleep"),
     Shown.AWAY: ("-", "magenta", "waits, not running"),
     Shown.WOKEN: ("!", "bright_magenta", "woken, not running"),
-    Shown.FREE_WANTED: ("░", "bold red", "free although wanted"),
-    Shown.GAP: ("x", "bold red", "the machine stands still"),
+    Shown.FREE_WANTED: ("░", "bold red", "free but wanted"),
+    Shown.GAP: ("x", "bold red", "the processor has stopped"),
 }
 
 
@@ -65,7 +65,7 @@ class Row:
 class Picture:
     rows: list[Row]
     left_out: int  # threads
-    begin_column: int  # where the stall begins and ends
+    begin_column: int  # of the stall
     end_column: int
 
 
@@ -182,7 +182,7 @@ class _Painter:
         )
 
     def _processors(self, rows_of: Sequence[int], letters: dict[int, str]) -> list[Row]:
-        """Which thread ran where most of each column's time."""
+        """Draws, for each processor, the thread that ran there for most of each column's time."""
         ran: dict[int, NDArray[np.float64]] = {}
         for row, who in enumerate(rows_of, start=1):
             stretches = self._explanation.threads[who].stretches

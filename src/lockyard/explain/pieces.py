@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock's time cut wherever anything changes: between two cuts all threads go on as they are."""
+"""Cuts a lock's time wherever a state changes: between two cuts, no thread changes its state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Gaps:
-    """When the machine stood still, by processor."""
+    """The times when the machine stopped, by processor."""
 
     def __init__(self, trace: Trace) -> None:
         self.by_cpu: dict[int, NDArray[np.int64]] = {}
@@ -40,7 +40,7 @@ class Gaps:
         return np.concatenate(every) if every else np.empty(0, np.int64)
 
     def hit(self, moments: NDArray[np.int64], cpus: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the moments lie in a gap of the processor beside them."""
+        """Tells which moments lie in a gap of the processor given for each."""
         found = np.zeros(len(moments), bool)
         for cpu, pairs in self.by_cpu.items():
             chosen = np.flatnonzero((cpus == cpu) & (cpus != NOBODY))
@@ -49,7 +49,7 @@ class Gaps:
 
 
 class Pieces:
-    """All pieces of one lock's time, from which each stall takes its own."""
+    """All pieces of one lock's time, from which each stall takes its part."""
 
     def __init__(
         self, trace: Trace, threads: list[Thread], history: LockHistory, gaps: Gaps
@@ -101,7 +101,7 @@ class Pieces:
         self.awoken = self._being(self._whose_wake_up(begins), begins)
 
     def _whose_wake_up(self, moments: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The waiter whose wake-up went out last, if it is not back yet."""
+        """Returns the waiter that was woken last, if it is not back yet."""
         found = np.full(len(moments), NOBODY)
         trips: list[tuple[int, int, int]] = []
         for who, of_thread in self._sent.items():
@@ -149,7 +149,7 @@ class Pieces:
         return found
 
     def counts(self, stalls: Candidates) -> NDArray[np.int64]:
-        """How many pieces each of them has."""
+        """Returns the number of pieces of each stall."""
         low, high = self._bounds(stalls)
         return high - low
 

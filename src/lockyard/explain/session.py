@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explains traces one after the other, and keeps what is shown of them."""
+"""Explains traces one after the other, and keeps the results that are shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    locks: tuple[str, ...]  # all, if none is named
+    locks: tuple[str, ...]  # empty: all
     top: int
     longer_than_ns: float
 
@@ -43,7 +43,7 @@ class Explained:
     traces: int = 0
     threads: int = 0
     too_early: int = 0
-    covered_shares: list[float] = field(default_factory=list)  # of traces with overwritten rings
+    covered_shares: list[float] = field(default_factory=list)  # only traces with overwritten rings
     totals: Totals = field(default_factory=Totals)
     longest: list[LongStall] = field(default_factory=list)
     overheads: list[Overhead] = field(default_factory=list)
@@ -62,11 +62,11 @@ def explained(found: Found, wanted: Wanted) -> Explained:
         _add(result, source, explanation, wanted)
     if wanted.locks and not result.traces:
         raise UsageError(
-            f"--lock {','.join(wanted.locks)}: no such lock in the traces; there are "
-            f"{', '.join(seen) or 'none'}"
+            f"--lock {','.join(wanted.locks)}: no such lock in the traces; choose from "
+            f"{', '.join(seen) or 'none: the traces hold no lock'}"
         )
     if not seen:
-        result.warnings.append("the traces hold no acquisition of any lock")
+        result.warnings.append("the traces hold no acquisition, so there is nothing to explain")
     return result
 
 
@@ -84,15 +84,15 @@ def _add(result: Explained, source: Source, explanation: Explanation, wanted: Wa
     result.warnings += trace.warnings
     result.warnings += [
         f"{trace.path}: {lock.history.overlaps} acquisitions of {lock.name} began while it was "
-        "held; it is shared, or there are several at one address: of the owners only the last one "
-        "is seen"
+        "held, so it is a shared lock, or several locks had one address; only the last owner is "
+        "shown"
         for lock in explanation.locks
         if lock.history.overlaps
     ]
     if not trace.has_switches:
-        result.why_no_switches[trace.why_no_switches or "the trace does not say why"] = None
+        result.why_no_switches[trace.why_no_switches or "the trace gives no reason"] = None
     elif not trace.has_wakeups:
-        result.why_no_wakeups[trace.why_no_wakeups or "the trace does not say why"] = None
+        result.why_no_wakeups[trace.why_no_wakeups or "the trace gives no reason"] = None
     names = [_name(lock, source, explanation) for lock in explanation.locks]
     result.totals.add(explanation, names, StallKind)
     result.longest = heapq.nlargest(
@@ -116,5 +116,5 @@ def _is_wanted(lock: ExplainedLock, source: Source, wanted: Wanted) -> bool:
 
 
 def _name(lock: ExplainedLock, source: Source, explanation: Explanation) -> str:
-    """As the record calls it, where the trace is of one lock alone."""
+    """Returns the record's name for the cell if the trace has only one lock, or the lock's name."""
     return source.cell if source.cell and len(explanation.locks) == 1 else lock.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where traces are: named, beside records, or in the memory of a running program."""
+"""Finds traces: given by name, next to records, or in the memory of a running program."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A trace, with the record of the run that it is of, if there is one."""
+    """A trace, with the record of its run, if there is one."""
 
     path: Path
     record: Record | None = None
-    cell: str = ""  # what the record calls it; nothing if there is none
+    cell: str = ""  # the cell's name in the record; empty without a record
 
 
 @dataclass
 class Found:
     traces: list[Source] = field(default_factory=list)
-    runs_of: dict[str, list[Record]] = field(default_factory=dict)  # of each cell
+    runs_of: dict[str, list[Record]] = field(default_factory=dict)  # by cell
     warnings: list[str] = field(default_factory=list)
 
 
@@ -40,8 +40,9 @@ def found(result: Path | None, file: Path | None, pid: int | None) -> Found:
     named = [each for each in (result, file, pid) if each is not None]
     if len(named) != 1:
         raise UsageError(
-            "name one thing to explain: records or a trace, --file TRACE, or --pid of a program "
-            "that traces its locks; for traced runs: lockyard measure stalls --out FILE"
+            "nothing to explain, or several things: name records or a trace, or give --file TRACE, "
+            "or --pid PID of a program that traces its locks; to trace runs: lockyard measure "
+            "stalls --out FILE"
         )
     if pid is not None:
         return Found([Source(_trace_of_process(pid))])
@@ -55,7 +56,9 @@ def _beside_records(path: Path) -> Found:
     if path.is_dir():
         traces = sorted(each for each in path.iterdir() if is_trace(each))
         if not traces:
-            raise UsageError(f"{path}: holds no trace; nothing can be explained; name another one")
+            raise UsageError(
+                f"{path}: holds no trace, so nothing can be explained; name another folder"
+            )
         return Found([Source(each) for each in traces])
     content = read_records(path)
     check_one_measuring(path, content, "explain")
@@ -75,11 +78,11 @@ def _beside_records(path: Path) -> Found:
         if trace.is_file():
             result.traces.append(Source(trace, run, cell))
         else:
-            result.warnings.append(f"{trace}: is missing; that run is left out")
+            result.warnings.append(f"{trace}: missing, so its run is not explained")
     if not result.traces:
         raise UsageError(
-            f"{folder}: the traces that {path.name} names are gone; keep the folder beside the "
-            "records, or measure again"
+            f"{folder}: the traces that {path.name} names are gone, so nothing can be explained; "
+            "put the folder back next to the records, or measure again"
         )
     return result
 
@@ -90,7 +93,7 @@ def _trace_of(run: Record) -> str | None:
 
 
 def _cells(runs: Sequence[Record]) -> list[str]:
-    """What each is of: the lock, the threads, and what else is not the same in all of them."""
+    """Returns a name for each run: the lock, the threads, and the conditions that differ."""
     cells = [summary_of(run["study"], run["lock"], run["conditions"]) for run in runs]
     naming = Naming.of(cells)
     return [
@@ -99,16 +102,19 @@ def _cells(runs: Sequence[Record]) -> list[str]:
 
 
 def _trace_of_process(pid: int) -> Path:
-    """The mapped file that begins as a trace does, whatever its name."""
+    """Returns the mapped file that begins like a trace, whatever its name."""
     root = Path("/proc") / str(pid)
     try:
         maps = (root / "maps").read_text()
     except FileNotFoundError:
-        raise UsageError(f"--pid {pid}: there is no such process") from None
+        raise UsageError(
+            f"--pid {pid}: no such process, so nothing can be explained; give the id of a running "
+            "one"
+        ) from None
     except (PermissionError, ProcessLookupError):
         raise MissingCapabilityError(
-            f"--pid {pid}: the process may not be looked at; be its user or root, or name its "
-            "trace with --file"
+            f"--pid {pid}: this user may not inspect the process; run lockyard as its user or as "
+            "root, or name its trace with --file"
         ) from None
     shared = re.findall(r"^\S+ \S{3}s \S+ \S+ [1-9]\d*\s+(/.*)$", maps, re.MULTILINE)
     for name in dict.fromkeys(shared):
@@ -116,6 +122,6 @@ def _trace_of_process(pid: int) -> Path:
             if is_trace(path):
                 return path
     raise UsageError(
-        f"--pid {pid}: the program maps no trace; it has to use lockyard::traced locks and be "
-        "started with LOCKYARD_TRACE=FILE (docs/tracing.md)"
+        f"--pid {pid}: the program maps no trace, so nothing can be explained; it must use "
+        "lockyard::traced locks and be started with LOCKYARD_TRACE=FILE (docs/tracing.md)"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stalls of a trace: waits of one thread, and times in which a lock lay idle while wanted."""
+"""The stalls of a trace: waits of one thread, and times in which a lock was free but wanted."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from lockyard.explain.trace import Trace
 
 
-PIECES_AT_ONCE = 1 << 19  # some hundred bytes each
+PIECES_AT_ONCE = 1 << 19  # a piece takes some hundred bytes
 
 
 class StallKind(StrEnum):
-    WAIT = "wait"  # of one thread, from its call to its acquisition or to its giving up
-    IDLE = "idle"  # of the lock, from the beginning of a release to the next acquisition
+    WAIT = "wait"  # one thread's, from its call until it acquires or gives up
+    IDLE = "idle"  # the lock's, from the beginning of a release to the next acquisition
 
 
 @dataclass(frozen=True)
 class Stall:
     kind: StallKind
-    subject: int  # the thread that waits; where the lock is idle, the one that acquires next
+    subject: int  # the thread that waits; for a free lock, the thread that acquires next
     called: int
     begin: int
     end: int
-    is_open: bool  # had not ended when the trace did
+    is_open: bool  # had not ended when the trace ended
     amounts: NDArray[np.float64]  # ticks by cause
     overtakings: int
 
@@ -50,7 +50,7 @@ class Stall:
 
     @property
     def cause(self) -> Cause:
-        """That of most of the time; of its parts, where it has some, the larger one."""
+        """Returns the cause of most of the time; if that has parts, the larger part."""
         by_whole = np.bincount(WHOLE, self.amounts, len(Cause))
         whole = Cause(int(np.argmax(by_whole)))
         parts = [cause for cause in Cause if cause.whole is whole]
@@ -83,7 +83,7 @@ class Explanation:
     trace: Trace
     threads: list[Thread]
     locks: list[ExplainedLock]
-    too_early: int  # stalls that had begun before the window
+    too_early: int  # stalls that began before the window
 
 
 def explain(trace: Trace, longer_than_ns: float) -> Explanation:
@@ -112,7 +112,7 @@ def _in_columns(rows: Iterable[Candidate]) -> Candidates:
 
 
 def _portions(lock: ExplainedLock, of: Candidates) -> Iterator[Candidates]:
-    """As many at once as have that number of pieces together; or one that has more."""
+    """Yields portions of stalls whose pieces together stay below the limit, or single stalls."""
     ends = np.cumsum(lock.pieces.counts(of))
     portion = ends // PIECES_AT_ONCE
     for each in np.unique(portion):
@@ -130,7 +130,7 @@ def _candidates(history: LockHistory, trace: Trace, least: int) -> Iterator[Cand
 
 
 def _idle(history: LockHistory, trace: Trace, least: int) -> Iterator[Candidate]:
-    """Only where somebody else had called before the release ended, and from then on."""
+    """Yields the times after a release in which another thread had called but not acquired."""
     holds = history.holds
     by_thread = _waits_by_thread(history)
     until = np.append(holds.acquired[1:], trace.end)
@@ -164,7 +164,7 @@ def _waits_by_thread(
 def _wanting(
     by_thread: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]], releaser: int, moment: int
 ) -> list[Waiting]:
-    """Who else had called by then and went on waiting."""
+    """Returns the other threads that had called by then and were still waiting."""
     found = []
     for who, (called, ends) in by_thread.items():
         at = int(np.searchsorted(called, moment, side="right")) - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations as text: causes of each lock's stalled time, and the longest stalls as timelines."""
+"""Prints explanations: the causes of each lock's stalled time, and timelines of long stalls."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 COLUMNS_IN_PIPE = 72
 LEAST_COLUMNS = 24
 LEGEND_COLUMNS = 3
-TARGET_SWITCHES_PER_S = 20_000  # below which tracing is meant to cost less than 3 %
+TARGET_SWITCHES_PER_S = 20_000  # up to here, tracing is designed to cost less than 3 %
 
 TITLES = {
-    StallKind.IDLE: "idle while wanted: whose fault is it?",
-    StallKind.WAIT: "long waits: whose fault is it?",
+    StallKind.IDLE: "free but wanted: causes",
+    StallKind.WAIT: "long waits: causes",
 }
-# Columns of the table of causes, and in which tables they stand even without any time.
+# The columns of the table of causes, and the tables that show each even if it has no time.
 COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
     (
         "holder\npreempted",
@@ -53,7 +53,7 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
     ("of that\nin flight", (Cause.WAKEUP_IN_FLIGHT,), ()),
     ("of that\nnot running", (Cause.WOKEN_NOT_RUNNING,), ()),
     ("barging", (Cause.BARGING,), (StallKind.WAIT,)),
-    ("held,\nrunning", (Cause.HELD_RUNNING,), (StallKind.WAIT,)),
+    ("long\nhold", (Cause.HELD_RUNNING,), (StallKind.WAIT,)),
     ("migration", (Cause.MIGRATION,), ()),
     ("the\nmachine", (Cause.MACHINE_GAP,), (StallKind.IDLE, StallKind.WAIT)),
     ("unexplained", (Cause.UNEXPLAINED,), (StallKind.IDLE, StallKind.WAIT)),
@@ -86,25 +86,30 @@ def _head(explained: Explained) -> Iterable[str]:
     if explained.covered_shares:
         least, most = min(explained.covered_shares), max(explained.covered_shares)
         yield (
-            f"rings of {counted(len(explained.covered_shares), 'trace')} have overwritten their "
-            f"oldest events; explained is what all rings cover, {percent(least)} to "
-            f"{percent(most)} of the time; left out: {counted(explained.too_early, 'stall')} that "
-            "had begun before"
+            f"the rings of {counted(len(explained.covered_shares), 'trace')} overwrote their "
+            f"oldest events, so only the time that all rings cover is explained, {percent(least)} "
+            f"to {percent(most)} of the whole; not explained: "
+            f"{counted(explained.too_early, 'stall')} that began earlier"
         )
     for reason in explained.why_no_switches:
-        yield f"no switch records, so who ran is not known: {reason}"
+        yield f"no switch records, so it is unknown which threads ran: {reason}"
     for reason in explained.why_no_wakeups:
-        yield f"woken late is not split, and a migration is not told from a preemption: {reason}"
+        yield (
+            f"no wake-up records, so 'woken late' is not divided and migrations count as "
+            f"preemptions: {reason}"
+        )
     for each in explained.overheads:
         yield _overhead(each)
 
 
 def _overhead(each: Overhead) -> str:
     counts = (
-        "" if each.switches_per_s < TARGET_SWITCHES_PER_S else ", past the 20 k/s it is meant for"
+        ""
+        if each.switches_per_s < TARGET_SWITCHES_PER_S
+        else ", more than the 20 k/s that tracing is designed for"
     )
     return (
-        f"overhead: {each.cell} traced against plain: throughput {ratio(each.ratio)}, "
+        f"overhead of tracing {each.cell}: throughput traced / plain {ratio(each.ratio)}, "
         f"{rate(each.switches_per_s)} switches{counts}"
     )
 
@@ -140,8 +145,8 @@ def _share(total: Total, causes: tuple[Cause, ...]) -> str:
 def _print_stall(console: Console, long: LongStall) -> None:
     stall, trace = long.stall, long.explanation.trace
     who = long.explanation.threads[stall.subject].label
-    what = f"{who} waited" if stall.kind is StallKind.WAIT else f"idle although {who} wanted it for"
-    still = ", and had not got it when the trace ended" if stall.is_open else ""
+    what = f"{who} waited" if stall.kind is StallKind.WAIT else f"free but wanted by {who} for"
+    still = ", until the trace ended" if stall.is_open else ""
     console.print()
     print_line(
         console,
@@ -161,7 +166,7 @@ def _print_stall(console: Console, long: LongStall) -> None:
 
 
 def shares(long: LongStall) -> str:
-    """The cause, and the shares of the others that matter."""
+    """Returns the causes with their shares of the stall, the largest first."""
     stall = long.stall
     found = sorted(
         (cause for cause in Cause if stall.amounts[cause]), key=lambda c: -stall.share(c)

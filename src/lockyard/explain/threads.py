@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each thread did by its stamps and by its switch records: when it ran, where, and why not."""
+"""The activity of each thread, from its stamps and switch records: when and where it ran."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from lockyard.explain.trace import Events, Trace
 
 NEVER = int(np.iinfo(np.int64).max)
-MOVED_AT_ONCE_NS = 50e3  # from a switch-out: the scheduler took the thread away to move it
+MOVED_AT_ONCE_NS = 50e3  # after a switch-out: the scheduler took the thread away to move it
 
 
 class Doing(IntEnum):
-    """What a thread is at. Without switch records only what its stamps say is known."""
+    """The activity of a thread. Without switch records, only its stamps are known."""
 
     UNKNOWN = 0
     RUNNING = 1
-    PREEMPTED = 2  # taken off its processor while it could have run
-    YIELDED = 3  # the same by the kernel's records, but inside a yield by the world's stamps
+    PREEMPTED = 2  # taken off its processor although it could have run
+    YIELDED = 3  # preempted according to the kernel, but inside a yield according to its stamps
     ASLEEP = 4  # in the lock's own sleep
-    BLOCKED = 5  # off its processor by its own doing, elsewhere than in the lock's sleep
-    WOKEN = 6  # asleep or blocked until a wake-up, which is recorded; does not run yet
-    MOVING = 7  # taken off one processor, sent to another, does not run there yet
-    LEAVES_YIELD = 8  # runs again, and has not come out of the yield in which it did not
-    LEAVES_SLEEP = 9  # the same of the lock's sleep
+    BLOCKED = 5  # left its processor by itself, outside the lock's sleep
+    WOKEN = 6  # was asleep or blocked; the wake-up is recorded, but it does not run yet
+    MOVING = 7  # taken off one processor and sent to another, but does not run there yet
+    LEAVES_YIELD = 8  # runs again, but has not returned from its yield
+    LEAVES_SLEEP = 9  # runs again, but has not returned from the lock's sleep
 
 
 ON_PROCESSOR = (Doing.RUNNING, Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP)
@@ -40,23 +40,23 @@ ON_PROCESSOR = (Doing.RUNNING, Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP)
 
 @dataclass(frozen=True)
 class Stretches:
-    """What a thread was at from each beginning to the next one."""
+    """A thread's activities, each lasting from its beginning to the next one's."""
 
     begins: NDArray[np.int64]
     doing: NDArray[np.uint8]
-    cpu: NDArray[np.int64]  # where it ran; -1 where it did not, or nobody knows
-    since: NDArray[np.int64]  # when it left its processor; else the beginning
+    cpu: NDArray[np.int64]  # where it ran; -1 if it did not, or if that is unknown
+    since: NDArray[np.int64]  # when it left its processor; otherwise the beginning
 
     @property
     def ends_woken(self) -> NDArray[np.bool_]:
-        """Where a recorded wake-up is next; or was last, of who leaves its sleep."""
+        """Tells which stretches end with a recorded wake-up, or follow one and leave a sleep."""
         is_woken = self.doing == Doing.WOKEN
         left = (self.doing == Doing.LEAVES_SLEEP) & np.append(False, is_woken[:-1])
         found: NDArray[np.bool_] = np.append(is_woken[1:], False) | left
         return found
 
     def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The index of the stretch that each moment lies in."""
+        """Returns the index of the stretch that contains each moment."""
         return np.maximum(np.searchsorted(self.begins, ticks, side="right") - 1, 0)
 
 
@@ -66,7 +66,7 @@ class Thread:
     name: str
     stamps: Events
     stretches: Stretches
-    wakers: dict[int, int]  # who woke it, by the moment at which that happened
+    wakers: dict[int, int]  # the thread that woke it, by the time of the wake-up
 
     @property
     def label(self) -> str:
@@ -106,8 +106,8 @@ def _is_record(events: Events) -> NDArray[np.bool_]:
 
 
 def _records(trace: Trace) -> dict[int, Events]:
-    """What the kernel said of each thread that it was asked about: in rings of their own, between
-    the thread's stamps, and in the ring that all share, where events name the thread."""
+    """Returns the kernel's records of each thread: from the thread's own ring, from between its
+    stamps, and from the shared ring, whose events name their threads."""
     found: dict[int, list[Events]] = {}
     for ring in trace.of_kind(RingKind.SWITCHES):
         if ring.tid:
@@ -126,7 +126,7 @@ def _last(stamps: Events, records: Events) -> int:
 
 
 def _until(last: int, known: Stretches) -> Stretches:
-    """Of a trace that has not ended: what comes after a thread's last event is not written yet."""
+    """Cuts a trace that has not ended: what follows a thread's last event is not written yet."""
     kept = known.begins <= last
     return Stretches(
         np.append(known.begins[kept], last + 1),
@@ -137,8 +137,8 @@ def _until(last: int, known: Stretches) -> Stretches:
 
 
 def _stamps(events: Events) -> Events:
-    """In the order in which the thread wrote them, though readings of the clock may be inverted by
-    nanoseconds. What it did in the kernel is of the lock that it was acquiring or releasing."""
+    """Returns the stamps in the order in which the thread wrote them, since clock readings may be
+    inverted by nanoseconds. System calls belong to the lock that was being acquired or released."""
     stamps = events.copy()
     stamps["ticks"] = np.maximum.accumulate(stamps["ticks"]) if len(stamps) else stamps["ticks"]
     kinds = stamps["kind"]
@@ -155,7 +155,7 @@ def ordered(events: Events) -> Events:
 
 
 def brackets(events: Events, begin: Kind, end: Kind) -> NDArray[np.int64]:
-    """Pairs of moments, as rows; one that has not ended yet lasts for ever."""
+    """Returns pairs of moments as rows; a pair that has not ended yet lasts forever."""
     chosen = events[np.isin(events["kind"], (begin, end))]
     starts = np.flatnonzero(chosen["kind"] == begin)
     ends = np.full(len(starts), NEVER)
@@ -163,13 +163,13 @@ def brackets(events: Events, begin: Kind, end: Kind) -> NDArray[np.int64]:
     following = chosen[np.minimum(starts + 1, max(len(chosen) - 1, 0))]
     is_end = has_next & (following["kind"] == end)
     ends[is_end] = following["ticks"][is_end]
-    # A beginning that another one follows lost its end, and says nothing.
+    # A beginning directly followed by another has lost its end, and tells nothing.
     kept = is_end | ~has_next
     return np.stack([chosen["ticks"][starts][kept], ends[kept]], axis=1)
 
 
 def inside(moments: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the moments lie in one of the brackets, which are in order; their ends do not."""
+    """Tells which moments lie in one of the brackets, which are sorted and exclude their ends."""
     if not len(pairs):
         return np.zeros(len(moments), bool)
     at = np.searchsorted(pairs[:, 0], moments, side="right") - 1
@@ -178,7 +178,7 @@ def inside(moments: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.b
 
 
 def _by_stamps(stamps: Events) -> Stretches:
-    """No records: a yield and the lock's sleep are known by their stamps alone."""
+    """Derives the stretches without records: only yields and the lock's sleep are known."""
     begins, doing = [-NEVER], [int(Doing.UNKNOWN)]
     for begin, end, what in (
         (Kind.YIELD_BEGIN, Kind.YIELD_END, Doing.YIELDED),
@@ -202,7 +202,7 @@ def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
     yields = brackets(stamps, Kind.YIELD_BEGIN, Kind.YIELD_END)
     sleeps = brackets(stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END)
     yielding, sleeping = inside(ticks, yields), inside(ticks, sleeps)
-    # What was before a loss may have ended at any time until then.
+    # The state before a loss may have ended at any time until the loss.
     lost = is_lost | (is_out & np.append(is_out[1:], False)) | np.append(is_lost[1:], False)
     doing = np.select(
         [lost, ~is_out, forced & yielding, forced, sleeping],
@@ -235,8 +235,8 @@ def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
 def _leaves(
     ticks: NDArray[np.int64], doing: NDArray[np.int64], calls: NDArray[np.int64], before: Doing
 ) -> NDArray[np.int64]:
-    """Of each return to a processor within a call in which the thread had left one for that: when
-    the call ended, by its stamp; NEVER of others."""
+    """Returns, for each return to a processor within a call during which the thread had left it,
+    the time when that call ended according to its stamp; NEVER for all other switches."""
     found = np.full(len(ticks), NEVER)
     went = ticks[doing == before]
     if not len(calls) or not len(went):
@@ -252,9 +252,9 @@ def _leaves(
 def _turns(
     records: Events, ticks: NDArray[np.int64], doing: NDArray[np.int64], at_once: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Within each time away: when the thread was woken, or sent elsewhere; NEVER if it was not. Who
-    is moved later than at once was preempted, and its move is not what took it off its processor.
-    """
+    """Returns, for each absence, when the thread was woken or sent to another processor; NEVER if
+    it was not. A thread that is moved later than at once was preempted first, so the move did not
+    cause its absence."""
     nexts = np.append(ticks[1:], NEVER)
     turns, then = np.full(len(ticks), NEVER), np.full(len(ticks), int(Doing.WOKEN))
     for kind, before, after, within in (
@@ -273,7 +273,7 @@ def _turns(
 
 
 def _at_first(switches: Events) -> Doing:
-    """A thread that leaves its processor has run before."""
+    """Returns the first state: a thread that leaves its processor ran before."""
     if len(switches) and switches["kind"][0] != Kind.SWITCH_OUT:
         return Doing.UNKNOWN
     return Doing.RUNNING

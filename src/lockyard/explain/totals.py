@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the stalls of each lock come to, over all its traces."""
+"""Sums of the stalls of each lock, over all its traces."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Total:
-    """Of the stalls of one kind of one lock."""
+    """The sums over the stalls of one kind of one lock."""
 
     lock: str
     kind: StallKind
     stalls: int = 0
     longest_ns: float = 0.0
-    watched_ns: float = 0.0  # of all traces
+    watched_ns: float = 0.0  # over all traces
     by_cause_ns: dict[Cause, float] = field(default_factory=dict)
     stalls_by_cause: dict[Cause, int] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Total:
             self.by_cause_ns[Cause(cause)] = self.by_cause_ns.get(Cause(cause), 0.0) + ns
 
     def share(self, *causes: Cause) -> float | None:
-        """Of the stalled time; nothing where nothing stalled."""
+        """Returns the share of the stalled time, or None if nothing stalled."""
         if not self.stalled_ns:
             return None
         return sum(self.by_cause_ns.get(cause, 0.0) for cause in causes) / self.stalled_ns
@@ -67,14 +67,14 @@ class Totals:
                         total.add(stall, trace.ns_per_tick)
 
     def of(self, kind: StallKind) -> list[Total]:
-        """The most stalled first."""
+        """Returns the totals, the most stalled first."""
         chosen = [total for (_, each), total in self._of.items() if each is kind]
         return sorted(chosen, key=lambda total: -total.stalled_ns)
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """What tracing costs a cell: throughput traced to plain, of runs of the same block."""
+    """The cost of tracing a cell: its traced throughput over its plain one, paired by block."""
 
     cell: str
     ratio: Ratio
@@ -82,7 +82,7 @@ class Overhead:
 
 
 def overheads(runs_of: Mapping[str, Sequence[Record]]) -> list[Overhead]:
-    """Of each cell that was measured in both ways."""
+    """Returns the overhead of each cell that was measured both traced and plain."""
     found = []
     for cell, runs in runs_of.items():
         traced, plain = (

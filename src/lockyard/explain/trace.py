@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace files: rings of stamps and of switch records, as the traced world writes them.
+"""Reads trace files: rings of stamps and of switch records, as the traced world writes them.
 
-A trace is mapped memory of the program that writes it. So it may be read while that program runs,
-and after it has crashed; a ring whose oldest events are overwritten begins late.
+A trace is mapped memory of the program that writes it, so it can be read while that program runs
+and after it has crashed. A ring that has overwritten its oldest events begins late.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RING_HEADER_BYTES = 64
 MOST_RINGS = 1 << 16
 MOST_EVENTS = 1 << 28
 NO_CPU = 0xFFFFFFFF
-# By less than this two processors' clocks differ, and a stamp is late that was begun in time.
+# Clocks of two processors differ by less than this, so a stamp may be late by as much.
 BESIDE_NS = 1e6
 
 HEADER = np.dtype(
@@ -66,7 +66,7 @@ RING = np.dtype(
         ("index", "<u4"),
         ("lost", "<u8"),
         ("name", "S16"),
-        ("pages", "<u8"),  # of the program that writes
+        ("pages", "<u8"),  # used by the writing program only
         ("switches", "<u8"),
     ]
 )
@@ -112,10 +112,10 @@ class Ring:
     tid: int
     cpu: int
     name: str
-    events: Events  # from the oldest that is there; ticks count from the start of the trace
+    events: Events  # from the oldest one left; ticks count from the start of the trace
     overwritten: int
     lost: int
-    has_switches: bool = False  # of stamps: the thread's switches stand between them
+    has_switches: bool = False  # in a ring of stamps: the thread's switches are among them
 
 
 @dataclass
@@ -124,21 +124,21 @@ class Trace:
     title: str
     pid: int
     ns_per_tick: float
-    start: int  # in ticks of its writer's clock; moments here are counted from it
+    start: int  # in ticks of the writer's clock; all moments here count from it
     has_switches: bool
     has_wakeups: bool
     why_no_switches: str
     why_no_wakeups: str
     rings: list[Ring]
-    names: dict[int, str]  # of locks, by address
-    begin: int  # from here on no ring lacks an event, in ticks from the start
+    names: dict[int, str]  # names of locks, by address
+    begin: int  # the first moment from which no ring lacks an event, in ticks from the start
     end: int
     is_ended: bool = True
     warnings: list[str] = field(default_factory=list)
 
     @property
     def covered_share(self) -> float:
-        """Of its time, that part which no ring has overwritten."""
+        """Returns the part of the trace's time that no ring has overwritten."""
         return (self.end - self.begin) / self.end if self.end > 0 else 1.0
 
     def ns(self, ticks: float) -> float:
@@ -152,7 +152,7 @@ class Trace:
 
 
 def is_trace(path: Path) -> bool:
-    """By its first bytes; what cannot be read is none."""
+    """Recognises a trace by its first bytes; an unreadable file is not a trace."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -190,12 +190,12 @@ def read_trace(path: Path) -> Trace:
     if header["threads_without_ring"]:
         warnings.append(
             f"{path}: {header['threads_without_ring']} threads had no ring, so nothing is known of "
-            "them; what they did to others stays unexplained; trace with more rings"
+            "them, and their effect on others stays unexplained; trace with more rings"
         )
     if trace.has_switches and header["threads_without_switches"]:
         warnings.append(
-            f"{path}: {header['threads_without_switches']} threads have no switch records, so "
-            f"whether they ran stays unexplained: {trace.why_no_switches}"
+            f"{path}: {header['threads_without_switches']} threads have no switch records, so it "
+            f"is unknown when they ran: {trace.why_no_switches}"
         )
     return trace
 
@@ -204,15 +204,16 @@ def _content(path: Path) -> NDArray[np.uint8]:
     try:
         size = path.stat().st_size
         if not path.is_file() or size < HEADER_BYTES:
-            problem = "is empty" if size == 0 else f"has {size} bytes, and a trace at least 4096"
+            problem = "is empty" if size == 0 else f"has {size} bytes, but a trace at least 4096"
             raise UsageError(
-                f"{path}: {problem if path.is_file() else 'is no file'}; nothing can be explained; "
-                "name a trace, or the records of runs that were traced"
+                f"{path}: {problem if path.is_file() else 'is not a file'}, so nothing can be "
+                "explained; name a trace, or records of traced runs"
             )
         return np.memmap(path, np.uint8, "r")
     except OSError as error:
         raise UsageError(
-            f"cannot read the trace {path}: {error.strerror}; nothing can be explained"
+            f"{path}: the trace cannot be read ({error.strerror}), so nothing can be explained; "
+            "check its permissions, or name another trace"
         ) from None
 
 
@@ -220,13 +221,13 @@ def _header(path: Path, content: NDArray[np.uint8]) -> Any:
     header = np.frombuffer(content[: HEADER.itemsize].tobytes(), HEADER)[0]
     if content[: len(MAGIC)].tobytes() != MAGIC:
         raise UsageError(
-            f"{path}: does not begin as a trace does; nothing can be explained; name a trace, or "
-            "the records of runs that were traced"
+            f"{path}: not a trace, so nothing can be explained; name a trace, or records of traced "
+            "runs"
         )
     if header["version"] != VERSION:
         raise UsageError(
-            f"{path}: is a trace of version {header['version']}, and this lockyard reads version "
-            f"{VERSION}; use the lockyard that the program was built with"
+            f"{path}: a trace of version {header['version']}, but this lockyard reads version "
+            f"{VERSION}; use the lockyard that the traced program was built with"
         )
     ring_events = int(header["ring_events"])
     fits = (
@@ -240,7 +241,7 @@ def _header(path: Path, content: NDArray[np.uint8]) -> Any:
     )
     if not fits:
         raise UsageError(
-            f"{path}: its header contradicts itself, so the file is damaged; nothing can be "
+            f"{path}: the header contradicts itself, so the file is damaged and nothing can be "
             "explained; trace again"
         )
     return header
@@ -255,12 +256,12 @@ def _rings(path: Path, content: NDArray[np.uint8], header: Any, warnings: list[s
         if at + stride > len(content):
             if index == 0:
                 raise UsageError(
-                    f"{path}: is cut off, 0 of {header['ring_count']} rings are whole; nothing can "
-                    "be explained; trace again"
+                    f"{path}: cut off, with 0 of {header['ring_count']} rings whole, so nothing "
+                    "can be explained; trace again"
                 )
             warnings.append(
-                f"{path}: is cut off, {index} of {header['ring_count']} rings are whole; threads "
-                "of the others are not seen, so what they did stays unexplained"
+                f"{path}: cut off, with {index} of {header['ring_count']} rings whole, so threads "
+                "of the other rings are missing and their effects stay unexplained; trace again"
             )
             break
         ring = _ring(content[at : at + stride], ring_events, start)
@@ -270,7 +271,7 @@ def _rings(path: Path, content: NDArray[np.uint8], header: Any, warnings: list[s
 
 
 def _ring(content: NDArray[np.uint8], ring_events: int, start: int) -> Ring | None:
-    """What was whole before and after it was copied; its writer may go on meanwhile."""
+    """Copies the events that were whole before and after the copy; the writer may be running."""
 
     def read() -> Any:
         return np.frombuffer(content[: RING.itemsize].tobytes(), RING)[0]
@@ -280,7 +281,7 @@ def _ring(content: NDArray[np.uint8], ring_events: int, start: int) -> Ring | No
         return None
     events = np.frombuffer(content[RING_HEADER_BYTES:].tobytes(), EVENT)
     written, later = int(before["written"]), int(read()["written"])
-    # The event that is being written may already stand where the oldest was.
+    # The event being written may already overlap the oldest one.
     oldest = max(0, later - ring_events + (1 if later != written else 0))
     kept = events[np.arange(min(oldest, written), written) % ring_events].copy()
     kept["ticks"] -= np.int64(start) if before["kind"] != RingKind.NAMES else 0
@@ -308,7 +309,7 @@ def _names(content: NDArray[np.uint8], rings: list[Ring]) -> dict[int, str]:
 
 
 def _window(rings: list[Ring], ends: int) -> tuple[int, int]:
-    """From where the last overwritten ring begins to the end of the trace, or to its last event."""
+    """Returns the time that all rings cover, up to the end of the trace or its last event."""
     timed = [
         ring
         for ring in rings
@@ -325,26 +326,26 @@ def _say_what_is_missing(trace: Trace) -> None:
     if not trace.is_ended:
         alive = os.path.exists(f"/proc/{trace.pid}")  # noqa: PTH110 - no path of ours
         say(
-            f"{trace.path}: was not ended, "
+            f"{trace.path}: was not ended ("
             + ("its program may still run" if alive else "its program crashed or was killed")
-            + "; what was going on last is shown as far as it was written"
+            + "), so its last events may be missing"
         )
     lost = sum(ring.lost for ring in trace.rings)
     if lost:
         say(
-            f"{trace.path}: {lost} events were lost, where they fell nothing is known; what would "
-            "have rested on them stays unexplained"
+            f"{trace.path}: {lost} events were lost, so what depends on them stays unexplained; "
+            "trace with larger rings"
         )
     outside = sum(_outside(trace, ring) for ring in trace.rings)
     if outside:
         say(
             f"{trace.path}: {outside} events lie before its start or after its end, so its clock "
-            "or the file is damaged; what rests on them may be wrong; trace again"
+            "or the file is damaged and explanations may be wrong; trace again"
         )
 
 
 def _outside(trace: Trace, ring: Ring) -> int:
-    """How many events; those of a trace that was not ended lie before its last one."""
+    """Counts events outside the trace's time; a trace that was not ended has none after its end."""
     if ring.kind == RingKind.NAMES:
         return 0
     ticks, beside = ring.events["ticks"], BESIDE_NS / trace.ns_per_tick

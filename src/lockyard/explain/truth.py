@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planted stalls, whose causes are known, against what was found: the confusion matrix."""
+"""Compares injected stalls, whose causes are known, with the causes found: a confusion matrix."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 TRUTH_SUFFIX = ".truth.jsonl"
 RIGHT_SHARE = 0.95
-LEAST_OVERLAP = 0.2  # of both together, for a stall to be the planted one
+LEAST_OVERLAP = 0.2  # the least common share of time of an injected stall and a matching one
 
 
 @dataclass(frozen=True)
-class Planted:
+class Injected:
     cause: Cause
     begin: int  # ticks from the start of the trace
     end: int
@@ -39,35 +39,35 @@ class Planted:
 
 @dataclass
 class Matrix:
-    """How often what was planted was found to be what; None: not found at all."""
+    """Counts each injected cause by the cause that was found; None: no stall was found."""
 
     counts: Counter[tuple[Cause, Cause | None]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    outside: int = 0  # planted, but no longer in the rings
+    outside: int = 0  # injected stalls that the rings no longer contain
 
-    def planted(self, cause: Cause) -> int:
-        return sum(n for (planted, _), n in self.counts.items() if planted is cause)
+    def injected(self, cause: Cause) -> int:
+        return sum(n for (injected, _), n in self.counts.items() if injected is cause)
 
     def right_share(self, cause: Cause) -> float:
         right = sum(
             n
-            for (planted, found), n in self.counts.items()
-            if planted is cause and found is not None and is_right(planted, found)
+            for (injected, found), n in self.counts.items()
+            if injected is cause and found is not None and is_right(injected, found)
         )
-        return right / self.planted(cause)
+        return right / self.injected(cause)
 
     @property
     def causes(self) -> list[Cause]:
-        return [cause for cause in Cause if self.planted(cause)]
+        return [cause for cause in Cause if self.injected(cause)]
 
     @property
     def holds(self) -> bool:
         return all(self.right_share(cause) >= RIGHT_SHARE for cause in self.causes)
 
 
-def is_right(planted: Cause, found: Cause) -> bool:
-    """Where the whole was planted, its parts are right too."""
-    return found is planted or (planted is planted.whole and found.whole is planted)
+def is_right(injected: Cause, found: Cause) -> bool:
+    """Tells whether the found cause is the injected cause or a part of it."""
+    return found is injected or (injected is injected.whole and found.whole is injected)
 
 
 def matrix_of(found: Found, longer_than_ns: float) -> Matrix:
@@ -80,25 +80,28 @@ def matrix_of(found: Found, longer_than_ns: float) -> Matrix:
         files += 1
         trace = read_trace(source.path)
         explanation = explain(trace, longer_than_ns)
-        for planted in read_truth(side, trace.start):
-            _count(matrix, explanation, planted)
+        for injected in read_truth(side, trace.start):
+            _count(matrix, explanation, injected)
     if not files:
         raise UsageError(
-            f"no trace here has a file of its planted causes beside it (<trace>{TRUTH_SUFFIX}), so "
-            "nothing can be compared; name traces of planted scenes (docs/explain.md)"
+            f"no trace here has a file of injected causes next to it (<trace>{TRUTH_SUFFIX}), so "
+            "nothing can be compared; name traces with injected stalls (docs/explain.md)"
         )
     if not matrix.causes:
-        raise UsageError("nothing was planted in the window of the traces; nothing can be compared")
+        raise UsageError(
+            "no stall was injected in the window of the traces, so nothing can be compared; "
+            "inject again"
+        )
     return matrix
 
 
-def read_truth(path: Path, start: int) -> list[Planted]:
+def read_truth(path: Path, start: int) -> list[Injected]:
     found = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         try:
             row: dict[str, Any] = json.loads(line)
             found.append(
-                Planted(
+                Injected(
                     BY_NAME[row["class"]],
                     int(row["begin_ticks"]) - start,
                     int(row["end_ticks"]) - start,
@@ -108,48 +111,48 @@ def read_truth(path: Path, start: int) -> list[Planted]:
             )
         except (ValueError, KeyError, TypeError):
             raise UsageError(
-                f"{path}, line {number}: is no planted cause; the file is damaged, nothing was "
-                "compared; plant again"
+                f"{path}, line {number}: not an injected cause, so the file is damaged and nothing "
+                "was compared; inject again"
             ) from None
     return found
 
 
-def _count(matrix: Matrix, explanation: Explanation, planted: Planted) -> None:
+def _count(matrix: Matrix, explanation: Explanation, injected: Injected) -> None:
     trace = explanation.trace
-    if planted.begin < trace.begin:
+    if injected.begin < trace.begin:
         matrix.outside += 1
         return
-    stall = _matching(explanation, planted)
+    stall = _matching(explanation, injected)
     found = None if stall is None else stall.cause
-    # Where the whole was planted, the matrix does not tell its parts.
-    if found is not None and is_right(planted.cause, found):
-        found = planted.cause
-    matrix.counts[planted.cause, found] += 1
-    if found is not planted.cause:
+    # Where a cause as a whole was injected, the matrix does not distinguish its parts.
+    if found is not None and is_right(injected.cause, found):
+        found = injected.cause
+    matrix.counts[injected.cause, found] += 1
+    if found is not injected.cause:
         shares = (
             {}
             if stall is None
             else {c.stored: round(stall.share(c), 3) for c in Cause if stall.amounts[c]}
         )
         matrix.wrong.append(
-            f"{trace.path.name}: {planted.cause.stored} planted at "
-            f"{trace.ns(planted.begin) / 1e6:.3f} ms for "
-            f"{trace.ns(planted.end - planted.begin) / 1e6:.3f} ms: "
+            f"{trace.path.name}: {injected.cause.stored} injected at "
+            f"{trace.ns(injected.begin) / 1e6:.3f} ms for "
+            f"{trace.ns(injected.end - injected.begin) / 1e6:.3f} ms: "
             f"{'no stall' if stall is None else f'{stall.kind.value} {shares}'}"
         )
 
 
-def _matching(explanation: Explanation, planted: Planted) -> Stall | None:
-    """That stall of the lock which covers most of the planted time, and little else."""
+def _matching(explanation: Explanation, injected: Injected) -> Stall | None:
+    """Returns the lock's stall that covers most of the injected time, and little else."""
     best, best_overlap = None, LEAST_OVERLAP
     for lock in explanation.locks:
-        if planted.lock not in (0, lock.history.address):
+        if injected.lock not in (0, lock.history.address):
             continue
         for stall in lock.stalls:
-            common = min(stall.end, planted.end) - max(stall.begin, planted.begin)
-            both = max(stall.end, planted.end) - min(stall.begin, planted.begin)
-            is_of_thread = planted.tid in (0, explanation.threads[stall.subject].tid)
-            # Of waits that began together, the one whose thread is named.
+            common = min(stall.end, injected.end) - max(stall.begin, injected.begin)
+            both = max(stall.end, injected.end) - min(stall.begin, injected.begin)
+            is_of_thread = injected.tid in (0, explanation.threads[stall.subject].tid)
+            # If several waits began together, the wait of the named thread matches.
             overlap = common / both + (1e-3 if is_of_thread else 0) if both > 0 else 0.0
             if common > 0 and overlap > best_overlap:
                 best, best_overlap = stall, overlap
@@ -162,8 +165,8 @@ def print_matrix(matrix: Matrix) -> None:
     columns: list[Cause | None] = [*dict.fromkeys([*matrix.causes, *seen])]
     if any(found is None for _, found in matrix.counts):
         columns.append(None)
-    table = titled_table("planted causes (rows) and what was found (columns)")
-    table.add_column("planted", no_wrap=True)
+    table = titled_table("injected causes (rows) and found causes (columns)")
+    table.add_column("injected", no_wrap=True)
     table.add_column("times", justify="right")
     for column in columns:
         title = "no stall" if column is None else column.stored.replace("_", "\n")
@@ -175,18 +178,20 @@ def print_matrix(matrix: Matrix) -> None:
         style = "green" if share >= RIGHT_SHARE else "bold red"
         table.add_row(
             cause.stored,
-            f"{matrix.planted(cause)}",
+            f"{matrix.injected(cause)}",
             *(str(cell) if cell else "·" for cell in cells),
             f"[{style}]{percent(share)}[/]",
         )
     console.print(table)
-    never = [cause.stored for cause in Cause if not matrix.planted(cause)]
+    never = [cause.stored for cause in Cause if not matrix.injected(cause)]
     if never:
-        print_line(console, f"not planted: {', '.join(never)}")
+        print_line(console, f"not injected: {', '.join(never)}")
     if matrix.outside:
-        print_line(console, f"left out: {matrix.outside} that the rings do not reach back to")
+        print_line(
+            console, f"left out: {matrix.outside} injected stalls older than the rings' events"
+        )
     verdict = "holds" if matrix.holds else "FAILS"
-    print_line(console, f"at least {RIGHT_SHARE:.0%} of every planted cause found: {verdict}")
+    print_line(console, f"at least {RIGHT_SHARE:.0%} of every injected cause found: {verdict}")
 
 
 def matrix_document(matrix: Matrix) -> dict[str, Any]:
@@ -198,14 +203,14 @@ def matrix_document(matrix: Matrix) -> dict[str, Any]:
         "outside": matrix.outside,
         "planted": {
             cause.stored: {
-                "times": matrix.planted(cause),
+                "times": matrix.injected(cause),
                 "right_share": matrix.right_share(cause),
                 "found": {
                     "none" if found is None else found.stored: count
-                    for (planted, found), count in sorted(
+                    for (injected, found), count in sorted(
                         matrix.counts.items(), key=lambda each: -each[1]
                     )
-                    if planted is cause
+                    if injected is cause
                 },
             }
             for cause in matrix.causes

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Owners that were taken off their processor after they got the lock, before they could stamp it.
+"""Finds owners that were preempted after they got the lock, but before they could stamp it.
 
-By the stamps the lock is free then. But who had called before, and runs, and does not get it, shows
-that it is not.
+According to the stamps the lock is free then. But a thread that had called before, and runs without
+getting the lock, shows that it is not.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from lockyard.explain.locks import LockHistory
     from lockyard.explain.threads import Stretches, Thread
 
-IN_VAIN_NS = 50e3  # longer than any lock's waiters pause between two looks
+IN_VAIN_NS = 50e3  # longer than the waiters of any lock pause between two attempts
 
 
 def unstamped(
     history: LockHistory, threads: Sequence[Thread], ns_per_tick: float
 ) -> NDArray[np.int64]:
-    """The first and the last moment of each such time, as rows."""
+    """Returns the first and the last moment of each such time, as rows."""
     holds, waits = history.holds, history.waits
     least = IN_VAIN_NS / ns_per_tick
     by_thread = {int(who): np.flatnonzero(waits.who == who) for who in np.unique(waits.who)}
@@ -47,7 +47,7 @@ def unstamped(
 
 
 def _ran(stretches: Stretches, begin: int, end: int) -> int:
-    """For how long the thread ran in between."""
+    """Returns how long the thread ran between two moments."""
     low, high = stretches.at(np.array([begin, end])).tolist()
     part = slice(low, high + 1)
     begins = np.maximum(stretches.begins[part], begin)

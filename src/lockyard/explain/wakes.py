@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which wake-up was whose: the stamps of a wake-up say when it went out and to how many."""
+"""Attributes wake-ups to waiters: their stamps tell when a wake-up was sent, and to how many."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from lockyard.explain.locks import LockHistory
     from lockyard.explain.threads import Thread
 
-Sleep = tuple[int, int, int, int]  # from where it may be woken to where it was; thread, switch-out
-Sent = dict[
-    int, dict[int, int]
-]  # by thread, by the switch-out of its sleep: when a wake-up went out
+Sleep = tuple[int, int, int, int]  # when it may be woken, until when; thread, switch-out
+Sent = dict[int, dict[int, int]]  # by thread and switch-out of its sleep: when the wake-up was sent
 
 
 def sent(history: LockHistory, threads: Sequence[Thread]) -> Sent:
-    """A wake-up goes to those that sleep in the lock, the first to come back first."""
+    """Attributes each wake-up to the sleepers of the lock that come back first."""
     sleeps = sorted(
         each for who in np.unique(history.waits.who) for each in _sleeps(history, threads, int(who))
     )
@@ -47,7 +45,7 @@ def sent(history: LockHistory, threads: Sequence[Thread]) -> Sent:
 
 
 def _sleeps(history: LockHistory, threads: Sequence[Thread], who: int) -> list[Sleep]:
-    """Those in this lock, until they were woken, if that is recorded, and else until the return."""
+    """Returns the thread's sleeps in this lock, up to the wake-up if recorded, else the return."""
     thread = threads[who]
     stretches = thread.stretches
     at = np.flatnonzero(stretches.doing == Doing.ASLEEP)
@@ -64,7 +62,7 @@ def _sleeps(history: LockHistory, threads: Sequence[Thread], who: int) -> list[S
 
 
 def _waits_of(history: LockHistory, who: int, moments: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """At which of the moments the thread waits for the lock."""
+    """Tells at which moments the thread waits for the lock."""
     chosen = history.waits.who == who
     called, ends = history.waits.called[chosen], history.waits.end[chosen]
     at = np.searchsorted(called, moments, side="right") - 1

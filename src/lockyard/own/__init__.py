@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user's own locks: named on the command line, compiled into the studies, measured as others."""
+"""User locks: named on the command line, compiled into the studies, measured like all others."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user's own locks become locks of the harness that this process measures by."""
+"""Adds user locks to the harness that this process measures with."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 def adopt(given: Given, studies: Sequence[str]) -> None:
-    """For those of the studies that can measure any lock; that none can is an error."""
+    """Builds a harness for those studies that can measure any lock; if none can, that is an
+    error."""
     catalog = harness.catalog()
     chosen = catalog.select_studies(studies)
     measuring = [study for study in chosen if measures_any_lock(study)]
     if not measuring:
         possible = ", ".join(each.name for each in catalog.studies if measures_any_lock(each))
         raise UsageError(
-            f"{given}: {_list(chosen)} cannot measure a lock of one's own, so nothing was "
-            f"measured; choose among {possible}"
+            f"{given}: {_list(chosen)} cannot measure a user lock, so nothing was measured; choose "
+            f"from {possible}"
         )
     _check_names(given, catalog)
     harness.use(harness_with(given, [study.name for study in measuring]))
@@ -44,25 +45,25 @@ def _check_names(given: Given, catalog: Catalog) -> None:
     for lock in given.locks:
         if lock.type_name in known:
             raise UsageError(
-                f"{lock}: the catalogue has that name already, and records could not tell the two "
-                f"apart; write the type in another way, as in ::{lock.type_name}"
+                f"{lock}: the catalogue has a lock of this name, and records could not tell the "
+                f"two apart; write the type in another way, as in ::{lock.type_name}"
             )
 
 
 def _check_readers(given: Given, measuring: Sequence[Study]) -> None:
-    """What cannot be shared is left out of the studies that share, which nobody may overlook."""
+    """Leaves locks that cannot be shared out of the studies that share, and says so."""
     shared = {lock.name: lock.shared for lock in harness.catalog().locks}
     sharing = [study for study in measuring if study.of_readers]
     for name in given.names if sharing else ():
         if shared[name]:
             continue
         cause = (
-            f"{name} has not all of lock_shared(), try_lock_shared(), unlock_shared() and "
+            f"{name} lacks some of lock_shared(), try_lock_shared(), unlock_shared() and "
             f"try_lock(), so {_list(sharing)} cannot measure it"
         )
         if len(sharing) == len(measuring):
-            raise UsageError(f"{cause}, and nothing was measured; add what is missing")
-        say(f"{cause}; the others do")
+            raise UsageError(f"{cause}, and nothing was measured; add the missing functions")
+        say(f"{cause}; the other studies measure it")
 
 
 def _list(studies: Sequence[Study]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of `lockyard measure` for a user's own locks, each declared once."""
+"""The options of `lockyard measure` for user locks, each declared once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Lock = Annotated[
     typer.Option(
         "--lock",
         metavar="HEADER:TYPE",
-        help="Compile the studies for a type of yours and measure it too, as in "
-        "my/lock.hpp:my::lock; may be given several times.",
+        help="Compile the studies for your own lock type and measure it too, as in "
+        "my/lock.hpp:my::lock; repeat the option for more locks.",
         autocompletion=completions.headers,
         show_default=False,
         rich_help_panel=OWN,
@@ -28,7 +28,7 @@ Include = Annotated[
     typer.Option(
         "--include",
         metavar="DIR",
-        help="Where its headers are looked for; may be given several times.",
+        help="Folder to search for its headers; repeat the option for more folders.",
         autocompletion=completions.folders,
         show_default=False,
         rich_help_panel=OWN,
@@ -38,7 +38,7 @@ Flags = Annotated[
     str,
     typer.Option(
         metavar="FLAGS",
-        help="For its compiler and linker, after the harness's own: '-march=native -DFOO'.",
+        help="Flags for its compiler and linker, after the harness's own: '-march=native -DFOO'.",
         show_default=False,
         rich_help_panel=OWN,
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harness with a user's own locks: the studies compiled for those, linked with all the rest."""
+"""Builds the harness with user locks: compiles the studies for them and links everything."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from lockyard.own.given import Given, OwnLock
 
-LIMIT_S = 300.0  # of all compilers together
+LIMIT_S = 300.0  # for all compilers together
 
 
 def harness_with(given: Given, studies: Sequence[str], limit_s: float = LIMIT_S) -> Path:
-    """Built, or found as it was built before. Says which."""
+    """Builds the program, or finds an earlier build of it, and says which."""
     recipe = Recipe.read(harness_path())
     build = Build(given, recipe, compiler(recipe))
     try:
@@ -36,7 +36,7 @@ def harness_with(given: Given, studies: Sequence[str], limit_s: float = LIMIT_S)
     except CompilerOverrunError:
         raise UsageError(
             f"{given}: the compiler did not end within {limit_s:g} s and was stopped, so nothing "
-            "was measured; see what in the header takes so long, or measure fewer studies"
+            "was measured; find out why the header takes so long, or measure fewer studies"
         ) from None
 
 
@@ -55,7 +55,7 @@ class Build:
         program = f"harness.{self._key_of_program(keys)}"
         found = cache.find(program)
         if found is not None:
-            say(f"{self.given}: found as it was built before ({found})")
+            say(f"{self.given}: using an earlier build ({found})")
             return found
         missing = [name for name, path in objects.items() if path is None]
         if missing:
@@ -73,10 +73,10 @@ class Build:
         return built
 
     def _check(self, place: Path, limit_s: float) -> list[Path]:
-        """Whether these are locks; and every file that their headers include."""
+        """Checks that the types are locks, and returns every file that their headers include."""
         done = self._checked(self.given.locks, place, limit_s)
         if not done.succeeded:
-            # One by one, to say which; or it is all of them together.
+            # One by one, to name the lock at fault; it may also be all of them together.
             for lock in self.given.locks if len(self.given.locks) > 1 else ():
                 alone = self._checked([lock], place, limit_s)
                 if not alone.succeeded:
@@ -95,7 +95,7 @@ class Build:
     def _write_studies(
         self, studies: Sequence[str], place: Path, read: Sequence[Path]
     ) -> dict[str, str]:
-        """The key of each: of all that its object is made from."""
+        """Writes the studies and returns the key of each: a hash of everything it is made from."""
         described = {lock.type_name: self._described(lock) for lock in self.given.locks}
         headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
         with_files = [
@@ -146,7 +146,7 @@ class Build:
         libraries: Sequence[str],
         limit_s: float,
     ) -> Path:
-        """The harness's objects first: what both have is then the harness's, whatever the flags."""
+        """Links the harness's objects first, so that its definitions win, whatever the flags."""
         linked = place / "harness"
         own, *others = map(str, self.recipe.archives)
         command = [
@@ -169,7 +169,7 @@ class Build:
         return linked
 
     def _options(self) -> list[str]:
-        """Ours first, so that nothing of the user's takes the place of a header of ours."""
+        """Returns our include folders before the user's, so that no header of ours is replaced."""
         ours = [argument for each in self.recipe.includes for argument in ("-I", str(each))]
         theirs = [argument for each in self.given.include for argument in ("-I", each)]
         return [*self.recipe.flags, *ours, "-iquote", ".", *theirs, *self.given.flags]
@@ -179,7 +179,7 @@ class Build:
 
 
 def _dependencies(rule: str) -> list[Path]:
-    """Of a rule for make, without the programs that lockyard wrote."""
+    """Returns the files of a rule for make, without those that lockyard wrote."""
     words = re.findall(r"(?:\\ |[^\s\\]|\\(?=[^\s]))+", rule.partition(": ")[2])
     paths = [Path(word.replace("\\ ", " ").replace("$$", "$")) for word in words]
     written = (sources.LOCKS, "check.cpp")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was built before, by name of a hash of all that went into it.
+"""Earlier builds, each named by a hash of everything that went into it.
 
-A file gets its name when it is whole, so whatever ends a build leaves nothing that another one
-would take. Folders of builds that were killed are removed by the next.
+A file gets its name when it is complete, so an interrupted build leaves nothing that another build
+would use. The folders of killed builds are removed by the next build.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lockyard.errors import MissingCapabilityError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-KEPT = 24  # of the files that were used last
+KEPT = 24  # most recently used files
 BUILD, MARK = "build.", "mark"
 
 
@@ -31,7 +31,7 @@ def folder() -> Path:
 
 
 def key(parts: Iterable[str | bytes]) -> str:
-    """Parts that differ in where one ends and the next begins have different keys."""
+    """Hashes the parts, with their lengths, so that different divisions have different keys."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -40,7 +40,7 @@ def key(parts: Iterable[str | bytes]) -> str:
 
 
 def find(name: str) -> Path | None:
-    """Counts as a use."""
+    """Returns the file of that name, or None, and counts as a use of it."""
     path = folder() / name
     try:
         os.utime(path)
@@ -50,7 +50,7 @@ def find(name: str) -> Path | None:
 
 
 def keep(built: Path, name: str) -> Path:
-    """Nobody ever sees half of it, not even after the machine has died."""
+    """Moves a complete file into the cache, so that no reader sees a part, even after a crash."""
     with built.open("rb") as file:
         os.fsync(file.fileno())
     path = folder() / name
@@ -60,7 +60,7 @@ def keep(built: Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """A folder beside the cache's files, which is gone afterwards."""
+    """Makes a folder next to the cache's files, and removes it afterwards."""
     where = folder()
     try:
         where.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def workplace() -> Iterator[Path]:
             fcntl.flock(mark, fcntl.LOCK_EX)
     except OSError as error:
         raise MissingCapabilityError(
-            f"cannot write to {where}: {error.strerror}, so --lock cannot compile anything; name "
+            f"{where} is not writable ({error.strerror}), so --lock cannot compile anything; name "
             "another folder by XDG_CACHE_HOME"
         ) from None
     with mark:
@@ -81,7 +81,7 @@ def workplace() -> Iterator[Path]:
 
 
 def tidy(used: Iterable[Path]) -> None:
-    """Removes what dead builds left and what was not used for longest."""
+    """Removes what dead builds left, and the least recently used files."""
     held = set(used)
     with _alone(folder()):
         entries = list(folder().iterdir())
@@ -89,15 +89,15 @@ def tidy(used: Iterable[Path]) -> None:
             if entry.name.startswith(BUILD) and is_dead(entry):
                 shutil.rmtree(entry, ignore_errors=True)
     files = [entry for entry in entries if entry not in held and entry.is_file()]
-    with contextlib.suppress(OSError):  # another lockyard tidies too
+    with contextlib.suppress(OSError):  # another lockyard may be tidying
         for file in sorted(files, key=lambda each: each.stat().st_mtime, reverse=True)[KEPT:]:
             file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def _alone(where: Path) -> Iterator[None]:
-    """No other lockyard makes or removes a folder there: a new one has its mark before anybody
-    looks for it."""
+    """Keeps every other lockyard from making or removing folders there, so that a new folder has
+    its mark before another process looks for it."""
     place = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
@@ -107,7 +107,7 @@ def _alone(where: Path) -> Iterator[None]:
 
 
 def is_dead(build: Path) -> bool:
-    """The kernel gives a mark free when whoever holds it ends, however that happens."""
+    """Tells whether a build has ended: the kernel unlocks its mark when its process ends."""
     try:
         with (build / MARK).open() as mark:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)

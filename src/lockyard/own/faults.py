@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiler's errors come to: one line of ours, then the compiler's own."""
+"""Turns a compiler's errors into one message of ours, followed by the compiler's own."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
     )
     if requirement:
         return _error(
-            f"{named}: is no lock that can be measured, for {requirement[1]}, so nothing was "
-            "measured; give the class what is missing",
+            f"{named}: not a lock that can be measured, because {requirement[1]}, so nothing was "
+            "measured; add the missing functions to the class",
             said,
         )
     if first_error.startswith("--lock "):
         header, name = locks[0].header, locks[0].type_name
         return _error(
-            f"{named}: {header} gives no type {name}, so nothing was measured; write the type with "
-            "its namespaces and template arguments, as after the headers are included",
+            f"{named}: {header} declares no type {name}, so nothing was measured; write the type "
+            "with its namespaces and template arguments, as a program would after the #include",
             said,
         )
     together = " together" if len(locks) > 1 else ""
     return _error(
-        f"{named}: cannot be compiled{together}, so nothing was measured; correct what the "
-        "compiler says",
+        f"{named}: does not compile{together}, so nothing was measured; fix the errors that the "
+        "compiler reports",
         said,
     )
 
 
 def of_study(given: Given, study: str, said: str) -> UsageError:
     return _error(
-        f"{given}: cannot be compiled in study '{study}', so nothing was measured; correct what "
-        "the compiler says",
+        f"{given}: does not compile in study '{study}', so nothing was measured; fix the errors "
+        "that the compiler reports",
         said,
     )
 
 
 def of_link(given: Given, said: str) -> UsageError:
     return _error(
-        f"{given}: cannot be linked, so nothing was measured; put what the linker misses into the "
-        "header, or name its object or library by --flags",
+        f"{given}: does not link, so nothing was measured; put the missing definitions into the "
+        "header, or name their object or library by --flags",
         said,
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line says of a user's own locks, with what is wrong about it."""
+"""Parses and checks the options of user locks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# What a type may be written with: it becomes a line of a program.
+# The characters of a type, which becomes a line of a program.
 TYPE_TEXT = re.compile(r"[\w:<>,()*&\[\] .'+-]+")
 HEADER_TEXT = re.compile(r'[^"\\\x00-\x1f\x7f]+')
-# What lockyard says itself, and what would make objects that do not fit the harness's.
+# Flags that lockyard sets itself, and flags that make objects incompatible with the harness's.
 SAID_BY_LOCKYARD = ("-c", "-E", "-S", "-o", "-x", "-M", "-MM", "-fsyntax-only")
 OTHER_LAYOUT = ("-D_GLIBCXX_DEBUG", "-D_GLIBCXX_USE_CXX11_ABI=", "-fsanitize=", "-m32", "-mx32")
 
@@ -33,7 +33,7 @@ class OwnLock:
 
 @dataclass(frozen=True)
 class Given:
-    """All own locks of one command: they are compiled together."""
+    """All user locks of one command, which are compiled together."""
 
     locks: tuple[OwnLock, ...]
     include: tuple[str, ...] = ()
@@ -59,13 +59,13 @@ class Given:
 
 
 def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | None:
-    """Nothing if no lock was named."""
+    """Returns the user locks, or None if no lock was named."""
     if not locks:
         for option, value in (("--include", include), ("--flags", flags)):
             if value:
                 raise UsageError(
-                    f"{option}: is for compiling one's own lock; name it, as in --lock "
-                    "my/lock.hpp:my::lock, or leave it out"
+                    f"{option}: applies only to a user lock; name one, as in --lock "
+                    f"my/lock.hpp:my::lock, or drop {option}"
                 )
         return None
     found = Given(
@@ -74,9 +74,9 @@ def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | N
     twice = [name for name in found.names if found.names.count(name) > 1]
     if twice:
         raise UsageError(
-            f"--lock {twice[0]}: is named from two headers, and one program can hold one class of "
-            "a name; give one of them another name or namespace, or measure them one after the "
-            "other"
+            f"--lock {twice[0]}: is named from two headers, but a program can have only one class "
+            "of that name; rename one of them, put it into a namespace, or measure them one after "
+            "the other"
         )
     return found
 
@@ -86,7 +86,7 @@ def _lock(text: str) -> OwnLock:
     type_name = type_name.strip()
     if not (colon and TYPE_TEXT.fullmatch(type_name) and HEADER_TEXT.fullmatch(header)):
         raise UsageError(
-            f"--lock {text}: names no lock; give header and type, as in --lock my/lock.hpp:my::lock"
+            f"--lock {text}: not HEADER:TYPE; name both, as in --lock my/lock.hpp:my::lock"
         )
     _check_header(Path(header), text)
     return OwnLock(header, type_name)
@@ -98,20 +98,20 @@ def _check_header(path: Path, text: str) -> None:
             file.read(1)
     except FileNotFoundError:
         raise UsageError(
-            f"--lock {text}: there is no file {path} (looked for from {Path.cwd()}), so nothing "
-            "was measured; correct the path"
+            f"--lock {text}: there is no file {path} (searched from {Path.cwd()}), so nothing was "
+            "measured; correct the path"
         ) from None
     except OSError as error:
         raise UsageError(
-            f"--lock {text}: cannot read {path}: {error.strerror}, so nothing was measured; name "
-            "a header that can be read"
+            f"--lock {text}: {path} cannot be read ({error.strerror}), so nothing was measured; "
+            "name a readable header"
         ) from None
 
 
 def _folder(text: str) -> str:
     if not Path(text).is_dir():
         raise UsageError(
-            f"--include {text}: there is no such folder, so nothing was measured; correct the path"
+            f"--include {text}: no such folder, so nothing was measured; correct the path"
         )
     return text
 
@@ -121,14 +121,14 @@ def _flags(text: str) -> tuple[str, ...]:
         flags = tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(
-            f"--flags {text}: cannot be taken apart into words ({error}); correct its quotes"
+            f"--flags {text}: cannot be split into words ({error}); correct its quotes"
         ) from None
     for flag in flags:
         if flag in SAID_BY_LOCKYARD:
-            raise UsageError(f"--flags {flag}: is lockyard's own to say; leave it out")
+            raise UsageError(f"--flags {flag}: lockyard sets this flag itself; drop it")
         if flag.startswith(OTHER_LAYOUT):
             raise UsageError(
-                f"--flags {flag}: makes objects that do not fit those of the harness, whose "
-                "figures would then mean nothing; leave it out"
+                f"--flags {flag}: makes objects that are incompatible with the harness's, so "
+                "figures would mean nothing; drop it"
             )
     return flags

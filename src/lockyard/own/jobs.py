@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers at work, several at a time; whatever ends us early ends them too."""
+"""Runs several compilers at a time; if this process ends early, they end too."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Done:
 
 
 class CompilerOverrunError(Exception):
-    """A compiler did not end in time, and was ended."""
+    """A compiler did not end in time and was stopped."""
 
 
 def run_all(commands: Sequence[Sequence[str]], limit_s: float) -> list[Done]:
-    """What came of each, in their order. As many at a time as this process has processors."""
+    """Runs the commands, as many at a time as this process has processors; keeps their order."""
     at_once = len(os.sched_getaffinity(0))
     deadline = time.monotonic() + limit_s
     running: dict[int, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
@@ -61,8 +61,8 @@ def run_all(commands: Sequence[Sequence[str]], limit_s: float) -> list[Done]:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Signals with handlers come afterwards: what is started meanwhile is known by then, and is
-    ended like the others. A mask would be inherited."""
+    """Delays signals with handlers until the end: by then a new process is known, and is ended like
+    the others. A signal mask would be inherited instead."""
     came: list[int] = []
     before = {
         number: signal.signal(number, lambda came_now, _: came.append(came_now))
@@ -79,7 +79,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """In a session of its own: the driver and what it starts are ended together."""
+    """Starts a command in its own session, so that the driver and its children end together."""
     output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
     try:
         process = subprocess.Popen(
@@ -88,12 +88,13 @@ def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            env={**os.environ, "LC_ALL": "C"},  # some of its words are looked for
+            env={**os.environ, "LC_ALL": "C"},  # its messages are searched for English words
         )
     except OSError as error:
         output.close()
         raise MissingCapabilityError(
-            f"cannot start the compiler {command[0]}: {error.strerror}; correct or unset CXX"
+            f"the compiler {command[0]} does not start ({error.strerror}), so nothing was "
+            "measured; correct or unset CXX"
         ) from None
     return process, output
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that lockyard writes around a user's header.
+"""Writes the programs around a user's header.
 
-Where a line of them is the user's own words, the compiler is told to call it by the option that it
-came from.
+Where a line of a program consists of the user's own words, a line marker names the option that it
+came from, so that the compiler's messages name it too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADER = "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
 
 
 def locks(named: Sequence[OwnLock]) -> str:
-    """The header that all others include: each lock by a name of ours."""
+    """Writes the header that all others include; it gives each lock a name of ours."""
     first: dict[str, OwnLock] = {}
     for lock in named:
         first.setdefault(lock.header, lock)
@@ -36,7 +36,7 @@ def locks(named: Sequence[OwnLock]) -> str:
 
 
 def check(named: Sequence[OwnLock]) -> str:
-    """Compiles if each is a lock, and what its functions do can be compiled."""
+    """Writes a program that compiles if every type is a lock and its functions compile."""
     uses = "".join(
         f"# 1 {_text(str(lock))}\n"
         f"template void own::require_lock<lockyard_own::lock_{number}>();\n"
@@ -52,7 +52,7 @@ def check(named: Sequence[OwnLock]) -> str:
 def study(
     name: str, source: Path, named: Sequence[OwnLock], described: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """The study once more, for these locks. The harness has its function already."""
+    """Writes the study again for these locks, renamed, since the harness already has the study."""
     entries = "".join(
         f"  visit(entry_of<lockyard_own::lock_{number}>({_text(lock.type_name)}, "
         f"{_text(lock.header)}));\n"
@@ -82,5 +82,5 @@ def study(
 
 
 def _text(value: str) -> str:
-    """As a string of C++."""
+    """Quotes a value as a C++ string."""
     return json.dumps(value, ensure_ascii=False)

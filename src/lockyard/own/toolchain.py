@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiling a user's own locks takes: the harness's recipe and archives, a compiler, and the
-headers that the studies include beside our own."""
+"""The tools for compiling user locks: the harness's recipe and archives, a compiler, and the
+headers that the studies include besides our own."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ASK_LIMIT_S = 20.0
-# As every message below ends.
+# Part of every message below.
 CONSEQUENCE = "so --lock cannot compile anything"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the harness was built; written beside it by CMake."""
+    """How the harness was built; CMake writes it next to the harness."""
 
     harness: Path
     version: str
@@ -54,13 +54,13 @@ class Recipe:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise MissingCapabilityError(
-                f"there is no recipe of the harness at {path} ({error}), {CONSEQUENCE}; install "
-                "lockyard again, or correct or unset LOCKYARD_HARNESS"
+                f"the harness's recipe {path} is missing or damaged ({error}), {CONSEQUENCE}; "
+                "reinstall lockyard, or correct or unset LOCKYARD_HARNESS"
             ) from None
         for needed in (recipe.includes[0] / "own", *recipe.archives):
             if not needed.exists():
                 raise MissingCapabilityError(
-                    f"there is no {needed}, {CONSEQUENCE}; install lockyard again"
+                    f"{needed} is missing, {CONSEQUENCE}; reinstall lockyard"
                 )
         return recipe
 
@@ -68,14 +68,14 @@ class Recipe:
         path = self.includes[0] / "studies" / f"{study}.cpp"
         if not path.is_file():
             raise MissingCapabilityError(
-                f"there is no source of study '{study}' at {path}, {CONSEQUENCE}; install lockyard "
-                "again"
+                f"the source of study '{study}' is missing at {path}, {CONSEQUENCE}; reinstall "
+                "lockyard"
             )
         return path
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of all that the harness brings to a build: its archives change with its headers."""
+        """Hashes everything that the harness adds to a build; its archives reflect its headers."""
         digest = hashlib.sha256(self.version.encode())
         for archive in self.archives:
             digest.update(archive.read_bytes())
@@ -85,17 +85,17 @@ class Recipe:
 @dataclass(frozen=True)
 class Compiler:
     path: str
-    version: str  # the first line of what it says of itself
+    version: str  # the first line of its answer to --version
 
 
 def compiler(recipe: Recipe) -> Compiler:
-    """That of CXX; else the harness's, if it is here; else g++."""
+    """Returns the compiler that CXX names, or the harness's if it is installed, or g++."""
     chosen = os.environ.get("CXX") or ""
     names = [chosen] if chosen else [recipe.compiler, "g++"]
     path = next((found for name in names if (found := shutil.which(name))), None)
     if path is None:
         raise MissingCapabilityError(
-            f"there is no compiler {chosen or 'g++'}, {CONSEQUENCE}; "
+            f"the compiler {chosen or 'g++'} is not installed, {CONSEQUENCE}; "
             + ("correct or unset CXX" if chosen else "install g++ (apt-get install -y g++)")
         )
     said = _ask([path, "--version"])
@@ -108,7 +108,7 @@ def compiler(recipe: Recipe) -> Compiler:
 
 
 def check_headers(recipe: Recipe, using: Compiler) -> None:
-    """The studies' objects and the harness's exchange JSON, so they need one version of it."""
+    """Checks the JSON library, which objects of the studies and the harness must share."""
     includes = [argument for each in recipe.includes for argument in ("-I", str(each))]
     dump = ["-x", "c++", "-std=gnu++20", "-E", "-dM", "-include", "nlohmann/json.hpp", os.devnull]
     said = _ask([using.path, *includes, *dump])
@@ -121,26 +121,26 @@ def check_headers(recipe: Recipe, using: Compiler) -> None:
     if found != recipe.nlohmann_json:
         problem = f"is version {found}" if found else "is missing"
         raise MissingCapabilityError(
-            f"the header nlohmann/json.hpp {problem}, and the harness was built with "
+            f"the header nlohmann/json.hpp {problem}, but the harness was built with "
             f"{recipe.nlohmann_json}, {CONSEQUENCE}; install that version (apt-get install -y "
             "nlohmann-json3-dev), or build lockyard on this machine"
         )
 
 
 def needed_libraries(harness: Path) -> list[str]:
-    """Shared ones that the harness was linked with: it runs here, so they are here."""
+    """Returns the shared libraries of the harness; they are installed, since the harness runs."""
     said = _ask(["readelf", "-d", str(harness)])
     found = re.findall(r"\(NEEDED\).*\[([^]]+)\]", said.stdout) if said else []
     if not found:
         raise MissingCapabilityError(
-            f"readelf does not say which libraries {harness} needs, {CONSEQUENCE}; install "
-            "binutils, which has it (apt-get install -y binutils)"
+            f"readelf does not list the libraries of {harness}, {CONSEQUENCE}; install binutils, "
+            "which contains readelf (apt-get install -y binutils)"
         )
     return [name for name in found if not name.startswith("ld-linux")]
 
 
 def check_all() -> str:
-    """For the doctor: which compiler would be used. Raises MissingCapabilityError."""
+    """Returns the compiler that --lock would use, for doctor. Raises MissingCapabilityError."""
     recipe = Recipe.read(harness_path())
     found = compiler(recipe)
     check_headers(recipe, found)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person is shown."""
+"""Tables, verdicts and everything else that is printed about measurements."""

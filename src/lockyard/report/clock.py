@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clock the harness uses, how well the cores agree on it, and why it is no other."""
+"""The clock of the harness: which one it is, how well the cores agree on it, and why."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TSC = "tsc"
-# Refusals: the harness's own, and the refusal of an older version, which gives no reason.
+# Reasons for a refusal: the harness's own, and `unknown` for older versions that gave none.
 NOT_INVARIANT = "not_invariant"
 NOT_COMPARED = "not_compared"
 APART = "apart"
 TOO_WIDE = "too_wide"
 UNKNOWN = "unknown"
-# What a busy machine causes and a quiet machine may not.
+# Reasons that a busy machine causes and that a quiet machine may not have.
 OF_BUSY_MACHINES = (NOT_COMPARED, TOO_WIDE)
 
 
@@ -29,13 +29,13 @@ def clock_line(clock: Mapping[str, Any]) -> str:
 
 
 def skew(clock: Mapping[str, Any]) -> str:
-    """The largest offset between two cores, and how well it is known."""
+    """Returns the largest offset between two cores and its uncertainty."""
     return f"{duration(abs(clock['skew_ns']))} ± {duration(clock['skew_uncertainty_ns'])}"
 
 
 def refusal(clock: Mapping[str, Any]) -> str:
-    """The kind of reason why the time-stamp counter is not used; empty where it is used. Records
-    of older versions hold what the kind follows from."""
+    """Returns the kind of reason why the time-stamp counter is not used; empty if it is used. For
+    records of older versions, the kind is derived from their other fields."""
     if clock["source"] == TSC:
         return ""
     if kind := clock.get("tsc_refused"):
@@ -48,7 +48,7 @@ def refusal(clock: Mapping[str, Any]) -> str:
 
 
 def why_refused(clock: Mapping[str, Any]) -> str:
-    """Empty where the time-stamp counter is used."""
+    """Returns the reason for the user; empty if the time-stamp counter is used."""
     kind = refusal(clock)
     if kind == NOT_INVARIANT:
         return "its rate changes, or it stops in deep sleep"
@@ -58,7 +58,7 @@ def why_refused(clock: Mapping[str, Any]) -> str:
         return f"the cores' counters are {skew(clock)} apart"
     if kind == TOO_WIDE:
         return f"{too_wide(clock)}, and idle needs {duration(clock['skew_limit_ns'])}"
-    return "the record does not say why" if kind else ""
+    return "the record gives no reason" if kind else ""
 
 
 def compared_pairs(clock: Mapping[str, Any]) -> str:
@@ -68,7 +68,7 @@ def compared_pairs(clock: Mapping[str, Any]) -> str:
 def too_wide(clock: Mapping[str, Any]) -> str:
     error_ns = abs(clock["skew_ns"]) + clock["skew_uncertainty_ns"]
     return (
-        f"two cores' counters are known to agree within {duration(error_ns)} only, after "
+        f"two cores' counters are only known to agree within {duration(error_ns)}, after "
         f"{clock['skew_attempts']} attempts"
     )
 
@@ -77,5 +77,5 @@ def _agreement(clock: Mapping[str, Any]) -> str:
     if why := why_refused(clock):
         return f"the time-stamp counter is not used: {why}"
     if clock["skew_pairs"] < clock["skew_pairs_wanted"]:
-        return "how far the cores' counters are apart could not be measured"
+        return "the offset between the cores' counters could not be measured"
     return f"cores at most {skew(clock)} apart"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of tables: what one is, and those that several studies share."""
+"""Table columns: their type, and the columns that several studies share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Column:
     title: str
     cell: Callable[[CellSummary], str]
-    importance: int = 9  # where the terminal is too narrow, the least important goes first
+    importance: int = 9  # on a narrow terminal, the least important columns are dropped first
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Compared:
     title: str
     of: Callable[[CellSummary], dict[int, float]]  # by block
     more_is_better: bool = False
-    key: str = ""  # of the run's values; else it is a duration
+    key: str = ""  # the name among the run's values; empty for a duration
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a study is shown."""
+    """The table of a study."""
 
     title: str
     columns: Sequence[Column]
-    maxima: str | None  # whose per-run maxima are compared, at equal numbers of runs
-    compared: Compared  # by which the best of several is chosen, too
+    maxima: str | None  # the value whose per-run maxima are compared, over equal numbers of runs
+    compared: Compared  # the main figure, by which the best peer is chosen
     also_compared: Sequence[Compared] = ()
     of: str = "lock"
 
@@ -89,7 +89,8 @@ def mean_of_runs(title: str, key: str, importance: int = 9) -> Column:
 
 
 def most_to_fewest(cell: CellSummary) -> str:
-    """The worst run's; a run in which a thread got nothing has none, and is the worst."""
+    """Returns the worst run's ratio; a run in which a thread got nothing is the worst and has
+    none."""
     values = cell.values("operations_most_to_fewest")
     if len(values) < len(cell.runs):
         return MISSING
@@ -109,7 +110,7 @@ def team_columns(histogram: str) -> list[Column]:
 
 
 def beside_sleepers(cell: CellSummary) -> str:
-    """Of one lock, and paired by block."""
+    """Returns the ratio of a lock's pair with sleepers to its pair without, paired by block."""
     found = paired_ratio(
         cell.by_block("pair_beside_sleepers_ns"), cell.by_block("pair_after_threads_ns")
     )
@@ -117,7 +118,7 @@ def beside_sleepers(cell: CellSummary) -> str:
 
 
 def traced_to_plain(cell: CellSummary) -> str:
-    """The halves of one run, paired by block."""
+    """Returns the ratio of a run's traced half to its plain half, paired by block."""
     found = paired_ratio(
         cell.by_block("traced_operations_per_s"), cell.by_block("plain_operations_per_s")
     )
@@ -125,7 +126,7 @@ def traced_to_plain(cell: CellSummary) -> str:
 
 
 def kept(cell: CellSummary) -> str:
-    """Of the stamps, in the worst run; the others were overwritten by later ones."""
+    """Returns the share of stamps kept in the worst run; later stamps overwrote the others."""
     shares = [
         1 - run["values"]["trace_lost_stamps"] / max(run["values"]["trace_stamps"], 1)
         for run in cell.runs

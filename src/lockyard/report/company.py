@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables have of studies in which others are beside those who want the lock: bystander,
+"""Columns of the studies whose runs have other threads besides the lock's contenders: bystander,
 background and priority."""
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
     from lockyard.report.summary import CellSummary
 
-# What the text calls it.
+# The published text's names of our locks.
 PUBLISHED_NAMES = {"tas_spinlock": "terrible_spinlock"}
 
 
 @cache
 def published_slowdowns() -> dict[str, tuple[int, float]]:
-    """Of a bystander, with the number of threads, by the text's name of the lock."""
+    """Returns the published slowdown of a bystander and its thread count, by the text's lock
+    name."""
     return {
         row["lock"]: (int(row["threads"]), float(row["slowdown"]))
         for row in printed_rows("bystander_ryzen1700.csv")
@@ -30,7 +31,7 @@ def published_slowdowns() -> dict[str, tuple[int, float]]:
 
 
 def published_slowdown(cell: CellSummary) -> str:
-    """With the number of threads, where it is another one than ours."""
+    """Returns the published slowdown, with its thread count where that differs from ours."""
     found = published_slowdowns().get(PUBLISHED_NAMES.get(cell.lock, ""))
     if found is None:
         return MISSING
@@ -39,7 +40,7 @@ def published_slowdown(cell: CellSummary) -> str:
 
 
 def within_runs(of: str, to: str) -> Callable[[CellSummary], str]:
-    """The ratio of two values of the same run, with its interval over the runs."""
+    """Makes a column: the ratio of two values of the same run, with its interval over the runs."""
 
     def text(cell: CellSummary) -> str:
         found = paired_ratio(cell.by_block(of), cell.by_block(to))
@@ -49,7 +50,7 @@ def within_runs(of: str, to: str) -> Callable[[CellSummary], str]:
 
 
 def of_waits(key: str) -> Callable[[CellSummary], str]:
-    """A number of the urgent thread's waits, as a share of them."""
+    """Makes a column: a count of the urgent thread's waits, as a share of all its waits."""
 
     def text(cell: CellSummary) -> str:
         waits = sum(cell.values("high_operations"))
@@ -59,7 +60,7 @@ def of_waits(key: str) -> Callable[[CellSummary], str]:
 
 
 def rescued(cell: CellSummary) -> str:
-    """Nothing where there is nobody to do so."""
+    """Says how often and how soon the waiter was rescued; missing where no rescuer ran."""
     if not cell.values("rescued_after_ns"):
         return MISSING
     count = sum(cell.values("rescues"))
@@ -68,6 +69,6 @@ def rescued(cell: CellSummary) -> str:
 
 
 def gaps(cell: CellSummary) -> str:
-    """What the foreground leaves of the processors, alone."""
+    """Returns the share of the processors that the foreground leaves unused when it runs alone."""
     used = cell.mean("cpu_share")
     return MISSING if used is None else percent(max(1 - used, 0.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tables go."""
+"""Consoles and tables for printing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-# A table in a file or a pipe is as wide as it needs to be, up to here.
+# A table in a file or a pipe may be this wide.
 PIPE_WIDTH = 400
 
 
 def stdout_console() -> Console:
-    """Colours only on a terminal and only without NO_COLOR; no wrapping in a pipe."""
+    """Returns a console with colours only on a terminal without NO_COLOR, and no wrapping in a
+    pipe."""
     if sys.stdout.isatty():
         return Console()
     return Console(width=PIPE_WIDTH)
@@ -32,5 +33,5 @@ def titled_table(title: str) -> Table:
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
-    """As it is: neither marked up nor wrapped."""
+    """Prints the text unchanged: without markup and without wrapping."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the study contention: a row for each lock, a column for each share of the work."""
+"""The tables of the study contention: a row for each lock, a column for each share of lock time."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 STUDY = "contention"
 SHARE = "share_percent"
 PARALLELISM = by_value("parallelism", "parallelism", more_is_better=True)
-# Where the text found less than chance explains.
+# The share from which the text found less parallelism than chance explains.
 PUBLISHED_CLIFF = {4: "near 60 %"}
 FALL = "steepest fall\nagainst ideal"
 
 
 @cache
 def published() -> dict[tuple[int, float], tuple[float, float]]:
-    """Parallelism and waiting share by threads and share."""
+    """Returns the published parallelism and waiting share, by threads and share."""
     return {
         (int(row["threads"]), float(row["share_percent"])): (
             float(row["parallelism"]),
@@ -48,7 +48,8 @@ def published() -> dict[tuple[int, float], tuple[float, float]]:
 def contention_tables(
     cells: Sequence[CellSummary], against: Against | None, console: Console, processors: int | None
 ) -> Iterable[Group]:
-    """What was achieved, how much of the time threads waited, and ratios to the reference."""
+    """Yields three tables: parallelism, the share of time spent waiting, ratios to the
+    reference."""
     for grid in grids(cells, STUDY, [SHARE], Naming.of(cells)):
         yield _parallelism(grid, console, processors)
         yield _waiting(grid, console, processors)
@@ -73,7 +74,7 @@ def _parallelism(grid: Grid, console: Console, processors: int | None) -> Group:
         extra.append(("published", texts, PUBLISHED_CLIFF.get(grid.threads, MISSING)))
     rows += [(Text(name), [*map(Text, texts), Text(last)]) for name, texts, last in extra]
     columns = [*(f"{share:g} %" for share in shares), FALL]
-    title = "contention: parallelism, by the share of the work that is done with the lock"
+    title = "contention: parallelism, by the share of the work that needs the lock"
     return grid_table(f"{title} · {grid.setting}", "lock", columns, rows, console)
 
 
@@ -91,13 +92,13 @@ def _waiting(grid: Grid, console: Console, processors: int | None) -> Group:
     found = [published().get((grid.threads, share)) for share in shares]
     if grid.workload != "allocator" and any(found):
         rows.append((Text("published"), [Text(percent(e[1] if e else None)) for e in found]))
-    title = "contention: part of the threads' time from the call to the acquisition"
+    title = "contention: share of the threads' time between the call and the acquisition"
     columns = [f"{share:g} %" for share in shares]
     return grid_table(f"{title} · {grid.setting}", "lock", columns, rows, console)
 
 
 def _ratios(grid: Grid, against: Against, console: Console) -> Group:
-    """Paired by block, at each share with the reference there."""
+    """Returns ratios paired by block, each to the reference at the same share."""
 
     def text(cell: CellSummary) -> str:
         same = [each for each in grid.cells if each.parameters == cell.parameters]
@@ -119,7 +120,7 @@ def _rows(
 
 
 def _ideals(grid: Grid, processors: int | None) -> dict[float, Ideal]:
-    """Nothing where nobody knows how many processors there were."""
+    """Returns the ideal at each share; empty if the number of processors is unknown."""
     pinning = grid.cells[0].conditions.get("pinning")
     if isinstance(pinning, list):
         processors = len(set(pinning))
@@ -129,7 +130,7 @@ def _ideals(grid: Grid, processors: int | None) -> dict[float, Ideal]:
 
 
 def _steepest_fall(grid: Grid, lock: str, ideals: dict[float, Ideal]) -> str:
-    """Of the part of the ideal that is achieved, from one share to the next."""
+    """Returns the largest drop, from one share to the next, of the achieved part of the ideal."""
     achieved = []
     for share, best in ideals.items():
         cell = grid.at(lock, **{SHARE: share})

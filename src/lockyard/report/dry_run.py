@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would be measured, and how long it would take."""
+"""Prints what would be measured, and how long it would take."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lockyard.cell import Cell
     from lockyard.sweep import Expansion
 
-# A sweep that would start and end runs for more of its time than this had better have longer ones.
+# A plan that spends more than this share of its time on starting and ending runs gets advice.
 MOST_OVERHEAD = 0.1
 
 
@@ -62,7 +62,7 @@ def described(of: Expansion, seed: int) -> dict[str, Any]:
 
 
 def summed_up(of: Expansion, seed: int) -> list[str]:
-    lines = [f"and {of.left_out:,} cells more"] if of.left_out else []
+    lines = [f"and {of.left_out:,} more cells"] if of.left_out else []
     cells = "1 cell" if of.number == 1 else f"{of.number:,} cells"
     lines.append(
         f"{cells} in {runs_in_words(of.expected)}, {time_in_words(of.expected)} (seed {seed}); "
@@ -71,11 +71,11 @@ def summed_up(of: Expansion, seed: int) -> list[str]:
     share = of.expected.overhead_share
     if share > MOST_OVERHEAD:
         lines.append(
-            f"starting and ending runs is about {percent(share)} of that: give fewer --runs, or "
-            "more time by --for"
+            f"give fewer --runs, or more time with --for: starting and ending runs takes about "
+            f"{percent(share)} of this time"
         )
     if of.number > MOST_CELLS:
-        lines.append(f"more than {MOST_CELLS:,} cells are measured with --yes only")
+        lines.append(f"add --yes: more than {MOST_CELLS:,} cells are only measured with it")
     return lines
 
 

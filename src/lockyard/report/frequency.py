@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study frequency: a heat map of parallelism for each lock, and the cost of the pair."""
+"""The study frequency: a heat map of parallelism for each lock, and the cost of a pair."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ STUDY = "frequency"
 INTERVAL = "interval_ns"
 SHARE = "share_percent"
 PAIR = by_value("pair", "pair_ns")
-# From little to much of what the threads could do, so that it is a map without colours, too.
+# Shades from little to much parallelism, so that the map is readable without colours.
 SHADES = "·░▒▓█"
 NOTHING, ONE_THREAD, ALL_THREADS = (178, 24, 43), (250, 219, 120), (26, 152, 80)
 
 
 @cache
 def published() -> dict[str, str]:
-    """What the text has, by the name of the figure."""
+    """Returns the published values by the name of the figure."""
     return {row["figure"]: row["value"] for row in printed_rows("frequency_preshing.csv")}
 
 
@@ -59,7 +59,7 @@ def _heat_map(grid: Grid, lock: str, console: Console) -> Group:
         rows.append((Text(name), [_heat(value, grid.threads) for value in values]))
     title = Text.assemble("frequency: parallelism of ", row_name(*grid.of(lock)))
     return grid_table(
-        f"{title.plain}, by interval and share of the work with the lock · {grid.setting}",
+        f"{title.plain}, by interval and share of the work that needs the lock · {grid.setting}",
         "interval (rate)",
         [f"{share:g} %" for share in shares],
         rows,
@@ -77,7 +77,7 @@ def _heat(value: float | None, threads: int) -> Text:
 
 
 def _colour(value: float, threads: int) -> tuple[int, ...]:
-    """Red is no work at all, yellow what one thread does alone, green what all could do."""
+    """Returns red for no work at all, yellow for one thread's work, green for all threads' work."""
     if value < 1 or threads == 1:
         start, end, part = NOTHING, ONE_THREAD if threads > 1 else ALL_THREADS, value
     else:
@@ -87,7 +87,8 @@ def _colour(value: float, threads: int) -> tuple[int, ...]:
 
 
 def _pairs(grid: Grid, against: Against | None, console: Console) -> Group:
-    """Over all cells of a lock, for the pair does not know of the run before it."""
+    """Builds the table of pair costs over all cells of a lock: a pair is measured after the run,
+    and so does not depend on its parameters."""
     columns = ["a pair"]
     if against is not None:
         columns.append(f"pair / {against.name}\n[95 % interval]")
@@ -101,7 +102,7 @@ def _pairs(grid: Grid, against: Against | None, console: Console) -> Group:
         rows.append((Text(name), [Text(published()[f"{figure}_pair"])]))
         if against is not None:
             rows[-1][1].append(Text(MISSING))
-    title = "frequency: lock and unlock when nobody else wants it"
+    title = "frequency: lock and unlock when no other thread wants the lock"
     return grid_table(f"{title} · {grid.setting}", "lock", columns, rows, console)
 
 

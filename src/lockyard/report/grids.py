@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of a study laid out by its parameters."""
+"""Lays out the cells of a study by its parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Grid:
-    """Those that differ in the lock and in the parameters along the axes alone."""
+    """Cells that differ only in the lock and in the parameters along the axes."""
 
     threads: int
     workload: str
@@ -41,7 +41,7 @@ class Grid:
         return [cell for cell in self.cells if cell.lock == lock]
 
     def at(self, lock: str, **parameters: float) -> CellSummary | None:
-        """Nothing if it has no runs."""
+        """Returns the cell at these parameters, or None if it has no runs."""
         for cell in self.of(lock):
             if cell.runs and parameters.items() <= cell.parameters.items():
                 return cell
@@ -68,8 +68,8 @@ def grid_table(
     rows: Sequence[tuple[Text, Sequence[Text]]],
     console: Console,
 ) -> Group:
-    """Leaves columns out until the table fits, every second one of those that are left, but not the
-    first; what is left out is named."""
+    """Builds the table. Until it fits, every second remaining column except the first is dropped;
+    the caption names the dropped ones."""
     shown = list(range(len(columns)))
     unlimited = console.options.update(width=PIPE_WIDTH)
     while True:
@@ -86,5 +86,5 @@ def grid_table(
     left_out = [name for place, name in enumerate(columns) if place not in shown]
     if left_out:
         table.caption = f"too narrow for: {', '.join(left_out)}"
-    # A title of the table's own would be no wider than the table.
+    # A table's own title would be wrapped to the width of the table.
     return Group(Text(title, style="bold"), table)

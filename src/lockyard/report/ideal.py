@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What chance alone leaves of parallelism: threads whose lock costs nothing."""
+"""The parallelism that chance alone allows, with a lock that costs nothing."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Ideal:
     parallelism: float
-    waiting_share: float  # of the threads' time
+    waiting_share: float  # as a share of the threads' time
 
 
 def ideal(threads: int, processors: int, share: float) -> Ideal:
-    """The steady state of a closed queue: so many threads work for exponentially distributed
-    lengths, in turn without the lock and with it, share being the part with it. Whoever waits
-    leaves its processor to the others, and those that can run share the processors evenly."""
+    """Computes the steady state of a closed queue. Each thread alternates between work without and
+    with the lock, of exponentially distributed lengths; `share` is the part with the lock. A
+    waiting thread leaves its processor to the others, and runnable threads share the processors
+    evenly."""
     if share == 0:
         return Ideal(float(min(threads, processors)), 0.0)
     if share == 1:
         return Ideal(1.0, (threads - 1) / threads)
-    # By how many threads want the lock or have it.
+    # Indexed by the number of threads that want or hold the lock.
     running = [threads - wanting + (wanting > 0) for wanting in range(threads + 1)]
     speed = [min(1.0, processors / each) for each in running]
     weights = [1.0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the table of each study shows, and by what its locks are compared."""
+"""The table of each study: its columns, and the figures by which its locks are compared."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from lockyard.report.wakeup import cycles, negatives, power, published_cycles
 
 
 def _wakeup(title: str, values: str) -> Layout:
-    """By one of the two stamps of who publishes."""
+    """Makes the layout for one of the publisher's two time stamps."""
     return Layout(
         title=title,
         columns=[
@@ -71,7 +71,7 @@ def _wakeup(title: str, values: str) -> Layout:
 
 
 def _rate(title: str, *others: Column) -> Layout:
-    """Of what is counted without a look at the clock."""
+    """Makes the layout of a study that counts operations without reading a clock."""
     return Layout(
         title=title,
         columns=[
@@ -99,8 +99,8 @@ LAYOUTS = {
         also_compared=(WAIT_P999,),
     ),
     "idle": Layout(
-        title="idle while wanted, past 1 µs: from the end of a release to the next acquisition, if "
-        "somebody waited",
+        title="idle (free but wanted), past 1 µs: from the end of a release to the next "
+        "acquisition, while a thread waited",
         columns=[
             RUNS,
             MEAN_RUN,
@@ -122,7 +122,7 @@ LAYOUTS = {
         Column("energy per\noperation", energy_per_operation, 5),
     ),
     "response": Layout(
-        title="response: to the acquisition, from the call (wait) and from when it was due "
+        title="response: time to the acquisition, from the call (wait) and from when it was due "
         "(response)",
         columns=[
             RUNS,
@@ -137,7 +137,7 @@ LAYOUTS = {
             maximum("response_max_ns", "response\nmax"),
             percentile("until done\np99", "completion", 0.99, 4),
             share("unserved", "unserved_share", 7),
-            percentile("called\nlate: p99", "lateness", 0.99, 5),
+            percentile("calls\nlate: p99", "lateness", 0.99, 5),
             share("processor\ntime", "cpu_share", 3),
         ],
         maxima="response_max_ns",
@@ -145,14 +145,14 @@ LAYOUTS = {
         also_compared=(Compared("p50", lambda cell: cell.percentile_by_block("response", 0.5)),),
     ),
     "torture": _rate(
-        "torture: operations per second of locktorture's writers",
-        Column("long holds\na run", lambda cell: f"{cell.mean('long_holds') or 0:.1f}", 6),
+        "torture: operations per second of writers that work as locktorture's",
+        Column("long holds\nper run", lambda cell: f"{cell.mean('long_holds') or 0:.1f}", 6),
     ),
     "scale": _rate(
-        "scale: operations per second on several locks, as will-it-scale has them",
+        "scale: operations per second on several locks, as in will-it-scale",
     ),
     "stalls": Layout(
-        title="stalls: what writing a trace costs (why waits are long: lockyard explain)",
+        title="stalls: the cost of writing a trace (lockyard explain shows why waits are long)",
         columns=[
             RUNS,
             median_rate("plain", "plain_operations_per_s"),
@@ -172,7 +172,7 @@ LAYOUTS = {
         also_compared=(by_value("plain", "plain_operations_per_s", more_is_better=True),),
     ),
     "readers": Layout(
-        title="readers: reads per second, the writers' wait, and the pair of one reader alone",
+        title="readers: reads per second, the writers' waits, and the pair of one reader alone",
         columns=[
             RUNS,
             median_rate("reads", "reads_per_s"),
@@ -183,7 +183,7 @@ LAYOUTS = {
             percentile("writer\np99.9", "write_wait", 0.999, 4),
             maximum("write_wait_max_ns", "writer\nmax", 7),
             percentile("reader\np99", "read_wait", 0.99, 5),
-            median("reader alone:\na pair", "pair_ns", 8),
+            median("one reader:\na pair", "pair_ns", 8),
             share("processor\ntime", "cpu_share", 6),
         ],
         maxima=None,
@@ -195,10 +195,10 @@ LAYOUTS = {
         ),
     ),
     "wakeup": _wakeup(
-        "wakeup: from just before the announcement until the worker goes on", "wakeup"
+        "wakeup: from just before the publication until the worker continues", "wakeup"
     ),
     "wakeup as published": _wakeup(
-        "wakeup as published: from just after the announcement until the worker goes on",
+        "wakeup as published: from just after the publication until the worker continues",
         "published",
     ),
     "wait as published": Layout(
@@ -232,20 +232,20 @@ LAYOUTS = {
         of="pool",
     ),
     "bystander": Layout(
-        title="bystander: multiplications of matrices beside threads that bang on the lock",
+        title="bystander: matrix multiplications next to threads that contend for the lock",
         columns=[
             RUNS,
             Column("slow-down\n[95 % interval]", within_runs("banging_ns", "alone_ns")),
             Column("published:\nslow-down", published_slowdown, 8),
-            Column("beside busy threads\n[95 % interval]", within_runs("busy_ns", "alone_ns"), 7),
+            Column("with busy threads\n[95 % interval]", within_runs("busy_ns", "alone_ns"), 7),
             Column(
-                "in its own time\n[95 % interval]",
+                "slow-down in CPU time\n[95 % interval]",
                 within_runs("banging_cpu_ns", "alone_cpu_ns"),
                 6,
             ),
             median("alone", "alone_ns", 5),
             percentile("p99\nalone", "alone", 0.99, 2),
-            percentile("p99 beside\nthe lock", "banging", 0.99, 3),
+            percentile("p99 with\nthe lock", "banging", 0.99, 3),
             median_rate("the lock's\nrate", "operations_per_s", 4),
             share("processor time\nof the others", "cpu_share", 3),
         ],
@@ -253,15 +253,15 @@ LAYOUTS = {
         compared=by_value("slow-down", "slowdown"),
     ),
     "background": Layout(
-        title="background: work of low priority beside threads that want the lock",
+        title="background: low-priority work next to threads that want the lock",
         columns=[
             RUNS,
             Column("gaps", gaps, 8),
             Column("work done\n[95 % interval]", within_runs("beside_units_per_s", "units_per_s")),
             median_rate("foreground\nalone", "operations_per_s", 6),
-            median_rate("foreground\nbeside work", "beside_operations_per_s", 5),
+            median_rate("foreground\nwith work", "beside_operations_per_s", 5),
             Column(
-                "beside / alone\n[95 % interval]",
+                "with work / alone\n[95 % interval]",
                 within_runs("beside_operations_per_s", "operations_per_s"),
             ),
             share("processor time\nof the work", "background_cpu_share", 4),
@@ -274,7 +274,7 @@ LAYOUTS = {
         ),
     ),
     "priority": Layout(
-        title="priority: the wait of the one urgent thread",
+        title="priority: the waits of the one urgent thread",
         columns=[
             RUNS,
             mean_of_runs("mean", "wait_mean_ns"),
@@ -285,7 +285,7 @@ LAYOUTS = {
             maximum("inversion_max_ns", "inversion\nmax", 8),
             Column("rescued", rescued, 8),
             median_rate("rate of\nthe others", "low_operations_per_s", 5),
-            share("processor time\nof the hog", "hog_cpu_share", 2),
+            share("processor time\nof busy threads", "hog_cpu_share", 2),
         ],
         maxima="wait_max_ns",
         compared=by_value("mean", "wait_mean_ns"),
@@ -297,8 +297,8 @@ LAYOUTS = {
             median("never a\n2nd thread", "pair_before_threads_ns"),
             median("after a\n2nd thread", "pair_after_threads_ns"),
             median("in turn over\n64 locks", "pair_of_64_ns", 8),
-            median("beside\nsleepers", "pair_beside_sleepers_ns", 8),
-            Column("beside sleepers / after\n[95 % interval]", beside_sleepers, 5),
+            median("with\nsleepers", "pair_beside_sleepers_ns", 8),
+            Column("with sleepers / after\n[95 % interval]", beside_sleepers, 5),
         ],
         maxima=None,
         compared=by_value("after", "pair_after_threads_ns"),

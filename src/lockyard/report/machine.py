@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies of the machine itself: the noise at the head of every report, and their tables."""
+"""The studies of the machine itself: the noise line of every report, and their tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOISE = "noise"
 COSTS = "costs"
 
-# In the order in which they are shown; the records hold each with _ns behind its name.
+# In the order of the table; the records append _ns to each name.
 COST_NAMES = {
     "clock_read": "a clock read",
     "clock_read_early": "a clock read, early",
@@ -33,11 +33,11 @@ COST_NAMES = {
     "pause": "pause",
     "exchange": "uncontended exchange",
     "fence": "fence (sequentially consistent)",
-    "notify_nobody": "event_count's notify with nobody waiting",
+    "notify_nobody": "event_count notify without waiters",
     "line_round_trip": "cache line to another core and back",
-    "futex_wake_nobody": "futex wake with nobody waiting",
+    "futex_wake_nobody": "futex wake without waiters",
     "yield_alone": "yield, alone on the core",
-    "yield_with_company": "yield, with company",
+    "yield_with_company": "yield, with another runnable thread",
     "context_switch": "context switch, by yield",
     "wake_same_core": "wake-up until running, same core",
     "wake_other_core": "wake-up until running, other core",
@@ -52,7 +52,7 @@ NEED_TWO_PROCESSORS = ("line_round_trip", "wake_other_core", "membarrier_with_si
 
 
 def noise_lines(cells: Sequence[CellSummary]) -> Iterator[str]:
-    """One for each set of conditions that the machine was watched under."""
+    """Yields a line for each set of conditions under which the machine was watched."""
     naming = Naming.of(cells)
     for cell in cells:
         watches = watches_of(cell)
@@ -128,11 +128,11 @@ def _costs_table(cell: CellSummary, title: str) -> Table:
                 words,
                 duration(statistics.median(medians)),
                 _interval(medians),
-                duration(min(medians)),  # on a busy host it repeats best
+                duration(min(medians)),  # the most repeatable figure on a busy host
             )
         else:
             needs_two = name in NEED_TWO_PROCESSORS
-            why = "needs a second processor" if needs_two else "never seen"
+            why = "needs a second processor" if needs_two else "never observed"
             table.add_row(words, MISSING, why, MISSING)
     table.caption = f"medians of {counted(len(cell.runs), 'run')}"
     pairs = _line_pairs(cell)
@@ -147,7 +147,7 @@ def _interval(medians: list[float]) -> str:
 
 
 def _line_pairs(cell: CellSummary) -> list[float]:
-    """The median of each pair of cores."""
+    """Returns the median round trip of each pair of cores."""
     by_pair: dict[tuple[int, int], list[float]] = {}
     for run in cell.runs:
         for pair in run["values"]["line_round_trips"]:

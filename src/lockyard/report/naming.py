@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a cell is called, wherever a person reads of it: its threads and what else sets it apart."""
+"""Names a cell for the reader: its threads, and the conditions that set it apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lockyard.report.summary import CellSummary
 
-# Conditions that are named only where they differ from this, or vary within a study.
+# Conditions are named only where they differ from this, or vary within a study.
 DEFAULTS = {
     "pinning": "none",
     "policy": "other",
@@ -29,9 +29,9 @@ DEFAULTS = {
     "lengths": "constant",
     "sleepers": 1,
 }
-# These have a place of their own in a cell's name.
+# Conditions that a cell's name shows in a form of their own.
 NAMED_APART = ("threads", "as_published", "parameters")
-# Endings of names that are units, with what a person reads of the number; longer ones first.
+# Suffixes of names that are units, with the function that prints the number; longer ones first.
 UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_per_s", rate),
     ("_percent", lambda value: f"{value:g} %"),
@@ -56,22 +56,22 @@ class Naming:
         return cls(frozenset(where for where, found in values.items() if len(found) > 1))
 
     def conditions(self, cell: CellSummary, besides: Container[str] = ()) -> list[str]:
-        """Those that a reader cannot take for granted, besides those that stand elsewhere; of the
-        study's parameters all."""
+        """Returns the conditions that a reader cannot take for granted, except `besides`, which are
+        shown elsewhere; parameters of the study are always named."""
         named = [
             _in_words(key, value)
             for key, value in cell.conditions.items()
             if value is not None
             and key not in NAMED_APART
             and key not in besides
-            and (key, value) != ("priority", 0)  # of a policy that has none
+            and (key, value) != ("priority", 0)  # a policy without priorities
             and (self._varies(cell, key) or value != DEFAULTS.get(key))
         ]
         given = cell.parameters.items()
         return [*named, *(_in_words(key, value) for key, value in given if key not in besides)]
 
     def differences(self, cell: CellSummary) -> list[str]:
-        """Those that are not the same in all cells of the study."""
+        """Returns the conditions that are not the same in all cells of the study."""
         return self.conditions(
             cell, {key for key in cell.conditions if not self._varies(cell, key)}
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the study of recovery: a row for each lock in each scenario."""
+"""The tables of the study recovery: a row for each lock in each scenario."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 P50 = Compared("p50", lambda cell: cell.percentile_by_block("recovery", 0.5))
 
 WITHOUT_TROUBLE = ("ordered", "gated")
-# What the locks are built to keep; docs/studies/recovery.md has the reasons.
+# The limits that the locks are built to keep; docs/studies/recovery.md gives the reasons.
 CYCLE = "p50 < 2 ms, p99 < 6 ms"
 DEAD = "p99 < 4 ms"
 TARGETS = {
@@ -42,7 +42,7 @@ TARGETS = {
 def recovery_tables(
     cells: Sequence[CellSummary], catalog: Catalog, against: Against | None, console: Console
 ) -> Iterable[Table]:
-    """For each set of conditions: what trouble came to, and what traffic without any did."""
+    """Yields, for each set of conditions, a table of recoveries and one of ordinary traffic."""
     naming = Naming.of(cells)
     places = {each.name: place for place, each in enumerate(catalog.workloads)}
     found: dict[tuple[str, bool], list[CellSummary]] = {}
@@ -55,7 +55,7 @@ def recovery_tables(
     for (setting, is_trouble), group in found.items():
         locks = list(dict.fromkeys(cell.lock for cell in group))
         group.sort(key=lambda cell: (locks.index(cell.lock), places.get(cell.workload, 0)))
-        what = "from the trouble to the error" if is_trouble else "traffic without trouble"
+        what = "from the fault to the error" if is_trouble else "traffic without faults"
         columns = [*(TROUBLE if is_trouble else TRAFFIC)]
         columns += _compared(group, P50 if is_trouble else RATE, against)
         yield fitting(f"recovery: {what}{setting}", columns, group, console, "lock")
@@ -64,7 +64,7 @@ def recovery_tables(
 def _compared(
     cells: Sequence[CellSummary], compared: Compared, against: Against | None
 ) -> Iterable[Column]:
-    """With the reference in the same scenario."""
+    """Yields the column of ratios to the reference in the same scenario."""
     if against is None:
         return
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom locks are compared with: one lock, or in each cell the best of several."""
+"""The reference that locks are compared with: one lock, or in each cell the best of several."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reference:
-    """Of the cells that differ in nothing but the lock."""
+    """The reference among cells that differ only in the lock."""
 
     cell: CellSummary
-    chosen: bool  # by its odd blocks: then only the even ones are compared
+    chosen: bool  # on odd blocks, so that only even blocks are compared
 
     def counted(self, values: Mapping[int, float]) -> dict[int, float]:
-        """Of the blocks that compare."""
+        """Returns the values of the blocks that are compared."""
         return {b: value for b, value in values.items() if not self.chosen or b % 2 == 0}
 
     def pair(
@@ -41,7 +41,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Against:
-    """What the command line calls the reference."""
+    """The reference as the command line names it."""
 
     name: str
     candidates: Sequence[str]  # locks
@@ -60,13 +60,13 @@ class Against:
         return [self.name] != list(self.candidates)
 
     def among(self, cells: Iterable[CellSummary], compared: Compared) -> Reference | None:
-        """The reference of cells that differ in nothing but the lock; nothing if there is none that
-        can be compared. What fails its checks is no reference."""
+        """Returns the reference among cells that differ only in the lock, or None if there is none
+        that can be compared. A cell that fails its checks is never a reference."""
         found = [each for each in cells if each.lock in self.candidates and each.runs]
         if not self.chooses:
             return Reference(found[0], chosen=False) if found else None
         odd = [
-            (statistics.median(values), -place)  # the first of equals
+            (statistics.median(values), -place)  # equal cells: the first
             for place, cell in enumerate(found)
             if cell.checks_hold
             and (values := [v for block, v in compared.of(cell).items() if block % 2 == 1])
@@ -77,13 +77,13 @@ class Against:
         return Reference(found[abs(best[1])], chosen=True)
 
 
-# Cells that differ in nothing but the lock, each time with their reference.
+# Groups of cells that differ only in the lock, each group with its reference.
 Groups = Sequence[tuple[Reference, Sequence["CellSummary"]]]
 
 
 def mean_over_cells(compared: Compared, lock: str, groups: Groups) -> tuple[Ratio | None, int]:
-    """The geometric mean of a lock's ratios over the cells in which it has runs, and how many
-    these are."""
+    """Returns the geometric mean of a lock's ratios over the cells in which it has runs, and the
+    number of these cells."""
     pairs = [
         reference.pair(compared, cell)
         for reference, cells in groups

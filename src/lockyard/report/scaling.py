@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recovering cost the kernel's queued spinlock, as published, beside our ratios."""
+"""The published cost of recovery for the kernel's queued spinlock, shown next to our ratios."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 ARCHITECTURES = ("x86_64", "arm64")
-# What the text calls our workloads; it has nothing without long holds.
+# The text's names of our workloads; it has none without long holds.
 PUBLISHED_NAMES = {
     "classic": "locktorture",
     "lock1": "lock1",
@@ -29,7 +29,7 @@ MEAN = "mean"
 
 @cache
 def published_rows() -> dict[tuple[str, str, int], float]:
-    """The printed speed-up by the text's workload, architecture and number of threads."""
+    """Returns the printed speed-ups, by the text's workload, architecture and number of threads."""
     return {
         (row["workload"], row["arch"], int(row["threads"])): float(row["speedup"])
         for row in printed_rows("rqspinlock_scaling.csv")
@@ -38,7 +38,7 @@ def published_rows() -> dict[tuple[str, str, int], float]:
 
 @cache
 def published_means() -> dict[tuple[str, str], float]:
-    """The geometric mean of a whole table."""
+    """Returns the geometric mean of each printed table."""
     return {
         (row["workload"], row["arch"]): float(row["geometric_mean"])
         for row in printed_rows("rqspinlock_means.csv")
@@ -46,13 +46,13 @@ def published_means() -> dict[tuple[str, str], float]:
 
 
 def has_published(cell: CellSummary) -> bool:
-    """The text measured a spinlock that recovers."""
+    """Says whether the text has a figure: it measured a spinlock that recovers."""
     return cell.recovers_spinning and cell.workload in PUBLISHED_NAMES
 
 
 def published_speedup(cells: Sequence[CellSummary], architecture: str) -> str:
-    """Of one cell, or the geometric mean of several; of the number of threads where the text has
-    it, else the mean of its table, which is said."""
+    """Returns the published speed-up of one cell, or the geometric mean over several. Where the
+    text lacks the number of threads, the mean of its table stands in, marked as such."""
     if not cells or not all(has_published(cell) for cell in cells):
         return MISSING
     places = [(PUBLISHED_NAMES[cell.workload], architecture, cell.threads) for cell in cells]

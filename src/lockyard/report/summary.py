@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runs of a cell come to."""
+"""Summaries: all runs of a cell together."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class CellSummary:
     """All runs of one lock, or of the machine, in one study under one set of conditions."""
 
     study: str
-    lock: str  # empty: the machine
+    lock: str  # empty for the machine itself
     threads: int
     conditions: dict[str, Any]
-    runs: list[Record] = field(default_factory=list)  # that count, in block order
+    runs: list[Record] = field(default_factory=list)  # valid runs, in block order
     cut_short: int = 0  # runs whose time limit came before their loops were done
-    trouble: str = ""  # why there are none, or no more
-    recovers_spinning: bool = False  # a lock that ends a deadlock, and whose waiters do not sleep
+    trouble: str = ""  # why there are no runs, or no more
+    recovers_spinning: bool = False  # a lock that resolves deadlocks and whose waiters spin
 
     @property
     def as_published(self) -> bool:
@@ -41,7 +41,7 @@ class CellSummary:
 
     @property
     def work(self) -> str:
-        """What the threads do beside locking; nothing if they do nothing."""
+        """Identifies the threads' work besides locking; empty if they do none."""
         keys = ("hold_ns", "gap_ns", "workload")
         if not any(self.conditions.get(key) for key in keys):
             return ""
@@ -49,12 +49,12 @@ class CellSummary:
 
     @property
     def workload(self) -> str:
-        """Of a study that has several; else nothing."""
+        """Returns the workload, or an empty name if the study has only one."""
         return self.conditions.get("workload") or ""
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Of the study; nothing where it has none."""
+        """Returns the study's parameters, empty if it has none."""
         return self.conditions.get("parameters") or {}
 
     @property
@@ -85,7 +85,7 @@ class CellSummary:
         return {block: value for block, value in found.items() if value is not None}
 
     def percentile_by_block(self, name: str, share: float) -> dict[int, float]:
-        """Of the runs that have samples enough."""
+        """Returns the percentile of each run that has enough samples."""
         found = {
             run["block"]: percentile_of(run["histograms"][name], share)
             for run in self.runs
@@ -101,13 +101,13 @@ class CellSummary:
         return merged
 
     def longest(self, key: str, runs: int) -> list[float]:
-        """The four largest per-run maxima of the first so many runs."""
+        """Returns the four largest per-run maxima of the first so many runs."""
         values = self.values(key)[:runs]
         return sorted(values, reverse=True)[:4]
 
 
 def summary_of(study: str, lock: str | None, conditions: Mapping[str, Any]) -> CellSummary:
-    """Without runs; a condition that an older version did not know is the same as none."""
+    """Returns a summary without runs; a condition that older versions lacked counts as absent."""
     return CellSummary(
         study,
         lock or "",
@@ -117,10 +117,10 @@ def summary_of(study: str, lock: str | None, conditions: Mapping[str, Any]) -> C
 
 
 def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
-    """One summary for each cell, in the catalogue's order; what it does not know comes last."""
+    """Returns one summary for each cell, in the catalogue's order; unknown names come last."""
     cells: dict[str, CellSummary] = {}
     recovering = {lock.name for lock in catalog.locks if lock.recovering and lock.family != "park"}
-    planned: dict[str, int] = {}  # where the plan has each set of conditions first
+    planned: dict[str, int] = {}  # the first place of each set of conditions in the plan
     for record in records:
         summary = summary_of(record["study"], record["lock"], record["conditions"])
         summary.recovers_spinning = summary.lock in recovering
@@ -151,7 +151,7 @@ def _place(names: list[str], name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
-# What tells one cell of a study from another; the rest of the conditions may vary between runs.
+# The conditions that tell cells of a study apart; all others may vary between runs.
 CELL_CONDITIONS = (
     "threads",
     "pinning",
@@ -176,7 +176,7 @@ CELL_CONDITIONS = (
 
 
 def _count_complete(cell: CellSummary) -> None:
-    """A run that was cut short counts only where there is no other."""
+    """Drops runs that were cut short, unless the cell has no others."""
     complete = [run for run in cell.runs if run["values"]["complete"]]
     cell.cut_short = len(cell.runs) - len(complete)
     cell.runs = sorted(complete or cell.runs, key=lambda run: int(run["block"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One table for each study, with the losers in it."""
+"""One table for each study, with every measured lock in it."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 
-# Studies whose tables are of another shape.
+# Studies that have their own kind of table.
 OWN_TABLES = ("recovery", "contention", "frequency")
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
 
-# By study, threads and their work, and then by all that sets cells apart beside the lock.
+# By study, threads and work, and then by everything else that sets cells apart besides the lock.
 Studies = dict[tuple[str, int, str], dict[str, list["CellSummary"]]]
 
 
 def tables(
     cells: Sequence[CellSummary], against: Against | None, console: Console
 ) -> Iterable[Table | Text]:
-    """Of the studies of locks: a table for each set of conditions, and one that sets these against
-    each other."""
+    """Yields the tables of the studies of locks: one for each set of conditions, and one that
+    compares the conditions with each other."""
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
@@ -72,8 +72,8 @@ def _means(
     against: Against,
     console: Console,
 ) -> Iterable[Table]:
-    """Of each study with several settings: each lock over all of them, and before over those of
-    each workload."""
+    """Yields, for each study with several settings, the mean of each lock over all settings,
+    preceded by the means over each workload."""
     for name in dict.fromkeys(name for name, *_ in studies if name in LAYOUTS):
         layout = LAYOUTS[name]
         groups = [
@@ -124,7 +124,7 @@ def _mean(compared: Compared, groups: Groups, of: CellSummary) -> str:
 def _conditions_compared(
     name: str, layout: Layout, settings: dict[str, list[CellSummary]], console: Console
 ) -> Table:
-    """Each lock under each set of conditions, paired by block with itself under the first."""
+    """Shows each lock under each set of conditions, paired by block with itself under the first."""
     title, *_ = settings
     first = {cell.lock: cell for cell in settings[title]}
     ordered = [
@@ -157,13 +157,13 @@ def _conditions_compared(
                 8,
             )
         )
-    return fitting(f"{name}: conditions against each other", columns, ordered, console, layout.of)
+    return fitting(f"{name}: conditions compared", columns, ordered, console, layout.of)
 
 
 def _compared_columns(
     layout: Layout, cells: Sequence[CellSummary], against: Against | None
 ) -> Iterable[Column]:
-    """What sets the locks of a table against each other."""
+    """Yields the columns that compare the locks of a table."""
     if layout.maxima is not None:
         key = layout.maxima
         runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
@@ -187,7 +187,7 @@ def _compared_columns(
 def _published_columns(
     cells: Sequence[CellSummary], meant_by: Callable[[CellSummary], Sequence[CellSummary]]
 ) -> Iterable[Column]:
-    """What a text has for them; a row may stand for several cells."""
+    """Yields the published speed-ups; `meant_by` names the cells that a row stands for."""
     if any(has_published(cell) for cell in cells):
         for architecture in ARCHITECTURES:
             yield Column(
@@ -219,7 +219,7 @@ def fitting(
     console: Console,
     of: str,
 ) -> Table:
-    """Leaves columns out until the table fits; what is left out is named."""
+    """Builds the table and drops columns until it fits; the caption names the dropped ones."""
     shown = list(columns)
     unlimited = console.options.update(width=PIPE_WIDTH)
     while True:
@@ -250,7 +250,7 @@ def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], 
 
 
 def row_name(*cells: CellSummary) -> Text:
-    """Of a lock's cells: the lock, and what is wrong with any of them."""
+    """Returns the lock's name, followed by what went wrong in any of its cells."""
     name = Text(cells[0].lock)
     if not all(cell.checks_hold for cell in cells):
         name.append(" BROKEN", style="bold red")

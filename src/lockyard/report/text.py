@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
 from lockyard.accounts import accounts_of
 from lockyard.report.clock import clock_line
-from lockyard.report.console import stdout_console
+from lockyard.report.console import print_line, stdout_console
 from lockyard.report.contention import contention_tables
 from lockyard.report.frequency import frequency_tables
 from lockyard.report.machine import machine_tables, noise_lines
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
     from lockyard.report.verdict import Sentence
     from lockyard.session import Measured
+
+# The widest line of the verdict.
+VERDICT_COLUMNS = 100
 
 
 def print_measured(measured: Measured, reference: str | None) -> None:
@@ -60,17 +64,26 @@ def print_measured(measured: Measured, reference: str | None) -> None:
 
 
 def _print_verdict(sentences: list[Sentence], console: Console) -> None:
-    """Wrapped at words on a terminal; a line for each sentence elsewhere."""
-    if sentences:
-        console.print("verdict", style="bold")
-        for sentence in sentences:
-            line = f"- {sentence}"
-            console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
-        console.print()
+    """Prints each finding on a line of its own and wraps the evidence below it."""
+    if not sentences:
+        return
+    columns = min(console.width, VERDICT_COLUMNS)
+    print_line(console, "verdict", style="bold")
+    for sentence in sentences:
+        for text, first, others in (
+            (sentence.text, "- ", "  "),
+            (sentence.details, "    ", "    "),
+        ):
+            wrapper = textwrap.TextWrapper(
+                columns, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+            )
+            for line in wrapper.wrap(text):
+                print_line(console, line)
+    console.print()
 
 
 def _processors(environment: dict[str, Any]) -> int | None:
-    """Those that threads may run on."""
+    """Returns the number of processors that threads may run on, if it is known."""
     return len(environment["harness"]["topology"]["usable"]) if environment else None
 
 
@@ -93,7 +106,7 @@ def _slice(environment: dict[str, Any]) -> str:
 
 
 def _throttle(scheduler: dict[str, Any]) -> str:
-    """What is left to others beside real-time threads that never sleep."""
+    """Says how much time real-time threads that never sleep leave to others."""
     runtime_us = scheduler.get("sched_rt_runtime_us")
     period_us = scheduler.get("sched_rt_period_us")
     if runtime_us is None or period_us is None:
@@ -107,8 +120,8 @@ def _throttle(scheduler: dict[str, Any]) -> str:
 
 
 def harness_cost(cell: CellSummary) -> tuple[float, float, float]:
-    """What an iteration of the measuring loop costs beyond its clock reads, and those two reads:
-    medians over the runs, each run with the reads as they cost then."""
+    """Returns the cost of an iteration of the measuring loop without its clock reads, and of the
+    two reads: medians over the runs, each run with the cost that its reads had then."""
     runs = [run for run in cell.runs if run["values"]["operations"] > 0]
     iterations = [run["values"]["run_ns"] / run["values"]["operations"] for run in runs]
     early_ns = [run["clock"]["early_read_ns"] for run in runs]
@@ -139,13 +152,13 @@ def _time(runs: list[Record]) -> list[str]:
         return []
     around, between = found.around_runs_s / found.total_s, found.between_runs_s / found.total_s
     return [
-        f"time: {found.total_s:.1f} s, of which {percent(found.overhead_share)} is no measuring "
-        f"({percent(around)} starting and ending runs, {percent(between)} between them)"
+        f"time: {found.total_s:.1f} s, of which {percent(found.overhead_share)} was not measuring "
+        f"({percent(around)} starting and ending runs, {percent(between)} between runs)"
     ]
 
 
 def _not_counted(cells: list[CellSummary]) -> list[str]:
-    """One reason holds for all cells."""
+    """Says why futex calls were not counted; the reason is the same for all cells."""
     reasons = (run["values"].get("futex_calls_missing") for cell in cells for run in cell.runs)
     found = next((reason for reason in reasons if reason), None)
     return [f"futex calls: not counted: {found}"] if found else []
@@ -153,7 +166,7 @@ def _not_counted(cells: list[CellSummary]) -> list[str]:
 
 def _trouble(cells: list[CellSummary]) -> list[str]:
     lines = []
-    unavailable: dict[str, list[str]] = {}  # one reason may hold for many cells
+    unavailable: dict[str, list[str]] = {}  # one reason may apply to many cells
     for cell in cells:
         name = f"{cell.study} {cell.workload}".rstrip()
         if cell.lock:
@@ -162,7 +175,7 @@ def _trouble(cells: list[CellSummary]) -> list[str]:
             failed = {
                 check for run in cell.runs for check, held in run["checks"].items() if held is False
             }
-            lines.append(f"BROKEN: {name} fails its checks ({', '.join(sorted(failed))})")
+            lines.append(f"BROKEN: {name} failed its checks ({', '.join(sorted(failed))})")
         if cell.lock and not cell.runs and cell.trouble.startswith("unavailable:"):
             unavailable.setdefault(cell.trouble, []).append(cell.lock)
         elif cell.trouble:

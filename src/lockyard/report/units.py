@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as people read them."""
+"""Prints numbers with units for people to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MISSING = "–"
 
 
 def duration(ns: float | None) -> str:
-    """Three significant digits with the unit that suits."""
+    """Returns three significant digits in a suitable unit."""
     if ns is None:
         return MISSING
     if ns == 0:
@@ -28,7 +28,7 @@ def percent(share: float | None) -> str:
 
 
 def rate(per_s: float | None) -> str:
-    """Three significant digits, a second."""
+    """Returns three significant digits in a suitable unit per second."""
     if per_s is None:
         return MISSING
     for limit, unit in ((1e3, "/s"), (1e6, "k/s"), (1e9, "M/s")):
@@ -38,7 +38,7 @@ def rate(per_s: float | None) -> str:
 
 
 def energy(joules: float) -> str:
-    """Three significant digits."""
+    """Returns three significant digits in a suitable unit."""
     if joules == 0:
         return "0"
     for limit, unit in ((1e-6, "nJ"), (1e-3, "µJ"), (1.0, "mJ")):
@@ -54,7 +54,7 @@ def ratio(found: Ratio) -> str:
 
 
 def ratio_and_interval(found: Ratio) -> str:
-    """The interval holds for itself, whatever else is compared."""
+    """Returns the ratio and its own interval, not corrected for other comparisons."""
     if found.low is None or found.high is None:
         return f"{_three_digits(found.median)} [too few blocks]"
     low, high = _three_digits(found.low), _three_digits(found.high)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of wakeup have in cycles, and the published figures beside ours."""
+"""Columns of the study wakeup in clock cycles, and the published figures next to ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lockyard.report.units import MISSING, percent
 if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
-# What the text calls them.
+# The published text's names of our ways to wait.
 PUBLISHED_NAMES = {
     "spin": "spin",
     "pause": "pause",
@@ -27,7 +27,7 @@ PUBLISHED_NAMES = {
 
 @cache
 def published_table() -> dict[str, int]:
-    """Median cycles by the text's names."""
+    """Returns the published median cycles, by the text's names."""
     return {
         row["mechanism"]: int(row["median_cycles"])
         for row in printed_rows("wakeup_i7-8750h_windows.csv")
@@ -40,7 +40,7 @@ def published_cycles(cell: CellSummary) -> str:
 
 
 def cycles(cell: CellSummary, key: str) -> str:
-    """Of the time-stamp counter, where that is the clock; the median over the runs."""
+    """Returns the median over the runs in ticks of the time-stamp counter, if that is the clock."""
     found = [
         run["values"][key] / run["clock"]["ns_per_tick"]
         for run in cell.runs
@@ -50,7 +50,7 @@ def cycles(cell: CellSummary, key: str) -> str:
 
 
 def negatives(cell: CellSummary, values: str) -> str:
-    """Which part of all latencies is negative."""
+    """Returns the share of latencies that are negative."""
     workers = cell.threads - 1
     wakeups = workers * sum(run["values"]["operations_per_thread"][0] for run in cell.runs)
     if wakeups == 0:
@@ -59,6 +59,6 @@ def negatives(cell: CellSummary, values: str) -> str:
 
 
 def power(cell: CellSummary) -> str:
-    """Of the processors' packages, where the machine tells it."""
+    """Returns the power of the processors' packages, if the machine reports it."""
     found = cell.median("power_w")
     return MISSING if found is None else f"{found:.1f} W"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the watchers of the study `noise` saw, as shares of time, and which shares mean nothing."""
+"""Shares of time that the watchers of the study `noise` saw, and reasons to discard a share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from lockyard.report.summary import CellSummary
 
-# A watcher that ran for a smaller part of the time asked saw only what the machine left over: the
-# time in which it did not run, which is the noise itself, is missing from its figures.
+# A watcher that ran for a smaller part of the requested time saw only what the machine left over:
+# the time in which it did not run is the noise itself, and is missing from its figures.
 LEAST_WATCHED = 0.5
-# The kernel counts steal in ticks; over fewer ticks than this one tick is more than 10 %.
+# The kernel counts steal in ticks; over fewer than ten ticks, one tick is more than 10 %.
 TICK_NS = 10e6
 LEAST_TICKS = 10
 # The kernel's clock and the harness's clock agree to better than this.
@@ -42,14 +42,14 @@ class Share:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One core in one run."""
+    """The record of one core in one run."""
 
     core: dict[str, Any]
-    asked_ns: float | None  # None in records that do not say
+    asked_ns: float | None  # None in records that lack it
 
     def period_ns(self, key: str) -> float:
-        """The time over which the kernel counted `key`. Records of older versions do not tell, and
-        the time watched is a part of it."""
+        """Returns the time over which the kernel counted `key`. Records of older versions lack it;
+        the time watched, which is a part of it, stands in."""
         return float(self.core.get(f"{key}_period_ns", self.core["watched_ns"]))
 
 
@@ -73,7 +73,7 @@ class Watch:
 
     @property
     def shortfall(self) -> str:
-        """Why what the watcher saw means nothing; empty where it means something."""
+        """Says why the watcher's figures mean nothing; empty if they are valid."""
         return _shortfall("watched", self.watched_ns, self.entries)
 
     @property
@@ -95,12 +95,12 @@ class Watch:
         return self._counted("run_delay")
 
     def _known(self, key: str) -> tuple[list[_Entry], float]:
-        """The entries that have it, and the time over which it was counted."""
+        """Returns the entries that have `key`, and the time over which it was counted."""
         known = [each for each in self.entries if each.core.get(f"{key}_ns") is not None]
         return known, sum(each.period_ns(key) for each in known)
 
     def _counted(self, key: str) -> Share:
-        """What the kernel counted, as a share of the time over which it counted."""
+        """Returns the kernel's count as a share of the time over which it counted."""
         known, period_ns = self._known(key)
         if not known:
             return Share(None, NOT_REPORTED)
@@ -110,7 +110,7 @@ class Watch:
 
 
 def watches_of(cell: CellSummary) -> dict[int, Watch]:
-    """The watch of each core, by its number."""
+    """Returns the watch of each core, by the core's number."""
     by_cpu: dict[int, list[_Entry]] = {}
     for run in cell.runs:
         asked_s = run.get("conditions", {}).get("duration_s")
@@ -121,7 +121,7 @@ def watches_of(cell: CellSummary) -> dict[int, Watch]:
 
 
 def listed(cpus: Sequence[int]) -> str:
-    """The first ones by name, and how many there are besides."""
+    """Names the first processors and counts the others."""
     named = ", ".join(f"cpu{cpu}" for cpu in cpus[:MOST_NAMED])
     more = len(cpus) - MOST_NAMED
     return f"{named} and {more} more" if more > 0 else named
@@ -136,12 +136,12 @@ def _shortfall(done: str, period_ns: float, entries: Iterable[_Entry]) -> str:
     if period_ns <= 0:
         return f"{done} no time"
     if period_ns < LEAST_WATCHED * sum(asked):
-        return f"{done} {duration(period_ns)} of the {duration(sum(asked))} asked"
+        return f"{done} {duration(period_ns)} of the {duration(sum(asked))} requested"
     return ""
 
 
 def _share(part_ns: float, period_ns: float) -> Share:
     if part_ns > period_ns * (1 + CLOCKS_AGREE):
         counted = f"{duration(part_ns)} were counted in {duration(period_ns)}"
-        return Share(None, f"{counted}, which cannot be")
+        return Share(None, f"{counted}, which is impossible")
     return Share(min(part_ns / period_ns, 1.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers come to: sentences that somebody in a hurry can act on, the worst first."""
+"""The verdict: sentences that a reader in a hurry can act on, the worst first."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def verdict(
     processors: int | None,
     against: Against | None = None,
 ) -> list[Sentence]:
-    """Only about what was measured: there may be no sentence at all. A cell that is broken has no
-    other sentence than that."""
+    """Returns the sentences, which may be none; a broken cell appears only as broken."""
     setting = Setting.of(cells, catalog, processors)
     machine = Machine.of(cells)
     sound = [cell for cell in cells if setting.is_sound(cell)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine does without any lock, and how a stall compares with that."""
+"""Sentences about what the machine does without any lock, and its share in stalls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    watched: Sequence[CellSummary]  # the cells of the study, one for each set of conditions
+    watched: Sequence[CellSummary]  # the cells of the study noise, one for each set of conditions
 
     @classmethod
     def of(cls, cells: Iterable[CellSummary]) -> Machine:
@@ -31,35 +31,33 @@ class Machine:
     def sentences(self, stalls_shown: bool) -> Iterable[Sentence]:
         if self.watched:
             worst = max(self.watched, key=_longest_ns)
-            yield Sentence(
-                _share(worst), (f"{NOISE} · {counted(_processors(worst), 'processor')}",)
-            )
+            names = (f"{NOISE} · {counted(_processors(worst), 'processor')}",)
+            yield Sentence(_headline(worst), names, tuple(_evidence(worst)))
         elif stalls_shown:
             yield Sentence(
-                "What the machine itself takes was not measured, so how much of these stalls is "
-                "the lock's doing is open.",
+                "Measure noise too: without it, these stalls may be the machine's or the lock's.",
                 (),
             )
 
-    def beside(self, cell: CellSummary, stall_ns: float) -> str:
-        """How long the stall is beside the longest gap under the same conditions; nothing where
-        that was not watched."""
+    def comparison(self, cell: CellSummary, stall_ns: float) -> list[str]:
+        """Compares a stall with the machine's longest gap under the same conditions; empty if the
+        machine was not watched under them."""
         alike = [other for other in self.watched if _agree(cell, other)]
         if not alike:
-            return ""
+            return []
         gap_ns = max(_longest_ns(other) for other in alike)
         if stall_ns <= gap_ns:
-            return "; the machine alone explains stalls of this length"
+            return ["the machine alone explains stalls of this length"]
         if not any(_seen(other) for other in alike):
-            return ""
+            return []
         if gap_ns == 0:
-            return "; the machine itself showed no gap"
-        return f"; the longest is {stall_ns / gap_ns:.3g} times the machine's longest gap"
+            return ["the machine itself showed no gap"]
+        return [f"the longest is {stall_ns / gap_ns:.3g} times the machine's longest gap"]
 
 
 def _agree(cell: CellSummary, other: CellSummary) -> bool:
-    """In every condition that both have; how many threads, where they run and what they do is the
-    study's own."""
+    """Tells whether two cells agree in every condition that both have, except the number, placement
+    and work of the threads, which belong to the study."""
     return all(
         value == other.conditions[key]
         for key, value in cell.conditions.items()
@@ -76,37 +74,41 @@ def _processors(cell: CellSummary) -> int:
 
 
 def _seen(cell: CellSummary) -> list[Watch]:
-    """The watches that ran long enough to mean something."""
+    """Returns the watches that ran long enough to mean something."""
     return [watch for watch in watches_of(cell).values() if not watch.shortfall]
 
 
-def _share(cell: CellSummary) -> str:
-    parts = [_lost(cell)]
-    every = together(watches_of(cell).values())
-    parts.append(f"steal {every.steal.explained}")
-    parts.append(f"waiting behind other processes {every.run_delay.explained}")
-    if _longest_ns(cell) or _seen(cell):
-        longest = duration(_longest_ns(cell))
-        parts.append(f"a stall of up to about {longest} needs no lock to explain it")
-    return "; ".join(parts) + "."
+def _headline(cell: CellSummary) -> str:
+    seen = _seen(cell)
+    if not seen:
+        return "Measure again on a quieter machine: its own share of the time is unavailable."
+    took = f"the machine itself took {together(seen).lost} of the time"
+    longest_ns = _longest_ns(cell)
+    if longest_ns == 0:
+        return f"{took[0].upper()}{took[1:]}, without a single gap."
+    return f"Stalls of up to {duration(longest_ns)} need no lock to explain them: {took}."
 
 
-def _lost(cell: CellSummary) -> str:
-    """The share of the processors that were watched long enough, and which ones were not."""
+def _evidence(cell: CellSummary) -> Iterable[str]:
     missed: dict[str, list[int]] = {}
     for cpu, watch in watches_of(cell).items():
         if watch.shortfall:
             missed.setdefault(watch.shortfall, []).append(cpu)
     why = "; ".join(f"{listed(cpus)} {shortfall}" for shortfall, cpus in missed.items())
-    seen = _seen(cell)
-    if not seen:
-        return f"What the machine itself takes is unavailable ({why})"
-    each = together(seen)
-    where = f"on each of {counted(len(seen), 'processor')}"
-    if missed:
-        where = f"on {len(seen)} of {counted(_processors(cell), 'processor')} ({why})"
-    return (
-        f"The machine itself took {each.lost.explained} of the time, of "
-        f"{duration(each.watched_ns / len(seen))} watched {where}: "
-        f"longest gap {duration(_longest_ns(cell))}"
-    )
+    seen, longest = _seen(cell), duration(_longest_ns(cell))
+    if seen:
+        each = together(seen)
+        where = f"on each of {counted(len(seen), 'processor')}"
+        if missed:
+            where = f"on {len(seen)} of {counted(_processors(cell), 'processor')} ({why})"
+        yield f"{duration(each.watched_ns / len(seen))} watched {where}"
+        if each.lost.reason:
+            yield f"lost time {each.lost.explained}"
+        yield f"longest gap {longest}"
+    else:
+        yield why
+        if _longest_ns(cell):
+            yield f"a stall of up to {longest} needs no lock to explain it"
+    every = together(watches_of(cell).values())
+    yield f"steal {every.steal.explained}"
+    yield f"waiting behind other processes {every.run_delay.explained}"

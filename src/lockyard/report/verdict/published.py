@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How this machine's stalls compare with the published table."""
+"""Sentences that compare this machine's stalls with the published table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 THREADS = 16
 PROCESSORS = 16
 MACHINE = "Ryzen 7 1700, 16 threads on 16 processors"
-# The longest of a run under the table's definitions, in both forms of the studies.
+# A run's longest stall by the table's definitions, in both forms of the studies.
 KEYS = {"wait": "wait_max_ns", "idle": "idle_published_max_ns"}
 RUNS = {"wait": 100, "idle": 1000}
-# Stalls that differ by less than this are of one order of magnitude.
+# Stalls that differ by less than this factor are of the same order of magnitude.
 FAR = 10
-OTHER_LOOP = "other loop: time-bounded runs, so only the order and the order of magnitude compare"
-# What the table calls a scheduling policy of ours, and what people call that.
+OTHER_LOOP = "another loop (runs bounded by time), so only orders and magnitudes are comparable"
+# The table's names of our scheduling policies, and the titles to print for them.
 SCHEDULERS = {None: "linux-cfs", "other": "linux-cfs", "rr": "linux-rr"}
 TITLES = {"linux-cfs": "Linux CFS", "linux-rr": "Linux SCHED_RR"}
 
@@ -45,13 +45,13 @@ class Row:
     longest_ns: tuple[float, ...]
 
     def shown_longer(self, other: Row) -> bool:
-        """All four of its maxima are above all of the other's."""
+        """Tells whether all four of its maxima are above all four of the other's."""
         return min(self.longest_ns) > max(other.longest_ns)
 
 
 @cache
 def published_table() -> dict[tuple[str, str, str], Row]:
-    """By scheduler, study and seed name."""
+    """Returns the table's rows by scheduler, study and seed name."""
     return {
         (row["scheduler"], row["study"], row["lock"]): Row(
             float(row["mean_run_ms"]) * 1e6,
@@ -63,7 +63,7 @@ def published_table() -> dict[tuple[str, str, str], Row]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A lock there and here."""
+    """A lock in the table and on this machine."""
 
     cell: CellSummary
     row: Row
@@ -71,7 +71,7 @@ class Pair:
 
 
 def against_published(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
-    """One sentence for each study, of the table's own form if it was measured."""
+    """Yields a sentence for each study, about the published form if it was measured."""
     for study, key in KEYS.items():
         candidates = [
             (group[0].as_published, len(pairs), pairs)
@@ -80,9 +80,7 @@ def against_published(cells: Sequence[CellSummary], setting: Setting) -> Iterabl
         ]
         if candidates:
             *_, pairs = max(candidates, key=lambda candidate: candidate[:2])
-            yield Sentence(
-                _compared(pairs, key, setting), setting.names(pair.cell for pair in pairs)
-            )
+            yield _compared(pairs, key, setting)
 
 
 def _can_compare(cell: CellSummary, study: str) -> bool:
@@ -109,23 +107,29 @@ def _scheduler(cell: CellSummary) -> str:
     return SCHEDULERS[cell.conditions.get("policy")]
 
 
-def _compared(pairs: Sequence[Pair], key: str, setting: Setting) -> str:
+def _compared(pairs: Sequence[Pair], key: str, setting: Setting) -> Sentence:
     first = pairs[0].cell
     here = setting.naming.conditions(first)
     if setting.processors is not None and setting.processors != PROCESSORS:
         here.append(f"here {counted(setting.processors, 'processor')}")
     runs = sorted({len(pair.cell.runs) for pair in pairs})
     counts = f"{runs[0]} to {runs[-1]} runs" if len(runs) > 1 else counted(runs[0], "run")
-    where = ", ".join([MACHINE, TITLES[_scheduler(first)], *here])
-    form = "the same loop" if first.as_published else OTHER_LOOP
     what = "waits" if first.study == "wait" else "idle times, wanted or not,"
-    parts = [
-        f"Against the published {first.study} table ({where}): {'; '.join(_orders(pairs, key))}",
-        _magnitudes(pairs, key),
+    orders, far = _orders(pairs, key), _magnitudes(pairs, key)
+    found = orders.counts or ("other magnitudes" if far else f"all within a factor of {FAR}")
+    evidence = [
+        ", ".join([MACHINE, TITLES[_scheduler(first)], *here]),
+        *orders.details,
+        far or f"all within a factor of {FAR} of the table",
         f"longest {what} there → here: {', '.join(_there_and_here(pair, key) for pair in pairs)}",
-        f"{form}; {counts} here, {RUNS[first.study]} there",
+        "the same loop" if first.as_published else OTHER_LOOP,
+        f"{counts} here, {RUNS[first.study]} there",
     ]
-    return "; ".join(parts).replace(": ; ", ": ") + "."
+    return Sentence(
+        f"Against the published {first.study} table: {found}.",
+        setting.names(pair.cell for pair in pairs),
+        tuple(evidence),
+    )
 
 
 def _there_and_here(pair: Pair, key: str) -> str:
@@ -141,30 +145,24 @@ def _there_and_here(pair: Pair, key: str) -> str:
 
 
 def _magnitudes(pairs: Iterable[Pair], key: str) -> str:
-    """The locks whose longest stalls are of another order of magnitude than the table's."""
+    """Names locks whose longest stalls differ from the table's by an order of magnitude."""
     factors = {
         pair.cell.lock: (pair.cell.maximum(key) or 0.0) / max(pair.row.longest_ns) for pair in pairs
     }
     far = {lock: factor for lock, factor in factors.items() if not 1 / FAR < factor < FAR}
-    if not far:
-        return f"all within a factor of {FAR} of the table"
     names = ", ".join(f"{lock} {factor:.2g} times as long here" for lock, factor in far.items())
-    return f"of another order of magnitude: {names}"
+    return f"of another order of magnitude: {names}" if far else ""
 
 
-def _orders(pairs: Sequence[Pair], key: str) -> Iterable[str]:
-    """Which lock stalls longest, and how many pairs stand in the table's order."""
-    runs = {len(pair.cell.runs) for pair in pairs}
-    if len(pairs) > 1 and min(runs) >= ENOUGH_RUNS:
-        longest = longest_of_equal_runs([pair.cell for pair in pairs], key)
-        here = pairs[longest.index(max(longest))]
-        there = max(pairs, key=lambda pair: max(pair.row.longest_ns))
-        equal = f" in the first {min(runs)} runs of each" if len(runs) > 1 else ""
-        yield (
-            f"{there.cell.lock} stalls longest there and here{equal}"
-            if here is there
-            else f"{there.cell.lock} stalls longest there, {here.cell.lock} here{equal}"
-        )
+@dataclass(frozen=True)
+class Orders:
+    """The order of the locks here compared with the table's: the counts of pairs, and details."""
+
+    counts: str  # empty if the table orders none of the pairs
+    details: list[str]
+
+
+def _orders(pairs: Sequence[Pair], key: str) -> Orders:
     ordered = [
         (longer, shorter)
         for one, other in combinations(pairs, 2)
@@ -173,12 +171,31 @@ def _orders(pairs: Sequence[Pair], key: str) -> Iterable[str]:
     ]
     same = [each for each in ordered if shown_longer(each[0].cell, each[1].cell, key)]
     opposite = [each for each in ordered if shown_longer(each[1].cell, each[0].cell, key)]
-    if ordered:
-        yield (
-            f"of {counted(len(ordered), 'pair')} that the table orders, {len(same)} stand the same "
-            f"way here, {len(opposite)} the opposite way, "
-            f"{len(ordered) - len(same) - len(opposite)} show no difference"
-        )
+    counts = (
+        f"{counted(len(same), 'pair')} in its order, {len(opposite)} in the opposite, "
+        f"{len(ordered) - len(same) - len(opposite)} undecided"
+    )
+    names = ", ".join(f"{one.cell.lock} and {other.cell.lock}" for one, other in opposite)
+    details = [*_longest(pairs, key)]
     if opposite:
-        names = ", ".join(f"{one.cell.lock} and {other.cell.lock}" for one, other in opposite)
-        yield f"opposite: {names}, of which the first stalls longer there and the second here"
+        details.append(
+            f"opposite: {names} (the first stalls longer in the table, the second stalls longer "
+            "here)"
+        )
+    return Orders(counts if ordered else "", details)
+
+
+def _longest(pairs: Sequence[Pair], key: str) -> Iterable[str]:
+    """Names the lock that stalls longest in the table, and the lock that does here."""
+    runs = {len(pair.cell.runs) for pair in pairs}
+    if len(pairs) < 2 or min(runs) < ENOUGH_RUNS:
+        return
+    longest = longest_of_equal_runs([pair.cell for pair in pairs], key)
+    here = pairs[longest.index(max(longest))]
+    there = max(pairs, key=lambda pair: max(pair.row.longest_ns))
+    equal = f" in the first {min(runs)} runs of each" if len(runs) > 1 else ""
+    yield (
+        f"{there.cell.lock} stalls longest there and here{equal}"
+        if here is there
+        else f"{there.cell.lock} stalls longest there, {here.cell.lock} here{equal}"
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all sentences have to know beside their cells, and how a cell is named."""
+"""Sentences of the verdict, and what they have in common: locks, processors, names of cells."""
 
 from __future__ import annotations
 
@@ -22,13 +22,21 @@ ENOUGH_RUNS = 6
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finding, and the cells it rests on, named so that their rows in the tables are found."""
+    """A finding on one line, the evidence for it, and the cells that hold it in the tables."""
 
     text: str
     cells: tuple[str, ...]
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def details(self) -> str:
+        """Returns the evidence, followed by the names of the cells."""
+        cells = [f"[{'; '.join(self.cells)}]"] if self.cells else []
+        evidence = [f"{'; '.join(self.evidence)}."] if self.evidence else []
+        return " ".join([*evidence, *cells])
 
     def __str__(self) -> str:
-        return f"{self.text} [{'; '.join(self.cells)}]" if self.cells else self.text
+        return f"{self.text} {self.details}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Setting:
         return cls({lock.name: lock for lock in catalog.measured}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
-        """Whether there are figures that mean something: a broken lock's and a control's do not."""
+        """Tells whether the cell's figures count; broken locks and controls have none that do."""
         return bool(cell.runs) and cell.checks_hold and self._kind(cell) != "control"
 
     def is_ours(self, cell: CellSummary) -> bool:
@@ -56,19 +64,17 @@ class Setting:
         lock = self.locks.get(cell.lock)
         return lock.seed_name if lock else ""
 
-    def under(self, cell: CellSummary) -> str:
-        """How a sentence opens: the threads, the processors they share, the conditions."""
+    def circumstances(self, cell: CellSummary) -> list[str]:
+        """Names the threads, the processors that they share, and the conditions."""
         place = ""
         if self.processors is not None:
             place = f" on {counted(self.processors, 'processor')}"
             if cell.threads > self.processors:
                 place += " (oversubscribed)"
-        return ", ".join(
-            [f"With {counted(cell.threads, 'thread')}{place}", *self.naming.conditions(cell)]
-        )
+        return [f"{counted(cell.threads, 'thread')}{place}", *self.naming.conditions(cell)]
 
     def names(self, cells: Iterable[CellSummary]) -> tuple[str, ...]:
-        """One name for all cells that differ in the lock only."""
+        """Returns one name for all cells that differ only in the lock."""
         return tuple(
             " · ".join(
                 [
@@ -82,7 +88,7 @@ class Setting:
 
 
 def groups(cells: Iterable[CellSummary]) -> list[list[CellSummary]]:
-    """Cells of one study that differ in nothing but the lock, together."""
+    """Groups the cells of one study that differ only in the lock."""
     found: dict[str, list[CellSummary]] = {}
     for cell in cells:
         key = json.dumps([cell.study, cell.threads, cell.conditions], sort_keys=True)
@@ -91,14 +97,14 @@ def groups(cells: Iterable[CellSummary]) -> list[list[CellSummary]]:
 
 
 def longest_of_equal_runs(cells: Sequence[CellSummary], key: str) -> list[float]:
-    """For each cell, of as many runs as every one of them has: maxima grow with their number."""
+    """Returns each cell's maximum over equally many runs, since maxima grow with their number."""
     runs = min(len(cell.runs) for cell in cells)
     return [max(cell.longest(key, runs), default=0.0) for cell in cells]
 
 
 def shown_longer(longer: CellSummary, shorter: CellSummary, key: str, factor: float = 1.0) -> bool:
-    """Whether, paired by block, one is shown to be over so many times as long as the other. Taken
-    from differences, for a shorter one may be 0."""
+    """Tells whether one cell's values, paired by block, are shown to be above `factor` times the
+    other's. The test takes differences, since the shorter values may be 0."""
     ours, theirs = longer.by_block(key), shorter.by_block(key)
     beyond = sorted(ours[block] - factor * theirs[block] for block in ours.keys() & theirs.keys())
     low, _ = median_interval(beyond)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The longest stalls with the most threads: whose they were, and which lock stayed short."""
+"""Sentences about the longest stalls with the most threads: the worst lock and the best one."""
 
 from __future__ import annotations
 
@@ -23,52 +23,36 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
     from lockyard.report.verdict.machine import Machine
 
-# A lock is advised against where its longest stalls are shown to be over so many times as long.
+# The verdict advises against a lock whose longest stalls are shown to be this many times as long.
 CLEARLY = 2.0
-# Sentences of this kind in one report, the worst first.
+# The number of such sentences in one report, the worst first.
 AT_MOST = 3
-# Locks as bad as the worst that are named beside it.
+# The number of other locks that are named as equally bad.
 OTHERS_AT_MOST = 2
 
 
 @dataclass(frozen=True)
 class Stall:
-    """How a study speaks of its longest stalls."""
+    """The values of a study that hold its stalls, and the words for them."""
 
     key: str
     histogram: str
-    happened: str
-    never: str
+    words: str
 
 
-WAIT = Stall(
-    "wait_max_ns",
-    "wait",
-    "a thread waited {time} for {lock}",
-    "no thread waited longer than {time} for {lock}",
-)
+WAIT = Stall("wait_max_ns", "wait", "waits of")
 STALLS = {
     ("wait", False): WAIT,
     ("wait", True): WAIT,
-    ("idle", False): Stall(
-        "idle_wanted_max_ns",
-        "idle_wanted",
-        "{lock} lay idle for {time} although a thread wanted it",
-        "{lock} never lay idle for longer than {time}",
-    ),
-    ("idle", True): Stall(
-        "idle_published_max_ns",
-        "idle_published",
-        "{lock} lay idle for {time}, wanted or not",
-        "{lock} never lay idle for longer than {time}",
-    ),
+    ("idle", False): Stall("idle_wanted_max_ns", "idle_wanted", "free but wanted for"),
+    ("idle", True): Stall("idle_published_max_ns", "idle_published", "idle, wanted or not, for"),
 }
 
 
 def worst_stalls(
     cells: Sequence[CellSummary], setting: Setting, machine: Machine
 ) -> list[Sentence]:
-    """The worst of each study, then what else is bad."""
+    """Returns the worst of each study and then the worst of what is left."""
     found = [ranking for study in ("wait", "idle") for ranking in _rankings(cells, study, setting)]
     found.sort(key=lambda ranking: ranking.worst_ns, reverse=True)
     firsts = {ranking.worst.study: ranking for ranking in reversed(found)}
@@ -78,7 +62,7 @@ def worst_stalls(
 
 
 def _rankings(cells: Iterable[CellSummary], study: str, setting: Setting) -> Iterable[Ranking]:
-    """Of the honest form where there is one, else of the published one."""
+    """Yields rankings of the study's own form, or of the published form if only that exists."""
     of_study = [cell for cell in cells if cell.study == study]
     most = max((cell.threads for cell in of_study), default=0)
     candidates = [cell for cell in of_study if cell.threads == most]
@@ -91,7 +75,7 @@ def _rankings(cells: Iterable[CellSummary], study: str, setting: Setting) -> Ite
 
 
 class Ranking:
-    """The locks of one study under the same conditions, by their longest stall."""
+    """The locks of one study under the same conditions, ordered by their longest stalls."""
 
     def __init__(self, stall: Stall, cells: Sequence[CellSummary], setting: Setting) -> None:
         self.stall = stall
@@ -113,63 +97,68 @@ class Ranking:
         return min(zip(longest, range(len(cells)), cells, strict=True))[2]
 
     def sentence(self, machine: Machine) -> Sentence:
-        under = self.setting.under(self.worst)
+        around = self.setting.circumstances(self.worst)
         if self.worst_ns == 0:
             return Sentence(
-                f"{under}, no lock lay idle for more than the threshold while it was wanted.",
+                "No lock was free but wanted for longer than the threshold.",
                 self.setting.names(self.cells),
+                tuple(around),
             )
-        text, named = self._judged(under)
-        return Sentence(
-            f"{text}{machine.beside(self.worst, self.worst_ns)}.", self.setting.names(named)
-        )
+        text, reasons, named = self._judged()
+        evidence = [*around, *reasons, *machine.comparison(self.worst, self.worst_ns)]
+        return Sentence(text, self.setting.names(named), tuple(evidence))
 
-    def _judged(self, under: str) -> tuple[str, list[CellSummary]]:
-        happened = self._in_words(self.stall.happened, self.worst, "up to ")
-        happened = f"{happened} ({self._how_often()})"
-        if self.worst.threads == 1:
-            return f"{under}, nobody else wanting the lock, {happened}", [self.worst]
-        if self.shortest is self.worst:
-            return f"{under}, {happened}", [self.worst]
-        if not shown_longer(self.worst, self.shortest, self.stall.key, CLEARLY):
-            best = self._in_words(self.stall.never, self.shortest)
-            runs = min(len(self.worst.runs), len(self.shortest.runs))
-            why = (
-                f"{counted(runs, 'run')} are too few to tell the two apart"
-                if runs < ENOUGH_RUNS
-                else f"run by run the one is not shown to be {CLEARLY:.0f} times as bad"
-            ).replace("1 run are", "1 run is")
-            return f"{under}, {happened}, and {best}; {why}", [self.worst, self.shortest]
-        return self._advice(under, happened)
+    def _judged(self) -> tuple[str, list[str], list[CellSummary]]:
+        """Returns the finding, the evidence for it, and the cells that it names."""
+        worst, best = self.worst, self.shortest
+        happened = f"{self.stall.words} up to {duration(self.worst_ns)}"
+        if worst.threads == 1:
+            reasons = ["no other thread wanted the lock", self._how_often()]
+            return f"{worst.lock}: {happened}.", reasons, [worst]
+        if best is worst:
+            return f"{worst.lock}: {happened}.", [self._how_often()], [worst]
+        least = f"at most {duration(self._longest_ns(best))}"
+        if not shown_longer(worst, best, self.stall.key, CLEARLY):
+            runs = min(len(worst.runs), len(best.runs))
+            reasons = [self._how_often(), self._why_open(runs)]
+            advice = "No lock stands out"
+            if runs < ENOUGH_RUNS:
+                advice = f"Measure at least {ENOUGH_RUNS} runs"
+            text = f"{advice}: {happened} with {worst.lock}, {least} with {best.lock}."
+            return text, reasons, [worst, best]
+        reasons, named = self._against_worst()
+        return f"Do not use {worst.lock}: {happened}, with {best.lock} {least}.", reasons, named
 
-    def _advice(self, under: str, happened: str) -> tuple[str, list[CellSummary]]:
+    def _why_open(self, runs: int) -> str:
+        if runs < ENOUGH_RUNS:
+            return f"{counted(runs, 'run')} {'is' if runs == 1 else 'are'} too few to compare them"
+        return f"paired by block, the first is not shown to be {CLEARLY:.0f} times as bad"
+
+    def _against_worst(self) -> tuple[list[str], list[CellSummary]]:
         as_bad = [
             cell
             for cell in self.cells[1:]
             if 2 * self._longest_ns(cell) >= self.worst_ns
             and shown_longer(cell, self.shortest, self.stall.key, CLEARLY)
         ][:OTHERS_AT_MOST]
-        nor = "".join(f", nor {cell.lock} ({duration(self._longest_ns(cell))})" for cell in as_bad)
-        best = self._in_words(self.stall.never, self.shortest)
+        reasons = [self._how_often()]
+        if as_bad:
+            each = ", ".join(f"{cell.lock} ({duration(self._longest_ns(cell))})" for cell in as_bad)
+            reasons.append(f"do not use {each} either")
+        reasons.append(f"{self.shortest.lock} in {counted(len(self.shortest.runs), 'run')}")
         named = [self.worst, *as_bad, self.shortest]
-        if self.shortest_of_ours not in named:
-            named.append(self.shortest_of_ours)
-            best += (
-                f", and of ours {self.shortest_of_ours.lock} did best with "
-                f"{duration(self._longest_ns(self.shortest_of_ours))}"
-            )
-        runs = f"in {counted(len(self.shortest.runs), 'run')}"
-        return f"{under}, do not use {self.worst.lock}{nor}: {happened}; {runs} {best}", named
-
-    def _in_words(self, template: str, cell: CellSummary, before: str = "") -> str:
-        return template.format(lock=cell.lock, time=f"{before}{duration(self._longest_ns(cell))}")
+        ours = self.shortest_of_ours
+        if ours not in named:
+            named.append(ours)
+            reasons.append(f"best of ours: {ours.lock}, at most {duration(self._longest_ns(ours))}")
+        return reasons, named
 
     def _how_often(self) -> str:
-        """A worst case that comes in every run is another matter than one that came once."""
+        """Tells a stall of every run from a stall that came once."""
         values = self.worst.by_block(self.stall.key).values()
         often = sum(2 * value >= self.worst_ns for value in values)
         if len(values) < ENOUGH_RUNS:
             return f"only {counted(len(values), 'run')}"
-        text = f"over half of that in {often} of {counted(len(values), 'run')}"
+        text = f"at least half of that in {often} of {counted(len(values), 'run')}"
         p999 = self.worst.histogram(self.stall.histogram).percentile(0.999)
         return text if p999 is None else f"{text}, p99.9 {duration(p999)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which lock lets the most through where several threads want it."""
+"""Sentences about the lock with the highest throughput among several threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STUDY = "throughput"
 def most_let_through(
     cells: Iterable[CellSummary], setting: Setting, against: Against | None
 ) -> Iterable[Sentence]:
-    """With the most threads, and against the reference over all cells."""
+    """Yields the fastest lock with the most threads, and our best lock over all cells."""
     measured = [cell for cell in cells if cell.study == STUDY and _rate(cell)]
     if not measured:
         return
@@ -40,22 +40,29 @@ def _rate(cell: CellSummary) -> float:
 
 def _fastest(group: Sequence[CellSummary], setting: Setting) -> Sentence:
     first, *others = sorted(group, key=_rate, reverse=True)
-    named = [first]
-    text = f"{setting.under(first)}, {first.lock} lets the most through, {rate(_rate(first))}"
-    if others:
-        second = others[0]
-        named.append(second)
-        found = paired_ratio(RATE.of(first), RATE.of(second))
-        text += f"; {second.lock} is next with {rate(_rate(second))}"
-        if found is not None:
-            text += f" (ratio {ratio(found)})"
-    return Sentence(f"{text}.", setting.names(named))
+    around = setting.circumstances(first)
+    if not others:
+        text = f"{first.lock} has a throughput of {rate(_rate(first))}."
+        return Sentence(text, setting.names([first]), tuple(around))
+    second = others[0]
+    found = paired_ratio(RATE.of(first), RATE.of(second))
+    reasons = [f"ratio {ratio(found)}"] if found else []
+    rates = rate(_rate(first)), rate(_rate(second))
+    text = (
+        f"{first.lock} has the highest throughput, {rates[0]}; next is {second.lock}, {rates[1]}."
+    )
+    if found is None or not found.shows_difference:
+        text = (
+            f"{first.lock} and {second.lock} have the highest throughput, "
+            f"{rates[0]} and {rates[1]}."
+        )
+    return Sentence(text, setting.names([first, second]), (*around, *reasons))
 
 
 def _over_cells(
     cells: Sequence[CellSummary], setting: Setting, against: Against
 ) -> Iterable[Sentence]:
-    """The best of ours, by the geometric mean over all cells."""
+    """Yields the best of our locks by the geometric mean over all cells."""
     settings = [
         (reference, group)
         for group in groups(cells)
@@ -71,10 +78,13 @@ def _over_cells(
     if not known:
         return
     best, lock = max(known, key=lambda each: each[0].median)
-    of_cell = " of each cell" if against.chooses else ""
+    name = against.name.replace("-", " ")
     yield Sentence(
-        f"Over {counted(len(settings), 'cell')}, {lock} lets through {ratio(best)} times as much "
-        f"as the {against.name.replace('-', ' ')}{of_cell}, by the geometric mean, the most of "
-        "ours.",
+        f"Best of ours over {counted(len(settings), 'cell')}: {lock}, {best.median:.2f} times the "
+        f"throughput of the {name}.",
         setting.names(cell for cell in cells if cell.lock == lock),
+        (
+            f"geometric mean {ratio(best)}",
+            *(["the reference is chosen in each cell"] if against.chooses else []),
+        ),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong, before anything else."""
+"""Sentences about broken locks, crashes and hangs, which come first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 KINDS = {
-    "crashed": "crashed while it was measured: do not use it before the reason is found",
-    "overrun": "did not end by its deadline and was stopped: it may have hung, so its longest "
-    "stall is not known",
+    "crashed": ("Do not use {locks} until the cause is found", "crashed while it was measured"),
+    "overrun": (
+        "Do not rely on the figures of {locks}",
+        "missed its deadline and was stopped, so its longest stall is unknown",
+    ),
 }
 
 
@@ -25,14 +27,14 @@ def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentenc
         broken = [cell for cell in all_broken if cell.of_recovery is of_recovery]
         if broken:
             yield Sentence(
-                f"BROKEN: {_locks(broken)} failed the checks of {checks}: do not use it, and read "
-                "none of its figures.",
+                f"Do not use {_locks(broken)}: BROKEN, failed the checks of {checks}.",
                 setting.names(broken),
+                ("its figures mean nothing",),
             )
-    for kind, meaning in KINDS.items():
+    for kind, (advice, reason) in KINDS.items():
         found = [cell for cell in cells if cell.trouble.startswith(f"{kind}:")]
         if found:
-            yield Sentence(f"{_locks(found)} {meaning}.", setting.names(found))
+            yield Sentence(f"{advice.format(locks=_locks(found))}: {reason}.", setting.names(found))
 
 
 def _locks(cells: Iterable[CellSummary]) -> str:

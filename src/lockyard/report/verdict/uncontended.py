@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lock costs where nobody else wants it."""
+"""The sentence about the cost of a lock that no other thread wants."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 STUDY = "uncontended"
 KEY = "pair_after_threads_ns"
 REFERENCE = "std::mutex"
-# As many locks as the cheapest is not shown to differ from are named.
+# At most this many locks that are as cheap as the cheapest are named.
 NAMED = 3
 
 
 def cheapest(cells: Iterable[CellSummary], setting: Setting) -> Iterable[Sentence]:
-    """The cheapest lock, ours, and that of ours which puts waiters to sleep as a mutex does."""
+    """Yields the cheapest lock, with the cheapest of ours and the cheapest of ours that sleeps."""
     measured = [cell for cell in cells if cell.study == STUDY and cell.median(KEY) is not None]
     if not measured:
         return
@@ -32,7 +32,9 @@ def cheapest(cells: Iterable[CellSummary], setting: Setting) -> Iterable[Sentenc
     sleepers = [cell for cell in ours if setting.locks[cell.lock].waiting == "park"]
     first = _least(group)
     named = [first]
-    parts = [_cost(first, reference, ", the cheapest" if len(group) > 1 else "")]
+    evidence = list(setting.naming.conditions(first))
+    if reference is not None and reference is not first:
+        evidence.append(_cost(first, reference, ""))
     for candidates, what in (
         (ours, ", the cheapest of ours"),
         (sleepers, ", the cheapest of ours that sleeps"),
@@ -40,10 +42,14 @@ def cheapest(cells: Iterable[CellSummary], setting: Setting) -> Iterable[Sentenc
     ):
         if candidates and (best := _least(candidates)) not in named:
             named.append(best)
-            parts.append(_cost(best, reference, what))
-    opening = ", ".join(["Uncontended", *setting.naming.conditions(first), "lock and unlock cost "])
-    text = f"{opening}{'; '.join(parts)}{_as_cheap(first, group)}."
-    yield Sentence(text, setting.names(named))
+            evidence.append(_cost(best, reference, what))
+    evidence += _as_cheap(first, group)
+    text = f"{first.lock} takes {duration(first.median(KEY))} for an uncontended lock and unlock"
+    if len(group) > 1:
+        text = f"Cheapest uncontended lock and unlock: {first.lock}, {duration(first.median(KEY))}"
+    if reference is not None and reference is not first:
+        text += f"; {REFERENCE} {duration(reference.median(KEY))}"
+    yield Sentence(f"{text}.", setting.names(named), tuple(evidence))
 
 
 def _least(cells: Sequence[CellSummary]) -> CellSummary:
@@ -51,21 +57,21 @@ def _least(cells: Sequence[CellSummary]) -> CellSummary:
 
 
 def _cost(cell: CellSummary, reference: CellSummary | None, place: str) -> str:
-    text = f"{duration(cell.median(KEY))} with {cell.lock}{place}"
+    text = f"{cell.lock} {duration(cell.median(KEY))}{place}"
     found = None
     if reference is not None and cell is not reference:
         found = paired_ratio(cell.by_block(KEY), reference.by_block(KEY))
     return text if found is None else f"{text} ({ratio(found)} against {REFERENCE})"
 
 
-def _as_cheap(first: CellSummary, group: Iterable[CellSummary]) -> str:
-    """The locks that the cheapest is not shown to differ from: its first place says little."""
+def _as_cheap(first: CellSummary, group: Iterable[CellSummary]) -> list[str]:
+    """Names locks that the cheapest is not shown to differ from, as its place then says little."""
     alike = []
     for cell in group:
         found = paired_ratio(cell.by_block(KEY), first.by_block(KEY))
         if cell is not first and found is not None and not found.shows_difference:
             alike.append(cell.lock)
     if not alike:
-        return ""
+        return []
     more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
-    return f"; no difference shown between the cheapest and {', '.join(alike[:NAMED])}{more}"
+    return [f"no difference shown between the cheapest and {', '.join(alike[:NAMED])}{more}"]

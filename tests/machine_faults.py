@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a made-up machine, and what lockyard doctor has to say of it."""
+"""Faults of a fake machine, and the finding of lockyard doctor for each."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from made_up_machine import (
+from fake_machine import (
     AFTER,
     CLOCK,
     CPU,
@@ -220,9 +220,9 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
         {},
         after(processors={0: Processor(111, 0, 10_020), 1: Processor(100, 0, 10_020)}),
         "spoils",
-        "not visible",
+        "invisible",
     ),
-    ("load_average", {"/proc/loadavg": "1.50 1 1 1/9 9\n"}, {}, "note", "two minutes"),
+    ("load_average", {"/proc/loadavg": "1.50 1 1 1/9 9\n"}, {}, "note", "two quiet minutes"),
     ("memory", {"/proc/meminfo": "MemTotal: 1000 kB\nMemAvailable: 9 kB\n"}, {}, "spoils", "ps"),
     ("memory", {}, after(swapped_pages=6), "spoils", "ps"),
     (

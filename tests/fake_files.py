@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of records of measurings that never were, with what compare reads of them."""
+"""Fake record files, with the fields that compare reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from made_up_records import a_record
+from fake_records import a_record
 
 if TYPE_CHECKING:
     import random
@@ -27,7 +27,7 @@ def golden_environment() -> dict[str, Any]:
 
 
 def an_environment(**changes: Any) -> dict[str, Any]:
-    """Of the golden records, with other parts: cpu={"governor": "powersave"}."""
+    """Returns the golden records' environment with other parts: cpu={"governor": "powersave"}."""
     environment = dict(golden_environment())
     for part, change in changes.items():
         is_part = isinstance(change, dict)
@@ -72,8 +72,8 @@ def a_histogram(quantiles: Iterable[tuple[float, float]]) -> dict[str, Any]:
 def measured_waits(
     chance: random.Random, blocks: int, slower: float = 1.0, sigma: float = 0.04
 ) -> list[dict[str, Any]]:
-    """As measurings are: rates have two modes, by where the lock lies in a block; waits have long
-    tails, maxima longer ones; the machine drifts."""
+    """Like real measurements: rates have two modes, by where the lock lies in a block; waits have
+    long tails, maxima longer ones; the machine drifts."""
     cells = [a_record("wait", lock, 0, threads=n) for lock in LOCKS for n in (2, 16)]
     records = []
     for block in range(blocks):

@@ -32,7 +32,7 @@ Row = tuple[int, int, int, int, int]  # ticks, lock, kind, cpu, argument
 
 
 @dataclass
-class MadeUpTrace:
+class FakeTrace:
     """Moments are ticks from the start."""
 
     ring_events: int = 64
@@ -42,7 +42,7 @@ class MadeUpTrace:
     ring_count: int = 16
     version: int = VERSION
     magic: bytes = MAGIC
-    pid: int = 2**22 + 1  # nobody's
+    pid: int = 2**22 + 1  # no process has it
     threads_without_ring: int = 0
     names: dict[int, str] = field(default_factory=lambda: {LOCK: "test_lock"})
     lost: dict[tuple[RingKind, int], int] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class MadeUpTrace:
     is_own: bool = False  # a program's own: switches stand between stamps
     threads_without_switches: int = 0
 
-    def stamps(self, tid: int, *stamps: tuple[float, Kind], lock: int = LOCK) -> MadeUpTrace:
-        """Moments in microseconds. What is done in the kernel names no lock."""
+    def stamps(self, tid: int, *stamps: tuple[float, Kind], lock: int = LOCK) -> FakeTrace:
+        """Adds stamps at moments in microseconds. Stamps of system calls name no lock."""
         for at, kind in stamps:
             named = lock if kind <= Kind.RELEASED else 0
             count = int(kind == Kind.WAKE_BEGIN)
@@ -60,38 +60,38 @@ class MadeUpTrace:
         self.rows.setdefault((RingKind.SWITCHES, tid), [])
         return self
 
-    def out(self, tid: int, at: float, *, preempted: bool, cpu: int = 0) -> MadeUpTrace:
+    def out(self, tid: int, at: float, *, preempted: bool, cpu: int = 0) -> FakeTrace:
         return self._record(tid, at, Kind.SWITCH_OUT, cpu, int(preempted))
 
-    def back(self, tid: int, at: float, cpu: int = 0) -> MadeUpTrace:
+    def back(self, tid: int, at: float, cpu: int = 0) -> FakeTrace:
         return self._record(tid, at, Kind.SWITCH_IN, cpu)
 
-    def woken(self, tid: int, at: float, by: int) -> MadeUpTrace:
+    def woken(self, tid: int, at: float, by: int) -> FakeTrace:
         return self._record(tid, at, Kind.WOKEN, 0, by)
 
-    def moved(self, tid: int, at: float, came_from: int = 0) -> MadeUpTrace:
+    def moved(self, tid: int, at: float, came_from: int = 0) -> FakeTrace:
         return self._record(tid, at, Kind.MIGRATED, 1, came_from)
 
-    def gap(self, cpu: int, at: float, length: float) -> MadeUpTrace:
+    def gap(self, cpu: int, at: float, length: float) -> FakeTrace:
         row = (round(at * US), 0, int(Kind.GAP), cpu, round(length * US))
         return self._add(RingKind.GAPS, cpu, row)
 
-    def without(self, kind: Kind, tid: int | None = None) -> MadeUpTrace:
+    def without(self, kind: Kind, tid: int | None = None) -> FakeTrace:
         """Evidence is destroyed."""
         for (_, whose), rows in self.rows.items():
             if tid in (None, whose):
                 rows[:] = [row for row in rows if row[2] != kind]
         return self
 
-    def changed(self, kind: Kind, change: Callable[[Row], Row], tid: int) -> MadeUpTrace:
+    def changed(self, kind: Kind, change: Callable[[Row], Row], tid: int) -> FakeTrace:
         for (_, whose), rows in self.rows.items():
             if tid == whose:
                 rows[:] = [change(row) if row[2] == kind else row for row in rows]
         return self
 
-    def own(self, last_stamp: float) -> MadeUpTrace:
-        """As a program writes it: records between the stamps of their thread; those from that
-        moment on, in microseconds, were added at the end, for all threads."""
+    def own(self, last_stamp: float) -> FakeTrace:
+        """Adds switches as a program writes them: records between the stamps of their thread; those
+        from that moment on, in microseconds, were added at the end, for all threads."""
         self.is_own = True
         for tid in [tid for kind, tid in self.rows if kind is RingKind.SWITCHES and tid]:
             for row in self.rows.pop((RingKind.SWITCHES, tid)):
@@ -123,10 +123,10 @@ class MadeUpTrace:
     def _allowed(self) -> tuple[int, int]:
         return int(self.has_switches), int(self.has_wakeups)
 
-    def _record(self, tid: int, at: float, kind: Kind, cpu: int, argument: int = 0) -> MadeUpTrace:
+    def _record(self, tid: int, at: float, kind: Kind, cpu: int, argument: int = 0) -> FakeTrace:
         return self._add(RingKind.SWITCHES, tid, (round(at * US), 0, int(kind), cpu, argument))
 
-    def _add(self, kind: RingKind, of: int, row: Row) -> MadeUpTrace:
+    def _add(self, kind: RingKind, of: int, row: Row) -> FakeTrace:
         self.rows.setdefault((kind, of), []).append(row)
         return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from made_up_trace import MadeUpTrace
+from fake_trace import FakeTrace
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.stalls import StallKind
@@ -19,36 +19,36 @@ CALLED, ACQUIRED = Kind.CALLED, Kind.ACQUIRED
 RELEASING, RELEASED = Kind.RELEASING, Kind.RELEASED
 
 
-def _held(until: float, released: float | None = None, **changes: object) -> MadeUpTrace:
-    """By thread 1 from 1 µs on, wanted by thread 2 from 10 µs on."""
-    trace = MadeUpTrace(**changes)  # type: ignore[arg-type]
+def _held(until: float, released: float | None = None, **changes: object) -> FakeTrace:
+    """Makes thread 1 hold the lock from 1 µs on, and thread 2 want it from 10 µs on."""
+    trace = FakeTrace(**changes)  # type: ignore[arg-type]
     trace.stamps(HOLDER, (0, CALLED), (1, ACQUIRED), (until, RELEASING))
     trace.stamps(HOLDER, (released or until + 0.1, RELEASED))
     return trace.stamps(WAITER, (10, CALLED))
 
 
-def _got(trace: MadeUpTrace, at: float) -> MadeUpTrace:
+def _got(trace: FakeTrace, at: float) -> FakeTrace:
     return trace.stamps(WAITER, (at, ACQUIRED), (at + 1, RELEASING), (at + 1.1, RELEASED))
 
 
-def holder_preempted() -> MadeUpTrace:
+def holder_preempted() -> FakeTrace:
     trace = _got(_held(3000), 3000.2)
     return trace.out(HOLDER, 20, preempted=True).back(HOLDER, 2990)
 
 
-def holder_preempted_in_release() -> MadeUpTrace:
+def holder_preempted_in_release() -> FakeTrace:
     trace = _got(_held(20, released=3000), 2999)
     return trace.out(HOLDER, 20.05, preempted=True).back(HOLDER, 2998)
 
 
-def holder_asleep() -> MadeUpTrace:
+def holder_asleep() -> FakeTrace:
     trace = _got(_held(3000), 3000.2)
     return trace.out(HOLDER, 20, preempted=False).back(HOLDER, 2990)
 
 
-def _sleeper(wakes_at: float, runs_at: float) -> MadeUpTrace:
+def _sleeper(wakes_at: float, runs_at: float) -> FakeTrace:
     """Thread 2 sleeps in the lock from 15 µs on, and is woken in the release at 20 µs."""
-    trace = MadeUpTrace()
+    trace = FakeTrace()
     trace.stamps(HOLDER, (0, CALLED), (1, ACQUIRED), (20, RELEASING))
     trace.stamps(HOLDER, (20.1, Kind.WAKE_BEGIN), (22, Kind.WAKE_END), (22.1, RELEASED))
     trace.stamps(WAITER, (10, CALLED), (15, Kind.SLEEP_BEGIN), (runs_at + 1, Kind.SLEEP_END))
@@ -56,31 +56,31 @@ def _sleeper(wakes_at: float, runs_at: float) -> MadeUpTrace:
     return _got(trace.back(WAITER, runs_at), runs_at + 2)
 
 
-def wakeup_in_flight() -> MadeUpTrace:
+def wakeup_in_flight() -> FakeTrace:
     return _sleeper(wakes_at=2980, runs_at=2990)
 
 
-def woken_not_running() -> MadeUpTrace:
+def woken_not_running() -> FakeTrace:
     return _sleeper(wakes_at=21, runs_at=2990)
 
 
-def woken_late() -> MadeUpTrace:
+def woken_late() -> FakeTrace:
     trace = woken_not_running().without(Kind.WOKEN)
     trace.has_wakeups = False
     return trace
 
 
-def waiter_preempted() -> MadeUpTrace:
+def waiter_preempted() -> FakeTrace:
     trace = _got(_held(20), 3000)
     return trace.out(WAITER, 15, preempted=True).back(WAITER, 2995)
 
 
-def waiter_yielded() -> MadeUpTrace:
+def waiter_yielded() -> FakeTrace:
     trace = _held(20).stamps(WAITER, (14, Kind.YIELD_BEGIN), (2996, Kind.YIELD_END))
     return _got(trace.out(WAITER, 15, preempted=True).back(WAITER, 2995), 3000)
 
 
-def barging() -> MadeUpTrace:
+def barging() -> FakeTrace:
     """Thread 3 comes and goes 30 times."""
     trace = _held(20)
     trace.ring_events = 256
@@ -91,27 +91,27 @@ def barging() -> MadeUpTrace:
     return _got(trace, 3020)
 
 
-def migration() -> MadeUpTrace:
+def migration() -> FakeTrace:
     trace = _got(_held(3000), 3000.2)
     trace.out(HOLDER, 20, preempted=True).moved(HOLDER, 22).back(HOLDER, 2990, cpu=1)
     return trace
 
 
-def machine_gap() -> MadeUpTrace:
+def machine_gap() -> FakeTrace:
     trace = _got(_held(3000), 3000.2).back(HOLDER, -5, cpu=1)
     return trace.gap(1, 30, 2950)
 
 
-def held_running() -> MadeUpTrace:
+def held_running() -> FakeTrace:
     return _got(_held(3000), 3000.2).back(HOLDER, -5)
 
 
-def unexplained() -> MadeUpTrace:
+def unexplained() -> FakeTrace:
     """Thread 2 runs, the lock is free, and it does not take it."""
     return _got(_held(20), 3000).back(WAITER, -5)
 
 
-Scene = tuple["Callable[[], MadeUpTrace]", StallKind, Cause]
+Scene = tuple["Callable[[], FakeTrace]", StallKind, Cause]
 WAIT, IDLE = StallKind.WAIT, StallKind.IDLE
 
 SCENES: list[Scene] = [

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of explain ask of made-up traces, and how such traces lie beside records and truth."""
+"""Helpers for tests of explain: questions to fake traces, and traces next to records and truth."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-import made_up_stalls as planted
-from made_up_records import a_record
-from made_up_trace import LOCK, START, US
+import fake_stalls as injected
+from fake_records import a_record
+from fake_trace import LOCK, START, US
 
 from lockyard.explain.stalls import StallKind, explain
 from lockyard.explain.trace import read_trace
@@ -16,14 +16,14 @@ from lockyard.explain.trace import read_trace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from made_up_trace import MadeUpTrace
+    from fake_trace import FakeTrace
 
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
 LEAST_NS = 100e3
 
 
-def explanation_of(trace: MadeUpTrace, folder: Path) -> Explanation:
+def explanation_of(trace: FakeTrace, folder: Path) -> Explanation:
     return explain(read_trace(trace.write(folder / "made-up.trace")), LEAST_NS)
 
 
@@ -43,8 +43,9 @@ def wait_of(found: Explanation, tid: int) -> tuple[ExplainedLock, Stall]:
     return one
 
 
-def records(folder: Path, *runs: tuple[int, MadeUpTrace | None]) -> Path:
-    """Of ticket_spinlock with 2 threads, a run for each block, traced if there is a trace."""
+def records(folder: Path, *runs: tuple[int, FakeTrace | None]) -> Path:
+    """Makes runs of ticket_spinlock with 2 threads, one for each block, traced if there is a
+    trace."""
     path = folder / "records.jsonl"
     (folder / "records.jsonl.traces").mkdir()
     lines = []
@@ -64,14 +65,14 @@ def truth(path: Path, cause: str, begin_us: float = 10, end_us: float = 3000) ->
     moments = {
         f"{end}_ticks": START + round(at * US) for end, at in (("begin", begin_us), ("end", end_us))
     }
-    row = {"class": cause, **moments, "lock": LOCK, "tid": planted.WAITER}
+    row = {"class": cause, **moments, "lock": LOCK, "tid": injected.WAITER}
     side = path.with_name(path.name + ".truth.jsonl")
     known = side.read_text() if side.exists() else ""
     side.write_text(known + json.dumps(row) + "\n")
 
 
-def planted_folder(tmp_path: Path) -> Path:
-    for scene, _, cause in planted.SCENES:
+def injected_folder(tmp_path: Path) -> Path:
+    for scene, _, cause in injected.SCENES:
         path = tmp_path / f"{scene.__name__}.trace"
         if not path.exists():
             scene().write(path)
