@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TLC prints is read as it is meant, and nothing but the expected outcome is let through."""
+"""The output of TLC is read correctly, and only the expected outcome is accepted."""
 
 import re
 import sys
