@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How often `lockyard compare` finds what is not there, and whether it finds what is.
+"""Counts false alarms of `lockyard compare`, and checks that it finds a real difference.
 
-Halves of one measuring are compared, many times: two blocks that follow each other are a pair, and
-a coin says which of them goes to file A and which to file B. Whatever is found is a false alarm.
-Then the same with all times of B's runs longer by a tenth, and rates lower: now it should be found.
+Halves of one measurement are compared, many times: two blocks that follow each other are a pair,
+and a coin says which of them goes to file A and which to file B. Every difference is a false alarm.
+Then the same with all times of B's runs longer by a tenth, and rates lower: now a difference should
+be found.
 
     lockyard measure throughput wait --threads 2 --runs 480 --for 40s --out records.jsonl
     tools/compare_alarms.py records.jsonl
@@ -89,7 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("records", type=Path)
     parser.add_argument("--comparisons", type=int, default=200)
     parser.add_argument("--blocks", type=int, default=30, help="of each half (30)")
-    parser.add_argument("--slower", type=float, default=10, help="planted, in percent (10)")
+    parser.add_argument("--slower", type=float, default=10, help="slow-down of B, in percent (10)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fail-if", action="append", default=[])
     return parser.parse_args()
@@ -111,7 +112,7 @@ def _halves(
 
 
 def _slowed(run: Run, factor: float) -> Run:
-    """As a lock would be whose every wait and operation takes so much longer."""
+    """Returns the run as if every wait and operation had taken that much longer."""
     if factor == 1:
         return run
     scaled: dict[str, Callable[[float], float]] = {

@@ -51,7 +51,7 @@ def costs(binary: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("commit", help="whose headers are compared with this tree's")
+    parser.add_argument("commit", help="the commit with the headers to compare this tree's with")
     parser.add_argument("--blocks", type=int, default=60)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What long queues, shared buckets, and descheduled notifiers cost locks that sleep in the parking
-// lot, with the standard library's beside them. Figures for docs/decisions/0025.
+// lot, together with the standard library's. Figures for docs/decisions/0025.
 //
 //   cmake --preset bench && cmake --build --preset bench --target parking-costs
 //   build/bench/tools/parking-costs queues [THREADS...]
@@ -127,7 +127,7 @@ struct interval {
   double high;
 };
 
-/// Of the median: the narrowest pair of order statistics that holds it with 95 %.
+/// The narrowest pair of order statistics that encloses the median with 95 %.
 interval around_median(std::vector<double> of) {
   std::ranges::sort(of);
   const auto count = static_cast<double>(of.size());

@@ -177,7 +177,9 @@ def check(names: Sequence[str], seconds: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("name", nargs="*", help="a configuration; all of them if none is named")
-    parser.add_argument("--large", action="store_true", help="those of spec/large, too")
+    parser.add_argument(
+        "--large", action="store_true", help="also the configurations in spec/large"
+    )
     parser.add_argument("--seconds", type=int, default=300, help="limit for each (default 300)")
     options = parser.parse_args(arguments)
     try:

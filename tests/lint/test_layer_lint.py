@@ -144,8 +144,8 @@ def test_an_include_in_a_comment_does_not_count(root: Path) -> None:
     ("include", "why"),
     [
         ("<lockyard/spin/absent.hpp>", "does not exist"),
-        ('"absent.hpp"', "is no lockyard header"),
-        ('"../../../harness/clock.hpp"', "is no lockyard header"),
+        ('"absent.hpp"', "is not a lockyard header"),
+        ('"../../../harness/clock.hpp"', "is not a lockyard header"),
         ("<boost/context.hpp>", "is foreign"),
         ("CONFIGURED_HEADER", "not a macro"),
     ],

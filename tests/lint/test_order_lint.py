@@ -173,7 +173,7 @@ def test_each_known_reason_excuses_a_relaxed_order(tmp_path: Path, reason: str) 
     [
         ("// faster", "2: relaxed without its comment"),
         ("// relaxed(hint) a wrong value", "2: relaxed without its comment"),
-        ("// relaxed(speed): it is faster.", "1: relaxed(speed) is no known reason"),
+        ("// relaxed(speed): it is faster.", "1: relaxed(speed) is not a known reason"),
         ("// relaxed(hint):", "1: relaxed(hint) has no clause"),
     ],
 )

@@ -19,7 +19,7 @@ _COMMENT_MARKS = re.compile(r"^\s*(?://[/!]*<?|/\*+!?|\*(?!/))|\*/\s*$")
 _REQUIREMENTS = re.compile(
     r"(?:[=(!,{]|&&|\|\||\brequires|\breturn)\s*requires\s*(?:\([^{}]*\)\s*)?\{"
 )
-# What may follow a closing brace without starting a new statement: `}, order)`, `};`, `} + 1`.
+# Text that may follow a closing brace without starting a new statement: `}, order)`, `};`, `} + 1`.
 _CONTINUES = re.compile(r"\s*(?:[,;.)\]}?=<>|/%^&]|:(?!:)|-(?!-)|\+(?!\+))")
 
 
@@ -80,7 +80,7 @@ def directives(code: str) -> Iterator[tuple[int, str]]:
 
 @dataclass
 class _Scope:
-    """What lies between two braces: `line` is one of the running statement's lines."""
+    """The text between two braces: `line` is one of the running statement's lines."""
 
     line: int | None = None
     parentheses: int = 0
@@ -132,7 +132,7 @@ class Statements:
         self._join(line if scope.line is None else scope.line, line)
         scope.line = line
         if char == "{":
-            # Else a semicolon inside tells a block from an initialiser.
+            # Otherwise a semicolon inside distinguishes a block from an initialiser.
             self._scopes.append(_Scope(is_block=before == ")"))
         elif char in "([":
             scope.parentheses += 1

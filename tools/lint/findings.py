@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lints have in common: a finding, an error, and how both reach the user."""
+"""The common parts of the lints: a finding, an error, and how both reach the user."""
 
 import sys
 from collections.abc import Callable

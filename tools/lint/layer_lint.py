@@ -24,7 +24,7 @@ MAX_LINES = 350
 SUFFIXES = (".hpp", ".h", ".hh", ".hxx", ".ipp", ".inl", ".inc")
 PLATFORM_FOLDERS = ("detail/arch", "detail/os")
 SELECTORS = ("detail/arch.hpp", "detail/os.hpp")
-ENGINE = "model"  # is lockyard/model to whoever links lockyard::check, and lies in virtual
+ENGINE = "model"  # users of lockyard::check include it as lockyard/model; its files are in virtual
 
 _STANDARD = """
     algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv
@@ -101,10 +101,10 @@ def _target(written: str, header: PurePosixPath, folder: Path) -> PurePosixPath 
 
 
 def _foreign_include(written: str, header: PurePosixPath) -> str | None:
-    """What is wrong with including a header that is not lockyard's."""
+    """The problem of including a header that is not lockyard's."""
     name = written[1:-1]
     if written[0] == '"':
-        return f"{written} is no lockyard header: include only lockyard and the standard library"
+        return f"{written} is not a lockyard header: include only lockyard and the standard library"
     if name in STANDARD_HEADERS or (_SYSTEM_HEADER.fullmatch(name) and _in_platform(header)):
         return None
     # The compiler brings these on every platform.
@@ -116,7 +116,7 @@ def _foreign_include(written: str, header: PurePosixPath) -> str | None:
 
 
 def _lockyard_include(target: PurePosixPath, own: Place | None, other: Place | None) -> str | None:
-    """What is wrong with including a lockyard header from a place."""
+    """The problem of including a lockyard header from a place."""
     if own is None or other is None or own == other or other.level < own.level:
         return None  # a header without a layer is reported once, at its first line
     if other.level == own.level:
@@ -125,7 +125,7 @@ def _lockyard_include(target: PurePosixPath, own: Place | None, other: Place | N
 
 
 def _check_include(written: str, header: PurePosixPath, folder: Path, layers: Layers) -> str | None:
-    """What is wrong with one include directive."""
+    """The problem of one include directive."""
     match = re.match(r'<[^>]+>|"[^"]+"', written)
     if not match:
         return f"include of {written}: write the header's name, not a macro"

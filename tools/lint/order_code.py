@@ -101,7 +101,7 @@ def operator_accesses(code: str) -> Iterator[tuple[int, str]]:
 
 
 def banned_words(code: str) -> Iterator[tuple[int, str]]:
-    """What a lock must not use because its world offers it."""
+    """Finds words that a lock must not use because its world offers the same."""
     for match in _BANNED.finditer(code):
         word = re.sub(r"\s", "", match[0])
         yield (

@@ -135,7 +135,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
         elif path.suffix in SUFFIXES:
             found = [path]
         else:
-            raise LintError(f"{path} is no folder and no {' or '.join(SUFFIXES)} file")
+            raise LintError(f"{path} is neither a folder nor a {' or '.join(SUFFIXES)} file")
         for file in found:
             files.setdefault(file.resolve(), file)
     if not files:

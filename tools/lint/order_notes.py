@@ -54,7 +54,7 @@ def _read_relaxed(line: int, reason: str, clause: str) -> RelaxedNote:
     note = RelaxedNote(line)
     if reason not in RELAXED_REASONS:
         known = ", ".join(RELAXED_REASONS)
-        note.problems.append(f"relaxed({reason}) is no known reason: write one of {known}")
+        note.problems.append(f"relaxed({reason}) is not a known reason: write one of {known}")
     if not _WORD.search(clause):
         note.problems.append(f"relaxed({reason}) has no clause: write why it holds here")
     return note

@@ -11,7 +11,7 @@ from order_code import ACQUIRING, RELEASING
 if TYPE_CHECKING:
     from order_notes import Label
 
-# The one partner that no file defines: whoever synchronises from outside the program.
+# The one partner that no file defines: a party that synchronises from outside the program.
 OUTSIDE = "kernel"
 
 

@@ -34,7 +34,7 @@ _ESCAPES = re.compile(r"\\[nt]")
 
 
 class Kind(Enum):
-    """What a passage is; a rule may apply to some kinds only."""
+    """The kind of a passage; a rule may apply to some kinds only."""
 
     TEXT = "text"
     HEADING = "heading"
@@ -100,7 +100,7 @@ def _blocks(kind: Kind, lines: Iterable[tuple[int, str]]) -> Iterator[Passage]:
 
 
 def _markdown_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a page, with those of code blocks and quoted blocks empty."""
+    """The lines of a page, with empty lines for code blocks and quoted blocks."""
     fence, code, previous, in_list = "", False, "", False
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
