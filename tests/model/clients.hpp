@@ -18,6 +18,7 @@ model::client_maker client_of(const model::exclusion_shape& shape) {
 std::vector<subject> clients();
 std::vector<subject> condition_clients();
 std::vector<subject> resilient_clients();
+std::vector<subject> reuse_clients();
 std::vector<subject> semaphore_clients();
 std::vector<subject> task_queue_clients();
 

@@ -94,6 +94,9 @@ plan plan_of(const json& job, const subject& of) {
   by.how.wakes_any = job.value("wakes_any", by.how.wakes_any);
   by.how.timeouts = job.value("timeouts", by.how.timeouts);
   by.how.short_spins = job.value("short_spins", by.how.short_spins);
+  if (const auto old = job.find("old_reads"); old != job.end() && !old->is_null()) {
+    by.how.old_reads = old->get<unsigned>();
+  }
   by.order = search_of(job.value("search", std::string{"exhaustive"}));
   by.uses_cache = job.value("cache", true);
   by.workers = job.value("workers", 2U);

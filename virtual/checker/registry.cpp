@@ -70,9 +70,9 @@ const std::vector<subject>& all_subjects() {
   static const std::vector<subject> subjects = [] {
     std::vector<subject> all = catalogue_locks();
     for (const auto& more : {clients(), condition_clients(), resilient_clients(),
-                             semaphore_clients(), task_queue_clients(), litmus_of_two_words(),
-                             litmus_of_many_threads(), litmus_of_changes(), mutants(),
-                             idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
+                             semaphore_clients(), task_queue_clients(), reuse_clients(),
+                             litmus_of_two_words(), litmus_of_many_threads(), litmus_of_changes(),
+                             mutants(), idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -52,8 +52,10 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
   }
   running_execution = nullptr;
   // What is left was to live on: nobody ends it, only its memory goes.
-  for (const state_entry& each : states_) each.end(each.object, false);
-  states_.clear();
+  for (auto* const list : {&states_, &ended_states_}) {
+    for (const state_entry& each : *list) each.by.free(each.object);
+    list->clear();
+  }
   client_.reset();
   return whole;
 }
@@ -82,9 +84,11 @@ void execution::reset() {
   spurious_left_ = settings_.spurious_wakes;
   timeouts_left_ = settings_.timeouts;
   short_spins_left_ = settings_.short_spins;
+  old_reads_left_ = settings_.old_reads.value_or(1);
   barriers_lost_ = false;
   deadlines_.clear();
   plains_.clear();
+  occupants_.clear();
   previous_.reset();
   verdict_ = verdict::passed;
   what_.clear();
@@ -308,6 +312,7 @@ hash128 execution::prefix() const {
   }
   all.mix(spurious_left_);
   all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
+  if (settings_.old_reads) all.mix(old_reads_left_);
   if (settings_.preemptions) all.mix(preemptions_ * 16U + (last_ ? *last_ + 1U : 0U));
   return all;
 }
@@ -318,7 +323,8 @@ bool execution::is_satisfiable(const thread_record& of) {
     const bool sequential = each.order == std::memory_order_seq_cst;
     memory_.for_each_readable(of.known, each.where, sequential, [&](message_index index) {
       const message& read = memory_.at(each.where).messages[index];
-      found = each.holds(read.value) && !(of.exchanges && read.has_successor);
+      found = each.holds(read.value) && !(of.exchanges && read.has_successor) &&
+              may_follow(each.where, index);
       return !found;
     });
     if (found) return true;

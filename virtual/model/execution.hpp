@@ -58,6 +58,7 @@ struct settings {
   unsigned spurious_wakes = 1;            ///< at most so many in an execution
   unsigned timeouts = 2;                  ///< early ones, while others could still go on
   unsigned short_spins = 2;               ///< at most so many end although others could go on
+  std::optional<unsigned> old_reads{};    ///< at most so many; see docs/checking.md; nothing: any
   unsigned depth = 400;                   ///< steps
   barriers asymmetric = barriers::membarrier;
   bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
@@ -125,8 +126,12 @@ class execution {
 
   // What the model world asks for, from within a thread.
   location_index create(std::uint64_t value, std::source_location where, std::uint64_t name,
-                        const void* address);
+                        const place& lies);
   void destroy(location_index which, std::source_location where);
+  /// The living word of that type at that address: what a pointer reaches there now, though it may
+  /// have been meant for a word that has ended. `hint` is what memory says, and may be nonsense.
+  location_index find_word(location_index hint, const void* address, const void* type,
+                           std::source_location where);
   std::uint64_t load(location_index from, std::memory_order order, std::source_location where);
   void store(location_index to, std::uint64_t value, std::memory_order order,
              std::source_location where);
@@ -160,16 +165,24 @@ class execution {
   std::size_t new_deadline(passes when);
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
-  std::size_t new_plain(std::source_location where, bool of_process);
-  void read_plain(std::size_t which, std::source_location where);
-  void write_plain(std::size_t which, std::source_location where);
+  std::size_t new_plain(std::source_location where, bool of_process, const place& lies);
+  void end_plain(std::size_t hint, const void* address, const void* type,
+                 std::source_location where);
+  void read_plain(std::size_t hint, const void* address, const void* type,
+                  std::source_location where);
+  void write_plain(std::size_t hint, const void* address, const void* type,
+                   std::source_location where);
   unsigned random(unsigned count, std::source_location where);
   [[nodiscard]] thread_index self() const noexcept { return running_; }
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
 
+  /// How a state ends, and how its memory is freed.
+  struct deleter {
+    void (*end)(void* object);
+    void (*free)(void* object);
+  };
   /// What lives as long as the execution, once for each thread or for all (`owner` is max_threads).
-  using deleter = void (*)(void* object, bool runs_destructor);
-  void*& state_of(const void* type, std::size_t owner, deleter end);
+  void*& state_of(const void* type, std::size_t owner, const deleter& by);
 
  private:
   enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, ended };
@@ -178,8 +191,10 @@ class execution {
   struct plain {
     std::source_location where;
     thread_index writer = 0;
-    std::uint16_t written = 0;
+    std::uint16_t written = 0;  ///< its end counts as a write
     clock readers;
+    place lies{};
+    bool is_alive = true;
   };
   struct read_before {
     location_index where;
@@ -222,11 +237,23 @@ class execution {
               .preempts = number % 2U == 1};
     }
   };
+  /// Which object has been made in some memory, alive or not.
+  struct occupant {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::size_t which;
+    bool is_word;  ///< else plain data
+
+    static occupant of(const place& lies, std::size_t which, bool is_word) noexcept {
+      const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
+      return {.begin = begin, .end = begin + lies.size, .which = which, .is_word = is_word};
+    }
+  };
   struct state_entry {
     const void* type;
     std::size_t owner;
     void* object;
-    deleter end;
+    deleter by;
   };
 
   static void enter(boost::context::detail::transfer_t from);
@@ -248,10 +275,27 @@ class execution {
   void list_options();
   [[nodiscard]] option pick();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
+  /// Whether a read may take that message, or a write land right behind it, in modification order.
+  [[nodiscard]] bool may_follow(location_index at, message_index which) {
+    return old_reads_left_ != 0 || memory_.at(at).order.back() == which;
+  }
+  void note_followed(location_index at, message_index which) {
+    if (settings_.old_reads && memory_.at(at).order.back() != which) --old_reads_left_;
+  }
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   void check_alive(location_index which, std::source_location where);
+  void end_word(location_index which, const char* how, std::source_location where);
+  void end_plain(plain& data, const char* how, std::source_location where);
+  void take_memory(const occupant& by, std::source_location where);
+  plain& find_plain(std::size_t hint, const void* address, const void* type,
+                    std::source_location where);
+  /// Between two events what a thread does is as good as done at the next one. What the client's
+  /// maker does is known to all threads without an event.
+  [[nodiscard]] std::uint16_t moment() noexcept {
+    return static_cast<std::uint16_t>(me().events + (is_set_up() ? 0U : 1U));
+  }
   [[nodiscard]] std::memory_order order_at(std::memory_order written, unsigned argument,
                                            std::source_location where);
   unsigned choose(choice_kind kind, std::size_t count, std::source_location where);
@@ -289,13 +333,18 @@ class execution {
   unsigned spurious_left_ = 0;
   unsigned timeouts_left_ = 0;
   unsigned short_spins_left_ = 0;
+  unsigned old_reads_left_ = 0;
   bool barriers_lost_ = false;
   std::vector<option> options_;
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
   std::vector<end_of_wait> deadlines_;
   std::vector<plain> plains_;
+  std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
+  /// Ended, with memory that must not be given out again before the execution is over: whether it
+  /// would be is no choice of the search's.
+  std::vector<state_entry> ended_states_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
   verdict verdict_ = verdict::passed;

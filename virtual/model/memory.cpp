@@ -22,7 +22,7 @@ void memory::reset() noexcept {
 }
 
 location_index memory::create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
-                              std::source_location where, const void* address) {
+                              std::source_location where, const place& lies) {
   location& fresh = locations_[count_];
   fresh.name = name;
   fresh.where = where;
@@ -31,7 +31,8 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
   fresh.position.clear();
   fresh.accessed = {};
   fresh.creator = by;
-  fresh.address = address;
+  fresh.ended = {};
+  fresh.lies = lies;
   fresh.is_alive = true;
   fresh.insert({.value = value, .released = known, .by = by, .has_successor = false}, 0);
   return static_cast<location_index>(count_++);
@@ -39,9 +40,16 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
 
 std::optional<location_index> memory::find(const void* address) const noexcept {
   for (std::size_t i = 0; i < count_; ++i) {
-    if (locations_[i].is_alive && locations_[i].address == address) {
+    if (locations_[i].is_alive && locations_[i].lies.address == address) {
       return static_cast<location_index>(i);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<location_index> memory::find_last(const void* address) const noexcept {
+  for (std::size_t i = count_; i-- > 0;) {
+    if (locations_[i].lies.address == address) return static_cast<location_index>(i);
   }
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <source_location>
@@ -30,6 +31,13 @@ struct origin {
   }
 };
 
+/// The memory that an object lies in, and the object's type by the address of a tag.
+struct place {
+  const void* address;
+  std::size_t size;
+  const void* type;
+};
+
 struct message {
   std::uint64_t value;
   view released;  ///< what a reader that acquires gets to know
@@ -45,7 +53,8 @@ struct location {
   std::vector<message_index> position;  ///< of each message in it
   clock accessed;                       ///< who had touched it, for destruction
   origin creator;
-  const void* address;
+  origin ended;  ///< by whom, unless it is alive
+  place lies;
   bool is_alive;
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
@@ -74,11 +83,13 @@ class memory {
   void reset() noexcept;
 
   location_index create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
-                        std::source_location where, const void* address);
+                        std::source_location where, const place& lies);
   [[nodiscard]] location& at(location_index index) noexcept { return locations_[index]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  /// The living word that lies there, if any.
+  /// The living word that begins there, if any.
   [[nodiscard]] std::optional<location_index> find(const void* address) const noexcept;
+  /// The word that began there last, alive or not, if any.
+  [[nodiscard]] std::optional<location_index> find_last(const void* address) const noexcept;
 
   /// The place in modification order of the oldest message that the reader may still read.
   [[nodiscard]] std::size_t oldest_place(location_index of, const view& known) noexcept {

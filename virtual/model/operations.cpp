@@ -57,32 +57,81 @@ message_index execution::write(location_index to, std::uint64_t value, std::memo
 }
 
 location_index execution::create(std::uint64_t value, std::source_location where,
-                                 std::uint64_t name, const void* address) {
+                                 std::uint64_t name, const place& lies) {
   if (memory_.count() >= max_locations) {
     fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
   }
+  // What is the process's was there before all threads, in memory of its own.
   if (name != 0) {
-    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, address);
+    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies);
   }
+  take_memory(occupant::of(lies, memory_.count(), true), where);
   thread_record& thread = me();
   event(created, 0, 0);
   name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
   return memory_.create(name, value, {.thread = running_, .event = thread.events},
-                        thread.known.current, where, address);
+                        thread.known.current, where, lies);
 }
 
 void execution::destroy(location_index which, std::source_location where) {
+  end_word(which, " is destroyed", where);
+}
+
+void execution::end_word(location_index which, const char* how, std::source_location where) {
   location& at = memory_.at(which);
-  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is destroyed twice", where);
   clock others = at.accessed;
   others.of[running_] = 0;
-  if (!me().known.current.happened.covers(others)) {
+  const clock& happened = me().known.current.happened;
+  if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {
     fail(verdict::lifetime,
-         described(which) + " is destroyed although another thread's use does not happen before",
-         where);
+         described(which) + how + " although another thread's use does not happen before", where);
   }
   event(destroyed, at.name, 0);
+  at.ended = {.thread = running_, .event = me().events};
   at.is_alive = false;
+}
+
+location_index execution::find_word(location_index hint, const void* address, const void* type,
+                                    std::source_location where) {
+  const auto is_there = [&](location_index which) {
+    const location& at = memory_.at(which);
+    return at.is_alive && at.lies.address == address && at.lies.type == type;
+  };
+  if (hint < memory_.count() && is_there(hint)) return hint;
+  const auto there = memory_.find(address);
+  if (there && is_there(*there)) return *there;
+  if (there) {
+    fail(verdict::lifetime, described(*there) + " is used as the word of another type before it",
+         where);
+  }
+  const auto last = memory_.find_last(address);
+  fail(verdict::lifetime,
+       last ? described(*last) + " is used after its end" : "memory of no living word is used",
+       where);
+}
+
+/// An object is made in memory that others may have been in: these have ended, and their ends
+/// happen before; or they end now, as C++ has it, without a destructor.
+void execution::take_memory(const occupant& by, std::source_location where) {
+  std::erase_if(occupants_, [&](const occupant& before) {
+    if (before.begin >= by.end || by.begin >= before.end) return false;
+    if (!before.is_word) {
+      end_plain(plains_[before.which], "is built over", where);
+    } else {
+      const auto which = static_cast<location_index>(before.which);
+      const location& at = memory_.at(which);
+      if (account_ != nullptr) tell(where, "takes the memory of " + described(which));
+      if (at.is_alive) {
+        end_word(which, " is built over", where);
+      } else if (me().known.current.happened.of[at.ended.thread] < at.ended.event) {
+        fail(verdict::lifetime,
+             described(which) + " is built over, but its end does not happen before", where);
+      }
+    }
+    // What comes after the new object comes after this one.
+    return by.begin <= before.begin && before.end <= by.end;
+  });
+  occupants_.push_back(by);
 }
 
 std::uint64_t execution::load(location_index from, std::memory_order order,
@@ -94,8 +143,10 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   if (sequential) memory_.before_sequential(me().known, from);
   location& at = memory_.at(from);
   const std::size_t oldest = memory_.oldest_place(from, me().known.current);
-  const std::size_t back = choose(choice_kind::message, at.order.size() - oldest, where);
+  const std::size_t readable = old_reads_left_ == 0 ? 1 : at.order.size() - oldest;
+  const std::size_t back = choose(choice_kind::message, readable, where);
   const message_index index = at.order[at.order.size() - 1 - back];
+  note_followed(from, index);
   const message& read = at.messages[index];
   event(loaded, at.name, read.by.name());
   if (sequential) me().history.mix(memory_.sequential_digest());
@@ -120,11 +171,13 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   const std::size_t oldest = memory_.oldest_place(to, me().known.current);
   candidates_.clear();
   for (std::size_t place = at.order.size(); place > oldest; --place) {
-    if (at.messages[at.order[place - 1]].has_successor) continue;
+    const message_index before = at.order[place - 1];
+    if (at.messages[before].has_successor || !may_follow(to, before)) continue;
     candidates_.push_back({0, static_cast<message_index>(place)});
   }
   const std::size_t taken = choose(choice_kind::place, candidates_.size(), where);
   const std::size_t place = candidates_[taken].second;
+  note_followed(to, at.order[place - 1]);
   // The value follows from what the thread has seen; an address would differ from run to run.
   event(stored, at.name, 0);
   if (sequential) me().history.mix(memory_.sequential_digest());
@@ -147,10 +200,11 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
   candidates_.clear();
   memory_.for_each_readable(me().known, on, false, [&](message_index index) {
     if (!memory_.at(on).messages[index].has_successor) candidates_.push_back({0, index});
-    return true;
+    return old_reads_left_ != 0;
   });
   const message_index index =
       candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  note_followed(on, index);
   const std::uint64_t found = memory_.at(on).messages[index].value;
   replace(on, index, by.apply(found, by.operand), order, where);
   return found;
@@ -191,6 +245,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   candidates_.clear();
   // A failure is a load of its own order: what it may read does not depend on that of success.
   memory_.for_each_readable(me().known, on, fails_sequential, [&](message_index index) {
+    if (!may_follow(on, index)) return false;
     const message& read = memory_.at(on).messages[index];
     if (read.value != expected) {
       candidates_.push_back({differs, index});
@@ -200,11 +255,13 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     return true;
   });
   memory_.for_each_readable(me().known, on, sequential, [&](message_index index) {
+    if (!may_follow(on, index)) return false;
     const message& read = memory_.at(on).messages[index];
     if (read.value == expected && !read.has_successor) candidates_.push_back({replaced, index});
     return true;
   });
   const auto [how, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  note_followed(on, index);
   if (how == replaced) {
     if (sequential) memory_.before_sequential(me().known, on);
     replace(on, index, desired, success, where);

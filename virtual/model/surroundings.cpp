@@ -60,47 +60,80 @@ unsigned execution::random(unsigned count, std::source_location where) {
   return taken;
 }
 
-std::size_t execution::new_plain(std::source_location where, bool of_process) {
-  // What is the process's was there before all threads.
+std::size_t execution::new_plain(std::source_location where, bool of_process, const place& lies) {
+  // What is the process's was there before all threads, in memory of its own.
+  if (!of_process) take_memory(occupant::of(lies, plains_.size(), false), where);
   const thread_index writer = of_process ? setter_ : running_;
-  const std::uint16_t written = of_process || is_set_up() ? 0 : me().events + 1;
-  plains_.push_back({.where = where, .writer = writer, .written = written, .readers = {}});
+  const std::uint16_t written = of_process ? 0 : moment();
+  plains_.push_back(
+      {.where = where, .writer = writer, .written = written, .readers = {}, .lies = lies});
   return plains_.size() - 1;
+}
+
+void execution::end_plain(std::size_t hint, const void* address, const void* type,
+                          std::source_location where) {
+  end_plain(find_plain(hint, address, type, where), "ends", where);
+}
+
+void execution::end_plain(plain& data, const char* how, std::source_location where) {
+  clock others = data.readers;
+  others.of[running_] = 0;
+  if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
+    fail(verdict::lifetime,
+         std::string{"plain data "} + how + " although another thread's use does not happen before",
+         where);
+  }
+  data.is_alive = false;
+  data.writer = running_;
+  data.written = moment();
+}
+
+/// As find_word().
+execution::plain& execution::find_plain(std::size_t hint, const void* address, const void* type,
+                                        std::source_location where) {
+  const auto is_there = [&](const plain& data) {
+    return data.is_alive && data.lies.address == address && data.lies.type == type;
+  };
+  if (hint < plains_.size() && is_there(plains_[hint])) return plains_[hint];
+  const auto there = std::ranges::find_if(plains_, is_there);
+  if (there == plains_.end()) fail(verdict::lifetime, "plain data is used after its end", where);
+  return *there;
 }
 
 bool execution::knows_writer(const plain& data) {
   return data.writer == running_ || me().known.current.happened.of[data.writer] >= data.written;
 }
 
-void execution::read_plain(std::size_t which, std::source_location where) {
-  plain& data = plains_[which];
+void execution::read_plain(std::size_t hint, const void* address, const void* type,
+                           std::source_location where) {
+  plain& data = find_plain(hint, address, type, where);
   if (!knows_writer(data)) {
     fail(verdict::race,
          "reads plain data that T" + std::to_string(data.writer) + " writes at the same time",
          where);
   }
-  // Between two events a thread's reads are as good as at the next one.
-  data.readers.of[running_] = static_cast<std::uint16_t>(me().events + 1);
+  data.readers.of[running_] = moment();
   if (account_ != nullptr) tell(where, "reads plain data");
 }
 
-void execution::write_plain(std::size_t which, std::source_location where) {
-  plain& data = plains_[which];
+void execution::write_plain(std::size_t hint, const void* address, const void* type,
+                            std::source_location where) {
+  plain& data = find_plain(hint, address, type, where);
   clock others = data.readers;
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
     fail(verdict::race, "writes plain data that another thread uses at the same time", where);
   }
   data.writer = running_;
-  data.written = static_cast<std::uint16_t>(me().events + 1);
+  data.written = moment();
   if (account_ != nullptr) tell(where, "writes plain data");
 }
 
-void*& execution::state_of(const void* type, std::size_t owner, deleter end) {
+void*& execution::state_of(const void* type, std::size_t owner, const deleter& by) {
   for (state_entry& each : states_) {
     if (each.type == type && each.owner == owner) return each.object;
   }
-  states_.push_back({.type = type, .owner = owner, .object = nullptr, .end = end});
+  states_.push_back({.type = type, .owner = owner, .object = nullptr, .by = by});
   return states_.back().object;
 }
 
@@ -111,7 +144,8 @@ void execution::end_states(std::size_t owner) {
                                    [=](const state_entry& each) { return each.owner == owner; });
     if (last == states_.rend()) return;
     const state_entry ended = *last;
-    ended.end(ended.object, true);
+    ended.by.end(ended.object);
+    ended_states_.push_back(ended);
     std::erase_if(states_, [&](const state_entry& each) {
       return each.type == ended.type && each.owner == owner;
     });

@@ -26,6 +26,10 @@ std::optional<seen> execution::await(std::span<const look> looks,
   thread.deadline = deadline;
   // Who sets the client up is alone, and need not wait for what is there.
   const bool goes_on_waiting = !deadline || !gives_up(deadlines_[*deadline], where);
+  if (goes_on_waiting) {
+    // Looks that fail are never steps, but they use the words from now on.
+    for (const look& each : thread.looks) check_alive(each.where, where);
+  }
   if (goes_on_waiting && (!is_set_up() || !is_satisfiable(thread))) block(status::awaiting);
   thread.deadline.reset();
   if (!goes_on_waiting || std::exchange(thread.timed_out, false)) {
@@ -40,6 +44,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   const auto [which, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
   const look& chosen = mine[which];
   check_alive(chosen.where, where);
+  note_followed(chosen.where, index);
   const std::uint64_t value = memory_.at(chosen.where).messages[index].value;
   if (desired) {
     replace(chosen.where, index, *desired, chosen.order, where);
@@ -68,6 +73,7 @@ void execution::list_candidates(const thread_record& of) {
     bool can_fail = false;
     const bool sequential = each.order == std::memory_order_seq_cst;
     memory_.for_each_readable(of.known, each.where, sequential, [&](message_index index) {
+      if (!may_follow(each.where, index)) return false;
       const message& read = memory_.at(each.where).messages[index];
       if (!each.holds(read.value)) {
         can_fail = true;

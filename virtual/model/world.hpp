@@ -55,6 +55,9 @@ constexpr std::uint64_t name_of_type() noexcept {
   return name;
 }
 
+template <class T>
+inline constexpr char type_tag = 0;
+
 /// While process-wide state is made, its words are named after it and not after who came first.
 struct naming {
   static inline thread_local std::uint64_t of = 0;
@@ -71,19 +74,22 @@ class word {
   constexpr word(here where = here::current()) noexcept : word{T{}, where} {}
   constexpr word(T initial, here where = here::current()) noexcept {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next(), this);
+    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next(),
+                                  {.address = this, .size = sizeof *this, .type = type()});
   }
   word(const word&) = delete;
   word& operator=(const word&) = delete;
   ~word() {
-    if (execution::current() != nullptr) detail::now().destroy(index_, here::current());
+    if (execution::current() == nullptr) return;
+    const here where = here::current();
+    detail::now().destroy(index(where), where);
   }
 
   T load(std::memory_order order, here where = here::current()) const noexcept {
-    return detail::from_word<T>(detail::now().load(index_, order, where));
+    return detail::from_word<T>(detail::now().load(index(where), order, where));
   }
   void store(T value, std::memory_order order, here where = here::current()) noexcept {
-    detail::now().store(index_, detail::to_word(value), order, where);
+    detail::now().store(index(where), detail::to_word(value), order, where);
   }
   T exchange(T value, std::memory_order order, here where = here::current()) noexcept {
     return by([](std::uint64_t, std::uint64_t operand) { return operand; }, value, order, where);
@@ -113,9 +119,13 @@ class word {
     return compare_exchange(expected, desired, success, failure, false, where);
   }
 
-  [[nodiscard]] location_index index() const noexcept { return index_; }
+  /// Of what lies here now: the object's memory may have been given to another one.
+  [[nodiscard]] location_index index(here where) const noexcept {
+    return detail::now().find_word(index_, this, type(), where);
+  }
 
  private:
+  static const void* type() noexcept { return &detail::type_tag<T>; }
   /// Arithmetic wraps at the width of T.
   static std::uint64_t narrow(std::uint64_t value) noexcept {
     return detail::to_word(detail::from_word<T>(value));
@@ -123,12 +133,12 @@ class word {
   T by(std::uint64_t (*apply)(std::uint64_t, std::uint64_t), T operand, std::memory_order order,
        here where) noexcept {
     const change how{.apply = apply, .operand = detail::to_word(operand)};
-    return detail::from_word<T>(detail::now().exchange_by(index_, how, order, where));
+    return detail::from_word<T>(detail::now().exchange_by(index(where), how, order, where));
   }
   bool compare_exchange(T& expected, T desired, std::memory_order success,
                         std::memory_order failure, bool weak, here where) noexcept {
     std::uint64_t found = detail::to_word(expected);
-    const bool done = detail::now().compare_exchange(index_, found, detail::to_word(desired),
+    const bool done = detail::now().compare_exchange(index(where), found, detail::to_word(desired),
                                                      success, failure, weak, where);
     if (!done) expected = detail::from_word<T>(found);
     return done;
@@ -144,21 +154,28 @@ class plain_data {
  public:
   constexpr plain_data(T initial = T{}, here where = here::current()) noexcept : value_{initial} {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    which_ = detail::now().new_plain(where, detail::naming::of != 0);
+    which_ = detail::now().new_plain(where, detail::naming::of != 0,
+                                     {.address = this, .size = sizeof *this, .type = type()});
   }
   plain_data(const plain_data&) = delete;
   plain_data& operator=(const plain_data&) = delete;
+  ~plain_data() {
+    if (execution::current() == nullptr) return;
+    detail::now().end_plain(which_, this, type(), here::current());
+  }
 
   T read(here where = here::current()) const noexcept {
-    detail::now().read_plain(which_, where);
+    detail::now().read_plain(which_, this, type(), where);
     return value_;
   }
   void write(T value, here where = here::current()) noexcept {
-    detail::now().write_plain(which_, where);
+    detail::now().write_plain(which_, this, type(), where);
     value_ = value;
   }
 
  private:
+  static const void* type() noexcept { return &detail::type_tag<T>; }
+
   T value_;
   std::size_t which_ = 0;
 };
@@ -204,7 +221,7 @@ struct model {
                                            std::memory_order order, Policy&& /*policy*/,
                                            here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted)};
+    const std::array looks{look_at(wanted, where)};
     const auto found = detail::now().await(looks, std::nullopt, std::nullopt, where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
@@ -215,7 +232,7 @@ struct model {
                                                           Policy&& /*policy*/, deadline limit,
                                                           here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted)};
+    const std::array looks{look_at(wanted, where)};
     const auto found = detail::now().await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return detail::from_word<typename Atomic::value_type>(found->value);
@@ -227,7 +244,7 @@ struct model {
                                                     Policy&& /*policy*/,
                                                     here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted)};
+    const std::array looks{look_at(wanted, where)};
     const auto found = detail::now().await(looks, std::nullopt, detail::to_word(desired), where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
@@ -237,8 +254,9 @@ struct model {
                                const condition<Atomics, Predicates>&... conditions) noexcept {
     static_assert(sizeof...(conditions) <= max_looks,
                   "more conditions than the checker has room for");
-    const std::array looks{look_at(conditions)...};
-    return detail::now().await(looks, std::nullopt, std::nullopt, here::current())->look;
+    const here where = here::current();
+    const std::array looks{look_at(conditions, where)...};
+    return detail::now().await(looks, std::nullopt, std::nullopt, where)->look;
   }
 
   template <class Policy, class... Atomics, class... Predicates>
@@ -247,19 +265,20 @@ struct model {
       const condition<Atomics, Predicates>&... conditions) noexcept {
     static_assert(sizeof...(conditions) <= max_looks,
                   "more conditions than the checker has room for");
-    const std::array looks{look_at(conditions)...};
-    const auto found = detail::now().await(looks, limit.which, std::nullopt, here::current());
+    const here where = here::current();
+    const std::array looks{look_at(conditions, where)...};
+    const auto found = detail::now().await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return found->look;
   }
 
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
                           here where = here::current()) noexcept {
-    return result_of(detail::now().sleep(on.index(), expected, std::nullopt, where));
+    return result_of(detail::now().sleep(on.index(where), expected, std::nullopt, where));
   }
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected, deadline limit,
                           here where = here::current()) noexcept {
-    return result_of(detail::now().sleep(on.index(), expected, limit.which, where));
+    return result_of(detail::now().sleep(on.index(where), expected, limit.which, where));
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
                             here where = here::current()) noexcept {
@@ -269,21 +288,21 @@ struct model {
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move, const atomic<std::uint32_t>& to,
                                               here where = here::current()) noexcept {
-    return detail::now().requeue(from.index(), expected, count, move, to.index(), where);
+    return detail::now().requeue(from.index(where), expected, count, move, to.index(where), where);
   }
 
   // Priority inheritance
 
   static std::uint32_t thread_id() noexcept { return detail::now().pi_id(); }
   static bool pi_lock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
-    return detail::now().pi_lock(on.index(), std::nullopt, where);
+    return detail::now().pi_lock(on.index(where), std::nullopt, where);
   }
   static bool pi_lock(atomic<std::uint32_t>& on, deadline limit,
                       here where = here::current()) noexcept {
-    return detail::now().pi_lock(on.index(), limit.which, where);
+    return detail::now().pi_lock(on.index(where), limit.which, where);
   }
   static void pi_unlock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
-    detail::now().pi_unlock(on.index(), where);
+    detail::now().pi_unlock(on.index(where), where);
   }
 
   // Surroundings
@@ -313,10 +332,18 @@ struct model {
     return state<T>(max_threads, detail::name_of_type<T>() | 1U << 20U);
   }
 
+  template <class T>
+  static const T& process_state_to_look_at() noexcept {
+    return process_state<T>();
+  }
+
   static std::uint64_t hash(const void* /*address*/) noexcept { return 0; }
   static constexpr std::size_t table_size = 1;
   template <class State>
-  struct at_start {};
+  struct at_start {
+    template <class... Arguments>
+    static void catch_up(Arguments... /*arguments*/) noexcept {}
+  };
 
   /// A lock whose critical section is one step: nobody else runs in between. What others read of
   /// it may still be as old as the memory model allows.
@@ -359,11 +386,17 @@ struct model {
   struct notifying {
     explicit notifying(const void* /*lock*/) noexcept {}
   };
+  struct contended {
+    explicit contended(const void* /*lock*/) noexcept {}
+    static bool result(bool acquired) noexcept { return acquired; }
+  };
+  static bool expect_held(const void* /*lock*/, attempt /*kind*/ = {}) noexcept { return false; }
+  static bool expect_not_held(const void* /*lock*/) noexcept { return false; }
 
  private:
   template <class Atomic, class Predicate>
-  static look look_at(const condition<Atomic, Predicate>& wanted) noexcept {
-    return {.where = wanted.word.index(),
+  static look look_at(const condition<Atomic, Predicate>& wanted, here where) noexcept {
+    return {.where = wanted.word.index(where),
             .order = wanted.order,
             .predicate = &wanted.predicate,
             .test = [](const void* predicate, std::uint64_t value) {
@@ -384,17 +417,16 @@ struct model {
   template <class T>
   static T& state(std::size_t owner, std::uint64_t name) noexcept {
     static constexpr char type = 0;
-    const auto end = [](void* object, bool runs_destructor) {
-      if (runs_destructor) static_cast<T*>(object)->~T();
-      ::operator delete(object, std::align_val_t{alignof(T)});
-    };
-    void*& object = detail::now().state_of(&type, owner, end);
+    constexpr execution::deleter by{
+        .end = [](void* object) { static_cast<T*>(object)->~T(); },
+        .free = [](void* object) { ::operator delete(object, std::align_val_t{alignof(T)}); }};
+    void*& object = detail::now().state_of(&type, owner, by);
     if (object == nullptr) {
       const std::uint64_t before = std::exchange(detail::naming::of, name);
       // The constructor may ask for other state: the reference may be stale afterwards.
       void* const made = ::new (::operator new(sizeof(T), std::align_val_t{alignof(T)})) T{};
       detail::naming::of = before;
-      detail::now().state_of(&type, owner, end) = made;
+      detail::now().state_of(&type, owner, by) = made;
       return *static_cast<T*>(made);
     }
     return *static_cast<T*>(object);
