@@ -67,7 +67,7 @@ def ran(**conditions: Any) -> dict[str, Any]:
         {"timer_slack_ns": 1_000_000},
     ],
 )
-def test_measures_under_conditions_that_anybody_may_have(conditions: dict[str, Any]) -> None:
+def test_measures_under_conditions_that_need_no_privilege(conditions: dict[str, Any]) -> None:
     record = ran(**conditions)
     assert record["status"] == "ok", record["reason"]
     assert record["values"]["operations"] > 0

@@ -36,7 +36,7 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome]) -> None:
     assert {"futex", "event_count"} <= set(studies["wakeup"]["ways"])
 
 
-def test_shows_the_parameters_of_studies_with_range_and_usual_values(
+def test_shows_the_parameters_of_studies_with_range_and_defaults(
     lockyard: Callable[..., Outcome],
 ) -> None:
     shown = " ".join(lockyard("list").stdout.split())

@@ -312,7 +312,7 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
+def test_injected_stalls_are_in_the_trace(name: str, tmp_path: Path) -> None:
     path = tmp_path / "injected.trace"
     arguments = ["--plant", name, "--times", "20", "--trace", str(path)]
     found = subprocess.run(
