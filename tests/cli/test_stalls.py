@@ -271,7 +271,7 @@ def test_refuses_a_trace_of_a_study_that_keeps_none() -> None:
 def test_a_trace_that_cannot_be_written_is_no_record() -> None:
     answered = answer(a_job(trace="/nowhere/at/all"))
     assert answered.returncode != 0
-    assert "cannot write the trace to /nowhere/at/all" in answered.stderr
+    assert "the trace cannot be written to /nowhere/at/all" in answered.stderr
 
 
 def test_a_study_of_some_locks_gets_its_own_only() -> None:
