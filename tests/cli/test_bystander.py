@@ -24,7 +24,7 @@ def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str
     return runs_of(lockyard("measure", "bystander", *arguments, "--runs", "1", "--json"), (0, 4))
 
 
-def test_multiplies_as_often_beside_the_lock_as_alone(lockyard: Callable[..., Outcome]) -> None:
+def test_multiplies_as_often_with_the_lock_as_alone(lockyard: Callable[..., Outcome]) -> None:
     small = ("--set", "matrix_rows=16", "--threads", "3", "--loops", "10")
     for run in measured(lockyard, "--locks", "ours,null_lock", *small):
         values, lock = run["values"], run["lock"]
@@ -49,7 +49,7 @@ def test_ends_by_time_and_the_others_bang(lockyard: Callable[..., Outcome]) -> N
     assert values["multiplications"] >= len(KINDS) * 2
 
 
-def test_alone_there_is_nobody_who_bangs(lockyard: Callable[..., Outcome]) -> None:
+def test_alone_no_thread_contends(lockyard: Callable[..., Outcome]) -> None:
     (run,) = measured(lockyard, "--locks", "mutex", "--threads", "1", "--loops", "2")
     assert run["values"]["operations"] == 0
     assert run["values"]["cpu_share"] is None
@@ -97,7 +97,7 @@ def fake_records_of(lock: str, threads: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("threads", "published"), [(16, "10"), (2, "10 (16 threads)")])
-def test_shows_the_ratios_of_each_run_beside_the_published_one(
+def test_shows_the_ratios_of_each_run_next_to_the_published_one(
     threads: int, published: str
 ) -> None:
     records = [*fake_records_of("tas_spinlock", threads), *fake_records_of("futex_mutex", threads)]

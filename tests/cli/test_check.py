@@ -222,7 +222,7 @@ def test_ctrl_c_keeps_what_was_covered(environment: dict[str, str], fake_checker
         ("os.kill(os.getpid(), signal.SIGKILL)", 5, "perhaps out of memory"),
     ],
 )
-def test_a_checker_that_fails_is_a_result_and_the_next_check_goes_on(
+def test_a_failing_checker_is_a_result_and_the_next_check_follows(
     fake_checker: Fake, answer: str, status: int, says: str
 ) -> None:
     fails = f'if job["ask"] == "check" and job["threads"] == 3:\n    {answer}\n    continue'
@@ -261,7 +261,7 @@ def test_a_checker_that_is_missing_is_a_missing_capability(
         assert "correct or unset LOCKYARD_CHECKER" in checked.stderr
 
 
-def test_figures_of_speed_stand_beside_their_targets(lockyard: Callable[..., Outcome]) -> None:
+def test_figures_of_speed_are_shown_with_their_targets(lockyard: Callable[..., Outcome]) -> None:
     # A second of each rate, and a limit for whatever is slow here.
     measured = lockyard("check", "--bench", "--seconds", "1", "--json")
     assert measured.returncode == 0, measured.stderr

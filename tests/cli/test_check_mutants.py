@@ -130,7 +130,7 @@ def test_the_list_of_survivors_names_lines_by_their_text(tmp_path: Path) -> None
     assert isinstance(read_list(LIST), dict)
 
 
-def test_a_source_line_is_found_beside_the_command() -> None:
+def test_a_source_line_is_found_next_to_the_command() -> None:
     lines = [source_text("tas_spinlock.hpp", line) for line in range(1, 80)]
     assert any("void unlock()" in line for line in lines)
     assert source_text("tas_spinlock.hpp", 10_000) == ""

@@ -67,7 +67,7 @@ def test_an_older_record_may_not_say_why() -> None:
     assert why_refused(a_clock()) == ""
 
 
-def test_a_measurement_does_not_go_on_with_another_clock() -> None:
+def test_a_measurement_does_not_continue_with_another_clock() -> None:
     check_same_clock({"clock": a_clock()}, {"clock": a_clock()})
     with pytest.raises(UsageError, match=r"timed by tsc, .* now monotonic_raw .*within 11.0 ms"):
         check_same_clock({"clock": a_clock()}, {"clock": a_clock(**BUSY)})

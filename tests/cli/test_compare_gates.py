@@ -70,7 +70,7 @@ def test_a_gate_is_a_figure_and_a_change(
         ("rate < -100%", "a figure cannot fall by 100 %"),
     ],
 )
-def test_what_is_no_gate_is_refused_with_its_cause_and_an_example(text: str, cause: str) -> None:
+def test_a_malformed_gate_is_refused_with_its_cause_and_an_example(text: str, cause: str) -> None:
     with pytest.raises(UsageError, match=cause) as refused:
         parse([text], CATALOG)
     assert "as in 'wait.p99 > +5%'" in str(refused.value)

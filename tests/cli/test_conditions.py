@@ -67,7 +67,7 @@ def ran(**conditions: Any) -> dict[str, Any]:
         {"timer_slack_ns": 1_000_000},
     ],
 )
-def test_measures_under_conditions_that_anybody_may_have(conditions: dict[str, Any]) -> None:
+def test_measures_under_conditions_that_need_no_privilege(conditions: dict[str, Any]) -> None:
     record = ran(**conditions)
     assert record["status"] == "ok", record["reason"]
     assert record["values"]["operations"] > 0
@@ -145,7 +145,7 @@ def test_threads_really_run_as_was_asked() -> None:
 def test_refuses_what_the_kernel_would_change() -> None:
     record = ran(slice_ns=1000)
     assert record["status"] == "unavailable"
-    assert "1000 ns was asked for" in record["reason"]
+    assert "1000 ns was requested" in record["reason"]
 
 
 def test_a_rehearsal_measures_nothing() -> None:

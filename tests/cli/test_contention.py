@@ -44,7 +44,7 @@ KNOWN = replace(CATALOG, studies=(CONTENTION, FREQUENCY))
 WIDE = Console(width=300)
 
 
-def test_a_workload_may_have_usual_values_of_its_own() -> None:
+def test_a_workload_may_have_its_own_default_values() -> None:
     cells = plan_cells([CONTENTION], CATALOG.locks[:1], Request([2]))
     found = [(cell.work.workload, cell.threads, *dict(cell.parameters).values()) for cell in cells]
     assert found == [
@@ -138,7 +138,7 @@ def row(text: str, *starts: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(starts)]
 
 
-def test_a_row_for_each_lock_and_a_column_for_each_share_beside_ideal_and_published() -> None:
+def test_a_row_for_each_lock_and_a_column_for_each_share_with_ideal_and_published() -> None:
     text = contention_text(contention_of("futex_mutex", {0: 1.9, 50: 1.5, 60: 0.6}))
     parallelism, waiting = text.split("contention: share of")
     assert "2 threads · workload draws · rate 15.0 k/s" in " ".join(parallelism.split())
@@ -232,7 +232,7 @@ def test_on_a_terminal_it_has_colours_and_no_color_takes_them() -> None:
     assert "2.00 █" in plain
 
 
-def test_the_pair_stands_beside_the_published_ones() -> None:
+def test_the_pair_is_shown_with_the_published_ones() -> None:
     light = frequency_of("ticket_spinlock", 20, at100_0=0.5, at100_50=0.01)
     text = frequency_text(MAP, light, against="ticket_spinlock", color_system=None)
     lines = [" ".join(line.split()) for line in text.splitlines()]
@@ -271,7 +271,7 @@ def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) 
         assert (values["held_units"] == 0) == (conditions["parameters"]["share_percent"] == 0), of
 
 
-def test_the_mean_interval_and_the_share_are_those_asked_for(
+def test_the_mean_interval_and_the_share_are_as_requested(
     lockyard: Callable[..., Outcome],
 ) -> None:
     """A thread that has used each of its lengths once has done exactly their sum."""
@@ -320,7 +320,7 @@ def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
         (("frequency", "--hold", "1us"), "mean nothing to studies"),
     ],
 )
-def test_refuses_what_nobody_can_measure(
+def test_refuses_values_that_cannot_be_measured(
     lockyard: Callable[..., Outcome], arguments: tuple[str, ...], message: str
 ) -> None:
     refused = lockyard("measure", *arguments, "--locks", "mutex", *BRIEF)

@@ -211,7 +211,7 @@ def test_says_unavailable_for_a_processor_that_is_not_there() -> None:
     answered = answer(changed("/conditions/pinning", [4095]))
     record = json.loads(answered.stdout)
     assert record["status"] == "unavailable"
-    assert "cannot pin to processor 4095" in record["reason"]
+    assert "threads cannot be pinned to processor 4095" in record["reason"]
 
 
 @pytest.mark.parametrize("pinning", ["compact", "spread", [0]])

@@ -73,7 +73,7 @@ def test_threads_of_a_recording_without_gaps_do_not_stay_away(
         ("hold_ns\n1\n", "n.txt", r"neither \.csv nor \.jsonl"),
     ],
 )
-def test_refuses_what_is_no_recording(
+def test_refuses_files_that_are_not_recordings(
     recorded: Callable[..., str], content: str, name: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -85,7 +85,7 @@ def test_refuses_a_recording_that_is_not_there(tmp_path: Path) -> None:
         Recording.of(str(tmp_path / "none.csv"))
 
 
-def test_a_recording_is_a_cell_beside_each_hold_with_each_gap(
+def test_a_recording_is_a_cell_besides_each_hold_with_each_gap(
     recorded: Callable[..., str],
 ) -> None:
     path = recorded(CSV)
@@ -180,7 +180,7 @@ def test_throughput_says_what_waiting_costs(lockyard: Callable[..., Outcome]) ->
     assert counts <= 1
 
 
-def test_why_futex_calls_are_missing_is_said(
+def test_prints_why_futex_calls_are_missing(
     lockyard: Callable[..., Outcome], fake_harness: Callable[[str], dict[str, str]]
 ) -> None:
     """Where they are counted, nothing is said."""

@@ -36,11 +36,11 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome]) -> None:
     assert {"futex", "event_count"} <= set(studies["wakeup"]["ways"])
 
 
-def test_shows_the_parameters_of_studies_with_range_and_usual_values(
+def test_shows_the_parameters_of_studies_with_range_and_defaults(
     lockyard: Callable[..., Outcome],
 ) -> None:
     shown = " ".join(lockyard("list").stdout.split())
-    assert "contention rate_per_s 100 to 1000000000 /s 15000 acquisitions in a second" in shown
+    assert "contention rate_per_s 100 to 1000000000 /s 15000 acquisitions per second" in shown
 
 
 def test_has_no_colour_codes_in_a_pipe(lockyard: Callable[..., Outcome]) -> None:

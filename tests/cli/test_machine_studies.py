@@ -184,7 +184,7 @@ def test_the_stalls_are_the_longest_gaps(noise: dict[str, Any]) -> None:
         assert stall["end_ns"] <= values["run_ns"]
 
 
-def test_a_thread_beside_it_keeps_the_watch_waiting(clock: dict[str, Any]) -> None:
+def test_another_thread_keeps_the_watcher_waiting(clock: dict[str, Any]) -> None:
     """Where the kernel counts that."""
     values = ran(a_job("noise", 0.3, clock, load=1), CPUS[:1])["values"]
     (core,) = values["cores"]

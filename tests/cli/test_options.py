@@ -34,7 +34,7 @@ def test_reads_durations_with_their_units(text: str, seconds: float) -> None:
         *("0s", "0.0ms", "0.4ns", "-1s", "+1s", "infs", "nans", "9" * 400 + "s"),
     ],
 )
-def test_refuses_what_is_no_duration(text: str) -> None:
+def test_refuses_invalid_durations(text: str) -> None:
     with pytest.raises(UsageError, match=r"--for .*number with its unit"):
         options.duration_s("--for", text)
 
@@ -98,7 +98,7 @@ def test_reads_places() -> None:
             options.pinning(text)
 
 
-def test_keeps_only_those_surroundings_that_were_given() -> None:
+def test_keeps_only_the_conditions_that_were_given() -> None:
     assert options.surroundings(0, None, "", "", None, "") == {"load": 0}
     assert options.surroundings(2, -5, "1us", "off", 1.5, "10ms") == {
         "load": 2,
@@ -111,7 +111,7 @@ def test_keeps_only_those_surroundings_that_were_given() -> None:
 
 
 @pytest.mark.parametrize("cpus", [0.99, 0, -1, 5000, float("nan"), float("inf")])
-def test_refuses_quotas_that_are_none(cpus: float) -> None:
+def test_refuses_invalid_quotas(cpus: float) -> None:
     with pytest.raises(UsageError, match="--quota"):
         options.surroundings(0, None, "", "", cpus, "")
 

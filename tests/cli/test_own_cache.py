@@ -36,7 +36,7 @@ def is_free(where: Path) -> bool:
     return True
 
 
-def test_folders_are_made_and_looked_at_while_nobody_else_does_either(
+def test_folders_are_made_and_inspected_under_a_lock(
     where: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder without a held mark must not be taken for a dead build's."""

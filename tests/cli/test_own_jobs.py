@@ -37,6 +37,6 @@ def test_an_interrupt_while_a_compiler_starts_ends_that_one_too(
             process.kill()
 
 
-def test_says_what_each_said_in_their_order() -> None:
+def test_returns_each_output_in_order() -> None:
     commands = [["sh", "-c", "echo one; exit 1"], ["sh", "-c", "echo two >&2"]]
     assert jobs.run_all(commands, 50) == [jobs.Done(False, "one"), jobs.Done(True, "two")]

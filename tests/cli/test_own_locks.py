@@ -43,7 +43,7 @@ def lines_of(measured: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]
     return [json.loads(line) for line in measured.stdout.splitlines()]
 
 
-def test_measures_it_beside_the_catalogue(home: Path, environment: dict[str, str]) -> None:
+def test_measures_it_with_the_catalogue(home: Path, environment: dict[str, str]) -> None:
     measured = measure(home, environment, *WAIT, "--locks", "ticket_spinlock", "--json")
     assert measured.returncode == 0, measured.stderr
     lines = lines_of(measured)
@@ -142,7 +142,7 @@ def test_builds_again_whenever_what_it_read_has_changed(
     assert "building wait" in changed.stderr
 
 
-def test_goes_on_with_the_same_lock_only(home: Path, environment: dict[str, str]) -> None:
+def test_continues_with_the_same_lock_only(home: Path, environment: dict[str, str]) -> None:
     path = home / "records.jsonl"
     asked = ("wait", *TICKET_LOCK, "--locks", "ticket_spinlock", "--threads", "2", "--runs", "2")
     whole = measure(home, environment, *asked, "--out", str(path))

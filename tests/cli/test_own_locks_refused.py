@@ -80,7 +80,7 @@ def test_shows_the_line_of_the_header_that_does_not_compile(
         ("large", "it is larger than 3968 bytes"),
     ],
 )
-def test_says_what_is_missing_from_what_is_no_lock(
+def test_names_what_a_class_lacks_to_be_a_lock(
     refused: Callable[..., list[str]], name: str, cause: str
 ) -> None:
     first, *said = refused("--lock", f"my/no_locks.hpp:my::{name}")
@@ -95,7 +95,7 @@ def test_says_that_the_header_has_no_such_type(refused: Callable[..., list[str]]
     assert any("'nothing' in namespace 'my' does not name a type" in line for line in said)
 
 
-def test_says_which_of_several_it_is(refused: Callable[..., list[str]]) -> None:
+def test_names_the_lock_at_fault_among_several(refused: Callable[..., list[str]]) -> None:
     good = "my/open_door.hpp:my::open_door<1>"
     first, *_ = refused("--lock", good, "--lock", "my/misspelt.hpp:my::misspelt")
     assert first.startswith("lockyard: --lock my/misspelt.hpp:my::misspelt: does not compile,")
@@ -132,7 +132,7 @@ def test_says_that_headers_do_not_go_together(
         ),
     ],
 )
-def test_refuses_what_names_no_lock(
+def test_refuses_options_that_name_no_lock(
     refused: Callable[..., list[str]], arguments: tuple[str, ...], message: str
 ) -> None:
     (said,) = refused(*arguments)
@@ -140,9 +140,7 @@ def test_refuses_what_names_no_lock(
     assert ";" in said
 
 
-def test_refuses_studies_that_measure_no_lock_of_ones_own(
-    home: Path, environment: dict[str, str]
-) -> None:
+def test_refuses_studies_that_measure_no_user_lock(home: Path, environment: dict[str, str]) -> None:
     found = measure(home, environment, "costs", "wakeup", "recovery", *TICKET_LOCK)
     assert found.returncode == 2
     assert (

@@ -71,7 +71,7 @@ def test_cells_are_the_product_of_all_values() -> None:
     ]
 
 
-def test_where_nobody_gives_a_value_the_usual_ones_are_measured() -> None:
+def test_without_a_value_the_defaults_are_measured() -> None:
     assert planned(CONTENTION, given=("rate_per_s=9",)) == [
         {"share_percent": 0, "rate_per_s": 9},
         {"share_percent": 50, "rate_per_s": 9},
@@ -79,7 +79,7 @@ def test_where_nobody_gives_a_value_the_usual_ones_are_measured() -> None:
     assert combinations(WAIT[0], {}) == [()]
 
 
-def test_each_study_takes_those_that_it_has() -> None:
+def test_each_study_takes_its_own_parameters() -> None:
     given = ("share_percent=7", "interval_ns=10,20")
     assert planned(*WAIT, CONTENTION, INTERVAL, given=given) == [
         {},
@@ -112,7 +112,7 @@ def test_each_study_takes_those_that_it_has() -> None:
         ),
     ],
 )
-def test_refuses_what_no_study_has_and_what_is_out_of_range(
+def test_refuses_unknown_parameters_and_values_out_of_range(
     studies: list[Any], given: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):

@@ -88,7 +88,7 @@ def test_says_what_to_install_for_a_peer_that_is_missing(
     assert MISSING in shown.stdout
 
 
-def test_measures_every_peer_that_is_there_beside_the_others(
+def test_measures_every_available_peer_with_the_others(
     lockyard: Callable[..., Outcome],
 ) -> None:
     peers = listed(lockyard("list", "--peers", "--json"))

@@ -151,7 +151,7 @@ def test_takes_the_first_policy_that_is_permitted_and_says_which_are_not(
     assert len(said) == remarks
 
 
-def test_usual_ones_are_of_their_study_alone() -> None:
+def test_default_locks_belong_to_their_study_alone() -> None:
     usual_conditions, _ = usual.conditions([RANKED], Conditions(), lambda _policy: True)
     request = Request(
         [2], usual_locks={"priority": ["pi_mutex"]}, usual_conditions=usual_conditions
@@ -174,7 +174,7 @@ def test_a_policy_without_ranks_is_refused_before_anything_runs(policy: str) -> 
         plan_cells(study, locks, Request([3], conditions=unranked))
 
 
-def test_the_usual_locks_are_locks_and_others_stand_beside_them() -> None:
+def test_the_default_locks_are_locks_and_others_are_added() -> None:
     catalog = harness.catalog()
     (study,) = catalog.select_studies(["priority"])
     found = usual.locks(catalog, [study], ["futex_mutex", "mutex"])

@@ -47,7 +47,7 @@ def test_has_locks_that_can_be_shared_and_no_writer_or_one_that_leaves_a_reader(
     assert [writers for *_, writers in planned(given)] == [1, 8]
 
 
-def test_refuses_what_measures_nothing() -> None:
+def test_refuses_requests_that_measure_nothing() -> None:
     with pytest.raises(
         UsageError, match="--writers: applies only to the study readers: add readers"
     ):

@@ -83,7 +83,7 @@ def test_refuses_records_of_another_version(tmp_path: Path) -> None:
         read_records(path)
 
 
-def test_refuses_what_names_no_schema(tmp_path: Path) -> None:
+def test_refuses_records_without_a_schema(tmp_path: Path) -> None:
     path = tmp_path / "none.jsonl"
     path.write_text("{}\n")
     with pytest.raises(UsageError, match="line 1: names no schema, so it is not a lockyard record"):

@@ -62,7 +62,7 @@ def test_what_waits_for_a_time_out_has_more_time_unless_some_was_given() -> None
     assert [cell.budget_s for cell in cells] == [3.0, 3.0, 3.0]
 
 
-def test_refuses_what_measures_nothing() -> None:
+def test_refuses_requests_that_measure_nothing() -> None:
     with pytest.raises(
         UsageError,
         match="measures only resilient_spinlock, resilient_mutex, and --locks names none",
@@ -109,7 +109,7 @@ def scenario_of(run: dict[str, Any]) -> str:
     return str(run["conditions"]["workload"])
 
 
-def test_every_lock_tells_each_trouble_by_its_name(lockyard: Callable[..., Outcome]) -> None:
+def test_every_lock_reports_each_fault_by_its_name(lockyard: Callable[..., Outcome]) -> None:
     runs = measured(lockyard, "aa,abba,cycle,dead", "--loops", "30", "--for", "20s")
     assert {(run["lock"], scenario_of(run)) for run in runs} == {
         (name, scenario)
@@ -135,7 +135,7 @@ def test_every_lock_tells_each_trouble_by_its_name(lockyard: Callable[..., Outco
             assert sum(answers.values()) == 30 * threads
 
 
-def test_everybody_leaves_a_stuck_owner_and_nobody_before_the_limit(
+def test_every_waiter_leaves_a_stuck_owner_and_none_before_the_limit(
     lockyard: Callable[..., Outcome],
 ) -> None:
     runs = measured(lockyard, "stuck1,stuck8", "--loops", "1", "--for", "20s")
@@ -148,7 +148,7 @@ def test_everybody_leaves_a_stuck_owner_and_nobody_before_the_limit(
         assert (values["pending_limit_ns"], values["head_limit_ns"]) == (250e6, 500e6)
 
 
-def test_there_is_no_error_where_there_is_no_trouble(lockyard: Callable[..., Outcome]) -> None:
+def test_there_is_no_error_without_a_fault(lockyard: Callable[..., Outcome]) -> None:
     arguments = ("--threads", "3", "--loops", "3000", "--for", "20s")
     for run in measured(lockyard, "ordered,gated", *arguments):
         values = run["values"]

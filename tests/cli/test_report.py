@@ -39,7 +39,7 @@ def test_says_that_a_file_is_torn_and_shows_the_rest(
     assert "futex_mutex" in shown.stdout
 
 
-def test_says_so_when_there_is_no_such_file(lockyard: Callable[..., Outcome]) -> None:
+def test_a_missing_file_is_an_error(lockyard: Callable[..., Outcome]) -> None:
     shown = lockyard("report", "--from", "/nowhere.jsonl")
     assert shown.returncode == 2
     assert "records cannot be read" in shown.stderr
@@ -69,7 +69,7 @@ def _of(text: str) -> Callable[[Path], Path]:
         (lambda path: a_file(path, []), "holds a plan but no run, so there is nothing to show"),
     ],
 )
-def test_refuses_a_file_that_is_not_one_measuring(
+def test_refuses_a_file_that_is_not_one_measurement(
     lockyard: Callable[..., Outcome],
     tmp_path: Path,
     make: Callable[[Path], Path],

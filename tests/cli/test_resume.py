@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kept", [2, 3, 6, 9])
 @pytest.mark.parametrize("torn", ["", '{"schema": 1, "stu'])
-def test_goes_on_where_the_file_stops(
+def test_continues_where_the_file_stops(
     lockyard: Callable[..., Outcome], whole: Path, tmp_path: Path, kept: int, torn: str
 ) -> None:
     """Wherever it was cut: the same runs follow in the same blocks and the same order."""
@@ -65,7 +65,7 @@ def test_a_whole_file_needs_nothing_more(
     assert runs_of(path) == runs_of(whole)
 
 
-def test_goes_on_after_a_kill(
+def test_continues_after_a_kill(
     lockyard: Callable[..., Outcome], environment: dict[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / "records.jsonl"
@@ -84,7 +84,7 @@ def test_goes_on_after_a_kill(
     assert len(runs_of(path)) == len(asked)
 
 
-def test_refuses_to_go_on_under_other_circumstances(
+def test_refuses_to_continue_in_another_environment(
     lockyard: Callable[..., Outcome], whole: Path, tmp_path: Path
 ) -> None:
     environment, *rest = lines_of(whole)
@@ -109,7 +109,7 @@ def test_refuses_to_go_on_under_other_circumstances(
         ((), "nothing to measure"),
     ],
 )
-def test_refuses_what_does_not_go_with_it(
+def test_refuses_options_that_do_not_go_with_it(
     lockyard: Callable[..., Outcome],
     whole: Path,
     tmp_path: Path,

@@ -130,7 +130,7 @@ def test_a_file_without_sweeps_is_one(
     assert found == of_words(command, "wait", "--locks", "seeds", "--seed", "5")
 
 
-def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -> None:
+def test_the_command_line_takes_precedence_over_the_file(read: Callable[..., Measuring]) -> None:
     found = read('studies = "wait"\nseed = 5\nagainst = "std::mutex"\n', seed=0, out="x.jsonl")
     assert (found.seed, found.out, found.against) == (0, Path("x.jsonl"), "std::mutex")
 
@@ -172,7 +172,7 @@ def test_the_command_line_goes_before_the_file(read: Callable[..., Measuring]) -
         ('studies = "wait\n', r"not valid TOML: .*line 1"),
     ],
 )
-def test_refuses_what_says_nothing_and_names_the_place(
+def test_refuses_meaningless_values_and_names_the_place(
     read: Callable[..., Measuring], text: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -242,7 +242,7 @@ def test_says_in_which_sweep_is_what_the_plan_refuses(
     assert message in refused.stderr
 
 
-def test_nothing_else_is_said_beside_a_scenario(
+def test_other_options_are_refused_next_to_a_scenario(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     path = tmp_path / "s.toml"

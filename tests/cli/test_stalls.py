@@ -271,7 +271,7 @@ def test_refuses_a_trace_of_a_study_that_keeps_none() -> None:
 def test_a_trace_that_cannot_be_written_is_no_record() -> None:
     answered = answer(a_job(trace="/nowhere/at/all"))
     assert answered.returncode != 0
-    assert "cannot write the trace to /nowhere/at/all" in answered.stderr
+    assert "the trace cannot be written to /nowhere/at/all" in answered.stderr
 
 
 def test_a_study_of_some_locks_gets_its_own_only() -> None:
@@ -312,7 +312,7 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_what_is_planted_is_in_the_trace(name: str, tmp_path: Path) -> None:
+def test_injected_stalls_are_in_the_trace(name: str, tmp_path: Path) -> None:
     path = tmp_path / "injected.trace"
     arguments = ["--plant", name, "--times", "20", "--trace", str(path)]
     found = subprocess.run(

@@ -30,7 +30,7 @@ def test_an_interval_encloses_the_true_median_as_often_as_it_says() -> None:
 
 
 @pytest.mark.parametrize(("n", "ranks"), [(6, (1, 6)), (10, (2, 9)), (30, (10, 21))])
-def test_intervals_are_those_of_the_sign_test(n: int, ranks: tuple[int, int]) -> None:
+def test_intervals_agree_with_the_sign_test(n: int, ranks: tuple[int, int]) -> None:
     assert median_interval([float(value) for value in range(1, n + 1)]) == ranks
 
 

@@ -71,7 +71,7 @@ def test_a_million_cells_are_counted_and_refused() -> None:
         check_size(found)
 
 
-def test_no_more_cells_than_the_bound_are_no_trouble() -> None:
+def test_as_many_cells_as_the_bound_are_accepted() -> None:
     check_size(expand(grids()))
 
 
@@ -192,7 +192,7 @@ def a_run(run_s: float, spent_s: float, between_s: float, **values: Any) -> dict
     return {**record, "spent_s": spent_s, "between_s": between_s}
 
 
-def test_what_is_no_measuring_is_told_from_the_records() -> None:
+def test_time_not_spent_on_measuring_follows_from_the_records() -> None:
     failed = {**a_run(0.0, 10.0, 0.0), "status": "crashed"}
     found = accounts_of([a_run(0.2, 0.21, 0.01), a_run(0.1, 0.13, 0.05), failed])
     assert found is not None
@@ -202,7 +202,7 @@ def test_what_is_no_measuring_is_told_from_the_records() -> None:
     assert found.overhead_share == pytest.approx(0.1 / 0.4)
 
 
-def test_each_part_of_a_run_counts_as_measuring_and_no_run_for_more_than_it_took() -> None:
+def test_each_part_of_a_run_counts_as_measuring_and_never_more_than_the_run() -> None:
     (parts, longer) = (
         accounts_of(
             [

@@ -38,7 +38,7 @@ def planned(**request: Any) -> list[Any]:
     return plan_cells([STUDY], [], Request(**{"threads": [1], **request}))
 
 
-def test_plans_each_way_beside_and_away_from_the_publisher() -> None:
+def test_plans_each_way_on_and_off_the_publishers_processor() -> None:
     cells = planned()
     assert {cell.pinning for cell in cells} == set(PAIRS)
     assert {cell.threads for cell in cells} == {2}
@@ -150,7 +150,7 @@ def a_wakeup(way: str, median_ns: float, block: int = 0, **values: Any) -> dict[
     return {**record, "clock": {"source": "tsc", "ns_per_tick": 0.5}}
 
 
-def test_shows_cycles_beside_the_published_ones_and_what_is_negative() -> None:
+def test_shows_cycles_with_the_published_ones_and_negative_shares() -> None:
     runs = [
         a_wakeup(way, median_ns, block)
         for block in range(6)

@@ -58,7 +58,7 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
         ),
     ],
 )
-def test_refuses_what_is_no_length(given: tuple[str, str, str], message: str) -> None:
+def test_refuses_invalid_times(given: tuple[str, str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         works(*given)
 
@@ -140,7 +140,7 @@ def test_threads_hold_and_stay_away_for_as_long_as_asked(
     assert all(run["values"]["work_step_ns"] > 0 for run in runs)
 
 
-def test_a_pair_is_timed_in_turn_over_many_locks_and_beside_sleepers(
+def test_a_pair_is_timed_in_turn_over_many_locks_and_with_sleepers(
     lockyard: Callable[..., Outcome],
 ) -> None:
     """Only of a lock whose waiters sleep; a control has no waiters at all."""

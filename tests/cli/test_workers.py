@@ -121,7 +121,7 @@ def test_a_task_takes_as_long_as_asked_and_loops_are_bursts(
     assert min(burst.counts) > 0.6 * 2 * 100_000  # four tasks of two workers
 
 
-def test_what_nobody_can_pin_says_so(lockyard: Callable[..., Outcome]) -> None:
+def test_threads_that_cannot_be_pinned_are_an_error(lockyard: Callable[..., Outcome]) -> None:
     found = lockyard("measure", "workers", "--pools", "std::async", "--pin", "compact", "--json")
     assert found.returncode == 2
     assert "drop --pin" in found.stderr

@@ -81,7 +81,7 @@ def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
         ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
     ],
 )
-def test_refuses_what_measures_nothing(
+def test_refuses_requests_that_measure_nothing(
     studies: list[Any], request_: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -92,7 +92,7 @@ def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str
     return runs_of(lockyard("measure", *arguments, "--json"), (0, 4))
 
 
-def test_a_wrong_name_is_refused_with_those_that_are_near(
+def test_a_wrong_name_is_refused_with_similar_names(
     lockyard: Callable[..., Outcome],
 ) -> None:
     refused = lockyard("measure", "scale", "--workload", "lokc1")
@@ -179,7 +179,7 @@ def rows_of(text: str, lock: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(lock)]
 
 
-def test_the_published_ratios_stand_beside_a_spinlock_that_recovers_alone() -> None:
+def test_the_published_ratios_are_shown_with_recovering_spinlocks_only() -> None:
     text = tables_of("scale", ("lock1", 8), ("lock2", 9))
     first, second, mean = rows_of(text, RECOVERING.name)
     assert first.endswith("0.50 [0.50, 0.50] 0.77 0.99 (mean)")

@@ -193,7 +193,7 @@ def test_without_records_the_lock_s_own_stamps_still_tell_of_sleep_and_yield(
     assert longest(explanation_of(yielded, tmp_path), IDLE).cause is Cause.WAITER_NOT_RUNNING
 
 
-def test_idle_time_counts_only_if_somebody_had_called_before(tmp_path: Path) -> None:
+def test_idle_time_counts_only_if_a_thread_had_called_before(tmp_path: Path) -> None:
     trace = injected.unexplained().changed(Kind.CALLED, lambda row: (30 * 2000, *row[1:]), WAITER)
     found = explanation_of(trace, tmp_path)
     assert [stall.kind for lock in found.locks for stall in lock.stalls] == [WAIT]

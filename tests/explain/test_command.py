@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fake_trace import FakeTrace
 
 
-def test_draws_the_longest_stall_and_says_whose_fault_it_was(
+def test_draws_the_longest_stall_and_names_its_cause(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     path = injected.holder_preempted().write(tmp_path / "a.trace")
@@ -80,9 +80,7 @@ def test_prints_json_and_nothing_else(lockyard: Callable[..., Outcome], tmp_path
     assert "was woken at +1.00 µs by worker 1" in stall["evidence"][0]["text"]
 
 
-def test_reads_the_traces_that_lie_beside_records(
-    lockyard: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_reads_the_traces_next_to_records(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
     runs: list[tuple[int, FakeTrace | None]] = [
         (0, injected.holder_preempted()),
         (1, injected.unexplained()),
@@ -241,7 +239,7 @@ def test_finds_injected_causes(lockyard: Callable[..., Outcome], tmp_path: Path)
     ("cause", "begin_us", "found"),
     [("machine_gap", 10, "held_running"), ("held_running", 50_000, "none")],
 )
-def test_fails_where_a_planted_cause_is_taken_for_another_or_missed(
+def test_fails_if_an_injected_cause_is_mistaken_or_missed(
     lockyard: Callable[..., Outcome], tmp_path: Path, cause: str, begin_us: float, found: str
 ) -> None:
     path = injected.held_running().write(tmp_path / "a.trace")
@@ -254,7 +252,7 @@ def test_fails_where_a_planted_cause_is_taken_for_another_or_missed(
     assert document["planted"][cause]["found"] == {found: 1}
 
 
-def test_refuses_truth_that_is_none(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_refuses_invalid_truth(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
     path = injected.held_running().write(tmp_path / "a.trace")
     missing = lockyard("explain", "--truth", str(path))
     assert missing.returncode == 2

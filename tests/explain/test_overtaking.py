@@ -118,14 +118,14 @@ def test_a_waiter_is_passed_by_where_events_show_it(
     assert stall.share(Cause.UNEXPLAINED) > 0.9
 
 
-def test_why_a_lock_lay_idle_is_not_asked_of_who_is_passed_by(tmp_path: Path) -> None:
+def test_a_passed_waiter_does_not_explain_idle_time(tmp_path: Path) -> None:
     trace = passed_by(times=15).out(WAITER, 15, preempted=True).back(WAITER, 3015)
     found = explanation_of(trace, tmp_path)
     assert longest(found, WAIT).cause is Cause.WAITER_NOT_RUNNING
     assert longest(found, IDLE).share(Cause.WAITER_NOT_RUNNING) < 0.01
 
 
-def test_who_gets_the_lock_after_a_waiter_gave_up_did_not_overtake_it(tmp_path: Path) -> None:
+def test_an_owner_after_a_waiter_gave_up_did_not_barge(tmp_path: Path) -> None:
     trace = injected.held_running().without(Kind.ACQUIRED, WAITER)
     trace.without(Kind.RELEASING, WAITER).without(Kind.RELEASED, WAITER)
     trace.stamps(WAITER, (3010, Kind.FAILED))
@@ -136,7 +136,7 @@ def test_who_gets_the_lock_after_a_waiter_gave_up_did_not_overtake_it(tmp_path: 
     assert stall.share(Cause.BARGING) == 0
 
 
-def test_a_release_that_nobody_follows_passes_nobody_by(tmp_path: Path) -> None:
+def test_a_release_without_successor_passes_no_waiter_by(tmp_path: Path) -> None:
     trace = injected.unexplained().without(Kind.ACQUIRED, WAITER)
     trace.without(Kind.RELEASING, WAITER).without(Kind.RELEASED, WAITER)
     trace.stamps(OTHER, (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING))
@@ -157,7 +157,7 @@ def test_a_gap_is_told_of_the_thread_that_ran_there(tmp_path: Path) -> None:
     assert (told.cause, told.thread) == (Cause.MACHINE_GAP, f"worker {OTHER}")
 
 
-def test_who_is_woken_while_the_lock_passes_another_waiter_by_is_told_of(tmp_path: Path) -> None:
+def test_a_thread_woken_while_the_lock_passes_another_by_is_named(tmp_path: Path) -> None:
     """Thread 3 called last and releases; thread 4 gets no processor; thread 2 would not either."""
     trace = injected.waiter_preempted().back(OTHER, -5, cpu=1)
     calls = (20.2, Kind.CALLED), (20.4, Kind.ACQUIRED), (21, Kind.RELEASING)

@@ -53,7 +53,7 @@ def check(document: dict[str, Any]) -> None:
     assert "was preempted" in first["text"] and "came back" in first["text"]
 
 
-def test_a_hitch_is_noticed_and_the_trace_ended_says_whose_fault_it_was(
+def test_a_hitch_is_noticed_and_the_ended_trace_names_its_cause(
     lockyard: Callable[..., Outcome], program: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "own.trace"
@@ -91,7 +91,7 @@ def test_a_running_program_is_explained_as_far_as_it_has_stamped(
     check(document)
 
 
-def test_where_the_kernel_denies_records_the_reason_is_said(
+def test_if_the_kernel_denies_records_the_reason_is_printed(
     lockyard: Callable[..., Outcome], program: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "own.trace"

@@ -69,7 +69,7 @@ def test_a_thread_that_came_before_lost_records_does_not_count_as_running(tmp_pa
 
 
 @pytest.mark.parametrize(("ends", "cause"), [(3000, Cause.HELD_RUNNING), (0, Cause.UNEXPLAINED)])
-def test_after_a_threads_last_event_nothing_is_known_while_the_trace_goes_on(
+def test_after_a_threads_last_event_a_running_trace_tells_nothing(
     tmp_path: Path, ends: int, cause: Cause
 ) -> None:
     """It may have lost its processor: that is copied with its next stamp."""

@@ -65,7 +65,7 @@ def plant(folder: Path, name: str) -> bool:
     not usual.is_permitted("fifo"), reason="holder, waiter and hog need a real-time priority"
 )
 @pytest.mark.timeout(600)
-def test_finds_the_planted_cause_of_real_stalls(
+def test_finds_the_injected_cause_of_real_stalls(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     made = [name for name in CLASSES if plant(tmp_path, name)]

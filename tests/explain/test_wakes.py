@@ -38,7 +38,7 @@ def woken_by_who_comes_back() -> FakeTrace:
     ("arrives", "cause"), [(30, Cause.WOKEN_NOT_RUNNING), (2980, Cause.WAKEUP_IN_FLIGHT)]
 )
 @pytest.mark.parametrize("kind", [IDLE, WAIT])
-def test_who_wakes_others_has_let_go_before(
+def test_a_thread_that_wakes_others_has_let_go_before(
     tmp_path: Path, arrives: float, cause: Cause, kind: StallKind
 ) -> None:
     trace = woken_by_who_comes_back().woken(WAITER, arrives, HOLDER)
@@ -107,7 +107,7 @@ def in_its_wake_up() -> FakeTrace:
     ],
 )
 @pytest.mark.parametrize("kind", [IDLE, WAIT])
-def test_what_keeps_who_could_have_it_is_told_of_that_one(
+def test_a_delay_is_attributed_to_the_thread_that_could_own_the_lock(
     tmp_path: Path, trace: Callable[[], FakeTrace], cause: Cause, kind: StallKind
 ) -> None:
     found = explanation_of(trace(), tmp_path)
