@@ -72,6 +72,7 @@ const std::vector<subject>& all_subjects() {
     for (const auto& more : {clients(), condition_clients(), resilient_clients(),
                              semaphore_clients(), task_queue_clients(), reuse_clients(),
                              litmus_of_two_words(), litmus_of_many_threads(), litmus_of_changes(),
+                             litmus_of_sequential_accesses(),
                              mutants(), idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
       all.insert(all.end(), more.begin(), more.end());
     }

@@ -15,7 +15,7 @@
 
 namespace lockyard::model {
 
-enum class choice_kind : std::uint8_t { thread, message, place, failure, time, barrier };
+enum class choice_kind : std::uint8_t { thread, message, place, failure, time, barrier, state };
 
 struct choice {
   choice_kind kind;
@@ -63,6 +63,15 @@ class choices {
     if (next_ < taken_.size() || script_) return choose_written(kind, count);
     push(kind, preferred, count);
     return preferred;
+  }
+
+  /// Writes down what an execution has found out, so that others which follow its choices find the
+  /// same; no alternative is explored.
+  bool record(choice_kind kind, bool found) {
+    if (next_ < taken_.size() || script_) return choose_written(kind, 2) != 0;
+    push(kind, found ? 1 : 0, 2);
+    taken_.back().limit = taken_.back().taken;
+    return found;
   }
 
   /// What the next choice, if it is one that was made before, was said to mean; taken with it.

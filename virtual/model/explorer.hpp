@@ -53,6 +53,7 @@ struct found {
   std::uint64_t cut = 0;       ///< executions that came to a known prefix
   std::uint64_t too_deep = 0;
   std::string left_out;  ///< why not everything was covered; empty if it was
+  std::string bounded;   ///< which caps took effect; empty if none did
   double seconds = 0;
 
   [[nodiscard]] bool passed() const noexcept {

@@ -6,6 +6,7 @@
 // order in which they were written. docs/checking.md says what that covers and what it does not.
 
 #include "hash.hpp"
+#include "sequential_order.hpp"
 #include "view.hpp"
 
 #include <algorithm>
@@ -17,9 +18,6 @@
 #include <vector>
 
 namespace lockyard::model {
-
-using thread_index = std::uint8_t;
-using location_index = std::uint8_t;
 
 /// Who wrote: a thread, and which of its events it was.
 struct origin {
@@ -43,6 +41,8 @@ struct message {
   view released;  ///< what a reader that acquires gets to know
   origin by;
   bool has_successor;  ///< a read-modify-write has taken it: nothing else comes right after it
+  clock written_at{};  ///< what happened before the write, and before all reads; kept where
+  clock read_at{};     ///< there are sequentially consistent fences
 };
 
 struct location {
@@ -67,6 +67,18 @@ struct knowledge {
   view current;
   view to_acquire;  ///< of relaxed reads, for the next acquire fence
   view to_release;  ///< as of the last release fence, for relaxed writes
+  /// The oldest message of each location that a thread which waited may still read. This binds
+  /// the reads of that thread alone: nothing happens before because of it.
+  std::array<message_index, max_locations> refreshed{};
+};
+
+/// How a thread is about to access a word.
+struct access {
+  thread_index thread;
+  bool sequential;
+
+  access(thread_index by, std::memory_order order) noexcept
+      : thread{by}, sequential{order == std::memory_order_seq_cst && by != setup_thread} {}
 };
 
 constexpr bool acquires(std::memory_order order) noexcept {
@@ -91,60 +103,85 @@ class memory {
   /// The word that began there last, alive or not, if any.
   [[nodiscard]] std::optional<location_index> find_last(const void* address) const noexcept;
 
-  /// The place in modification order of the oldest message that the reader may still read.
-  [[nodiscard]] std::size_t oldest_place(location_index of, const view& known) noexcept {
+  /// The place in modification order of the oldest message that happens-before leaves.
+  [[nodiscard]] std::size_t oldest_place(location_index of, const knowledge& known) noexcept {
     const location& at = locations_[of];
-    return at.position[known.oldest[of]];
+    return at.position[known.current.oldest[of]];
+  }
+  /// The same for a read.
+  [[nodiscard]] std::size_t oldest_readable(location_index of, const knowledge& known) noexcept {
+    const location& at = locations_[of];
+    return std::max(oldest_place(of, known), std::size_t{at.position[known.refreshed[of]]});
   }
 
-  /// The same for what sequentially consistent operations have made known.
-  [[nodiscard]] std::size_t sequential_place(location_index of) noexcept {
-    return locations_[of].position[sequential_.oldest[of]];
-  }
-
-  /// The messages that may be read, newest first, until `visit` returns false.
+  /// The messages that a load may read, newest first, until `visit` returns false.
   template <class Visit>
-  void for_each_readable(const knowledge& known, location_index of, bool sequential, Visit visit) {
-    const location& from = locations_[of];
-    std::size_t oldest = oldest_place(of, known.current);
-    if (sequential) oldest = std::max(oldest, sequential_place(of));
-    for (std::size_t place = from.order.size(); place-- > oldest;) {
-      if (!visit(from.order[place])) return;
-    }
+  void for_each_readable(const knowledge& known, location_index of, access how, Visit visit) {
+    for_each(known, of, visit, [&](std::size_t place) {
+      return is_allowed(known, how, coherence_point::of_read(of, place));
+    });
+  }
+  /// The same for a read-modify-write.
+  template <class Visit>
+  void for_each_changeable(const knowledge& known, location_index of, access how, Visit visit) {
+    for_each(known, of, visit, [&](std::size_t place) {
+      const location& from = locations_[of];
+      return !from.messages[from.order[place]].has_successor &&
+             is_allowed(known, how, coherence_point::of_write(of, place + 1));
+    });
+  }
+  /// Whether a write may land there.
+  [[nodiscard]] bool may_write(const knowledge& known, location_index to, std::size_t place,
+                               access how) {
+    return is_allowed(known, how, coherence_point::of_write(to, place));
   }
 
   /// Makes the thread know a message that it has read.
-  void note_read(knowledge& reader, location_index of, message_index read,
-                 std::memory_order order) noexcept;
+  void read(knowledge& reader, location_index of, message_index read, std::memory_order order,
+            origin by);
+  /// The read of a read-modify-write, and then its write.
+  message_index change(knowledge& writer, location_index of, message_index read,
+                       std::uint64_t value, std::memory_order order, origin by);
 
-  /// Writes at a place of the modification order. `continued` is the message that a
-  /// read-modify-write read, whose release sequence it continues; else null.
+  /// Writes at a place of the modification order.
   message_index write(knowledge& writer, location_index of, std::uint64_t value,
-                      std::memory_order order, std::size_t place, origin by,
-                      const message* continued);
+                      std::memory_order order, std::size_t place, origin by);
 
-  void fence(knowledge& of, std::memory_order order) noexcept;
-
-  /// A sequentially consistent access knows, before it happens, what earlier ones of its location
-  /// knew, and tells the later ones.
-  void before_sequential(knowledge& of, location_index where) noexcept;
-  void after_sequential(const knowledge& of, location_index where) noexcept;
+  void fence(knowledge& of, std::memory_order order, origin by);
+  /// The last sequentially consistent operation of one thread comes before that of another one.
+  void order_last(thread_index before, thread_index after) { order_.order_last(before, after); }
 
   void join(view& to, const view& from) noexcept;
 
   /// What the future of the execution depends on.
   [[nodiscard]] hash128 digest() const noexcept;
-  /// The messages that sequentially consistent operations have made known.
-  [[nodiscard]] hash128 sequential_digest() const noexcept;
 
  private:
+  template <class Visit, class Filter>
+  void for_each(const knowledge& known, location_index of, Visit& visit, Filter is_possible) {
+    const location& from = locations_[of];
+    const std::size_t oldest = oldest_readable(of, known);
+    for (std::size_t place = from.order.size(); place-- > oldest;) {
+      if (is_possible(place) && !visit(from.order[place])) return;
+    }
+  }
+  [[nodiscard]] bool is_allowed(const knowledge& known, access how, const coherence_point& at) {
+    if (order_.is_free(how.sequential)) return true;
+    const evaluation by{.thread = how.thread, .event = 0, .happened = known.current.happened};
+    return order_.allows(by, how.sequential, at, locations_[at.where]);
+  }
+  void note_read(knowledge& reader, location_index of, message_index read,
+                 std::memory_order order) noexcept;
+  void put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,
+           std::size_t place, origin by, const view* inherited, const clock& happened);
+
   [[nodiscard]] bool is_newer(location_index of, message_index a, message_index b) noexcept {
     return locations_[of].position[a] > locations_[of].position[b];
   }
 
   std::vector<location> locations_ = std::vector<location>(max_locations);
   std::size_t count_ = 0;
-  view sequential_;
+  sequential_order order_;
 };
 
 }  // namespace lockyard::model
