@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::model {
@@ -68,6 +69,10 @@ found replay(const client_maker& make, const settings& how, const std::string& c
 
 /// Where the client, and what it uses, writes an order or a wake, as the executions find it.
 site_list sites_of(const client_maker& make, plan by);
+
+/// What no search covers, on one line.
+inline constexpr std::string_view not_covered =
+    "load buffering, other sizes of the client, and faults of compilers and processors";
 
 std::string name_of(verdict which);
 

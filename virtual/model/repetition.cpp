@@ -179,7 +179,10 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
   const auto is_here = [&](const repetition::failure& each) {
     return each.site == site && each.state == thread.repeats.state;
   };
-  const auto count = std::ranges::count(failures, site, &repetition::failure::site);
+  // Words have so many messages, so a thread does not learn for ever.
+  const auto count = std::ranges::count_if(failures, [&](const repetition::failure& each) {
+    return each.site == site && each.knowledge == thread.repeats.knowledge;
+  });
   const bool is_compared = count != 0 && !thread.undisturbed && !is_set_up();
   if (is_compared && is_repeated(std::ranges::any_of(failures, is_here))) return false;
   if (static_cast<std::size_t>(count) < settings_.weak_failures) return true;
@@ -188,7 +191,9 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
 }
 
 void execution::note_failure(std::uint64_t site) {
-  me().repeats.failures.push_back({.site = site, .state = me().repeats.state});
+  repetition& repeats = me().repeats;
+  repeats.failures.push_back(
+      {.site = site, .state = repeats.state, .knowledge = repeats.knowledge});
 }
 
 std::string to_text(const cap_set& reached, const settings& how) {

@@ -54,6 +54,7 @@ struct repetition {
   struct failure {
     std::uint64_t site;
     hash128 state;
+    hash128 knowledge;
   };
   hash128 state;                    ///< at the last step that noted it: stack, registers, knowledge
   hash128 knowledge;                ///< then
