@@ -94,6 +94,7 @@ void execution::reset() {
   plains_.clear();
   occupants_.clear();
   previous_.reset();
+  is_redundant_ = false;
   verdict_ = verdict::passed;
   what_.clear();
   by_->rewind();
@@ -185,6 +186,7 @@ execution::stepped execution::step(const gate& goes_on) {
     const option next = known ? option::of(*known) : pick();
     if (!is_possible(next)) throw not_deterministic{by_->used()};
     take(next);
+    if (is_redundant_ && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);

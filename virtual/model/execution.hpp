@@ -223,6 +223,7 @@ class execution {
   [[nodiscard]] bool list_runnable();
   void list_last_resorts();
   void note_hang();
+  static void clear_dead_stack();
   void note_state(thread_index thread);
   void note_pause(thread_record& thread);
   void act(thread_record& thread);
@@ -274,6 +275,7 @@ class execution {
   thread_record& me() noexcept { return threads_[running_]; }
   [[nodiscard]] origin this_event() noexcept { return {.thread = running_, .event = me().events}; }
   void check_room(location_index to);
+  std::uint64_t load_now(location_index from, std::memory_order order, std::source_location where);
   bool compare_exchange_now(location_index on, std::uint64_t& expected, std::uint64_t desired,
                             std::memory_order success, std::memory_order failure, bool weak,
                             std::source_location where);
@@ -323,6 +325,8 @@ class execution {
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
   cap_set reached_;
+  bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
+  bool is_redundant_ = false;  ///< its future is that of an execution without the last step
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

@@ -149,6 +149,13 @@ void execution::take_memory(const occupant& by, std::source_location where) {
 
 std::uint64_t execution::load(location_index from, std::memory_order order,
                               std::source_location where) {
+  const std::uint64_t value = load_now(from, order, where);
+  if (compares_states_) clear_dead_stack();
+  return value;
+}
+
+[[gnu::noinline]] std::uint64_t execution::load_now(location_index from, std::memory_order order,
+                                                    std::source_location where) {
   order = order_at(order, 0, where);
   if (const auto known = load_again(from)) return *known;
   step_point();
@@ -236,16 +243,23 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
 bool execution::compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
                                  std::memory_order success, std::memory_order failure, bool weak,
                                  std::source_location where) {
-  me().notes_state = weak && !me().undisturbed && !is_set_up();
+  if (weak && !me().undisturbed && !is_set_up()) {
+    me().notes_state = true;
+    compares_states_ = true;
+    clear_dead_stack();
+  }
   step_point();
-  return compare_exchange_now(on, expected, desired, order_at(success, 0, where),
-                              order_at(failure, 1, where), weak, where);
+  const bool done = compare_exchange_now(on, expected, desired, success, failure, weak, where);
+  if (compares_states_) clear_dead_stack();
+  return done;
 }
 
-bool execution::compare_exchange_now(location_index on, std::uint64_t& expected,
+[[gnu::noinline]] bool execution::compare_exchange_now(location_index on, std::uint64_t& expected,
                                      std::uint64_t desired, std::memory_order success,
                                      std::memory_order failure, bool weak,
                                      std::source_location where) {
+  success = order_at(success, 0, where);
+  failure = order_at(failure, 1, where);
   check_alive(on, where);
   const bool may_fail = weak && may_fail_for_no_reason(site_key(where));
   enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };

@@ -3,12 +3,14 @@
 // Loops that come back to where they were. A thread is in the same state if its stack, its
 // registers and what it knows are the same, and it has done nothing in between that others can
 // see. What it does from there it could have done the first time: a loop that pauses goes on only
-// once something has changed, and a compare-exchange need not fail for no reason again.
+// once something has changed, and an execution ends where a failure for no reason has led back to
+// the compare-exchange.
 
 #include "events.hpp"
 #include "execution.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <cstring>
 
 namespace lockyard::model {
@@ -37,6 +39,13 @@ void mix(hash128& all, const view& of, std::size_t locations, thread_index self)
 
 }  // namespace
 
+/// Overwrites what calls have left below the caller's frame: it would lie in unused parts of later
+/// frames, and make states differ that are the same.
+[[gnu::noinline]] void execution::clear_dead_stack() {
+  volatile std::uint64_t dead[128];  // NOLINT(*-avoid-c-arrays): an array is not volatile
+  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
+}
+
 /// The context of a fiber that does not run is the end of its stack, where its registers are.
 void execution::note_state(thread_index which) {
   thread_record& thread = threads_[which];
@@ -53,7 +62,10 @@ void execution::note_state(thread_index which) {
   repeats.knowledge = knowledge;
   repeats.state = hash_of(end, top);
   repeats.state.mix(knowledge);
-  if (thread.now == status::pausing) note_pause(thread);
+  if (thread.now == status::pausing) return note_pause(thread);
+  // The step was a failure for no reason and nothing else, and has led back to where it began.
+  if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
+  is_redundant_ = is_repeated(repeats.state == repeats.failures.back().state);
 }
 
 /// Says what the thread that pauses waits for: nothing, unless it was there before.
@@ -89,6 +101,7 @@ void execution::act(thread_record& thread) {
   repeats.known_at_pause = {};
   repeats.pauses = 0;
   repeats.failures.clear();
+  repeats.failed_at = 0;
 }
 
 void execution::pause(std::source_location where) {
@@ -102,6 +115,8 @@ void execution::pause(std::source_location where) {
     thread.now = status::pausing;
     thread.notes_state = true;
     thread.yields = true;
+    compares_states_ = true;
+    clear_dead_stack();
     switch_out();
     thread.yields = false;
   }
@@ -192,6 +207,7 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
 
 void execution::note_failure(std::uint64_t site) {
   repetition& repeats = me().repeats;
+  repeats.failed_at = me().events;
   repeats.failures.push_back(
       {.site = site, .state = repeats.state, .knowledge = repeats.knowledge});
 }

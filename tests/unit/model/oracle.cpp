@@ -22,7 +22,9 @@ struct relation {
   std::array<std::uint32_t, most_events> of{};
 
   void add(std::size_t from, std::size_t to) { of[from] |= 1U << to; }
-  [[nodiscard]] bool has(std::size_t from, std::size_t to) const { return (of[from] >> to & 1U) != 0; }
+  [[nodiscard]] bool has(std::size_t from, std::size_t to) const {
+    return (of[from] >> to & 1U) != 0;
+  }
   void close(std::size_t count) {
     for (std::size_t via = 0; via < count; ++via) {
       for (std::size_t from = 0; from < count; ++from) {
@@ -69,7 +71,7 @@ struct event {
   bool is_plain = false;
   bool is_fence = false;
   memory_order order = memory_order::relaxed;
-  int from = initial;  ///< the write that it reads
+  int from = initial;     ///< the write that it reads
   std::size_t place = 0;  ///< among the accesses of its word, see find_places
 
   [[nodiscard]] bool is_sequential() const { return order == memory_order::seq_cst; }
@@ -111,8 +113,7 @@ class enumeration {
         const instruction& does = program_.threads[thread][i];
         event made{.thread = thread, .slot = slot + i, .does = &does, .order = does.order};
         made.is_fence = does.does == operation::fence;
-        made.is_plain =
-            does.does == operation::read_plain || does.does == operation::write_plain;
+        made.is_plain = does.does == operation::read_plain || does.does == operation::write_plain;
         made.reads = !made.is_plain && !made.is_fence && does.does != operation::store;
         made.writes = always_writes(does);
         for (std::size_t before = first; before < events_.size(); ++before) {
@@ -259,8 +260,7 @@ class enumeration {
   }
   [[nodiscard]] bool is_coherence_ordered(std::size_t a, std::size_t b) const {
     return a != b && is_access(a) && is_access(b) &&
-           events_[a].does->where == events_[b].does->where &&
-           events_[a].place < events_[b].place;
+           events_[a].does->where == events_[b].does->where && events_[a].place < events_[b].place;
   }
 
   void check() {

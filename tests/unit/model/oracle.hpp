@@ -3,8 +3,9 @@
 
 // The rules of C++20 [intro.races] and [atomics.order], applied to every candidate execution of a
 // straight-line program: each read takes each write, each location has each modification order, and
-// what breaks no rule remains. This shares nothing with the engine but the rules. Executions in which
-// sequenced-before and reads-from form a cycle (load buffering) are left out, as the engine leaves them.
+// what breaks no rule remains. This shares nothing with the engine but the rules. Executions in
+// which sequenced-before and reads-from form a cycle (load buffering) are left out, as the engine
+// leaves them.
 
 #include <atomic>
 #include <cstdint>
