@@ -326,7 +326,7 @@ class execution {
   std::optional<hash128> previous_;
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
-  bool is_redundant_ = false;  ///< its future is that of an execution without the last step
+  bool is_redundant_ = false;     ///< its future is that of an execution without the last step
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

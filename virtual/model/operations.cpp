@@ -255,9 +255,10 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
 }
 
 [[gnu::noinline]] bool execution::compare_exchange_now(location_index on, std::uint64_t& expected,
-                                     std::uint64_t desired, std::memory_order success,
-                                     std::memory_order failure, bool weak,
-                                     std::source_location where) {
+                                                       std::uint64_t desired,
+                                                       std::memory_order success,
+                                                       std::memory_order failure, bool weak,
+                                                       std::source_location where) {
   success = order_at(success, 0, where);
   failure = order_at(failure, 1, where);
   check_alive(on, where);

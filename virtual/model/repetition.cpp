@@ -10,8 +10,8 @@
 #include "execution.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <cstring>
+#include <iterator>
 
 namespace lockyard::model {
 

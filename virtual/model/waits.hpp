@@ -64,7 +64,7 @@ struct repetition {
   std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads
-  std::uint16_t failed_at = 0;  ///< the event of the last of these failures; 0: none
+  std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
 };
 
