@@ -80,7 +80,8 @@ class result {
   /// verdict::inconclusive where nothing failed and not all was covered.
   [[nodiscard]] verdict kind() const noexcept;
 
-  /// "exhaustive", "preemptions <= n", "sampled" or "replayed".
+  /// "exhaustive", "preemptions <= n", "bounded: " with the caps that took effect, "sampled" or
+  /// "replayed".
   [[nodiscard]] std::string coverage() const;
 
   /// What failed, or why not all was covered; empty if passed().

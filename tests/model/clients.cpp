@@ -286,8 +286,10 @@ using manual_event = basic_manual_reset_event<model::model>;
 /// where they are small.
 std::vector<subject> event_clients() {
   using model::barriers;
-  constexpr model::settings few{.preemptions = 2, .spurious_wakes = 0, .timeouts = 1};
-  constexpr model::settings fewest{.preemptions = 1, .spurious_wakes = 0, .timeouts = 1};
+  constexpr model::settings few{
+      .preemptions = 2, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
+  constexpr model::settings fewest{
+      .preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
   const auto fenced = [](model::settings how, barriers behaviour) {
     how.asymmetric = behaviour;
     return how;

@@ -78,6 +78,8 @@ subject litmus(std::string_view name, model::verdict expected, std::string_view 
 
 std::vector<subject> litmus_of_two_words();     ///< store buffering, message passing and kin
 std::vector<subject> litmus_of_many_threads();  ///< three and four threads
-std::vector<subject> litmus_of_changes();       ///< one word, read-modify-writes, plain data
+std::vector<subject> litmus_of_sequential_accesses();
+std::vector<subject> litmus_of_families();  ///< those of the diy tests that are not above
+std::vector<subject> litmus_of_changes();   ///< one word, read-modify-writes, plain data
 
 }  // namespace lockyard::checker

@@ -97,7 +97,10 @@ verdict result::kind() const noexcept {
 std::string result::coverage() const {
   if (is_replay_) return "replayed";
   if (how_.order != search::exhaustive) return std::string{sampled};
-  return how_.preemptions ? "preemptions <= " + std::to_string(*how_.preemptions) : "exhaustive";
+  std::string bounds;
+  if (how_.preemptions) bounds = "preemptions <= " + std::to_string(*how_.preemptions);
+  if (found_.bounded.empty()) return bounds.empty() ? "exhaustive" : bounds;
+  return "bounded: " + (bounds.empty() ? found_.bounded : bounds + ", " + found_.bounded);
 }
 
 const std::string& result::reason() const noexcept {
@@ -115,6 +118,7 @@ std::ostream& operator<<(std::ostream& to, const result& of) {
      << of.executions() << (of.executions() == 1 ? " execution" : " executions");
   if (of.found_.too_deep != 0) to << ", " << of.found_.too_deep << " of them given up";
   to << '\n';
+  if (of.passed()) to << "not covered: " << model::not_covered << '\n';
   if (of.found_.steps.empty()) return to;
   to << "interleaving:\n";
   write_steps(to, of.found_.steps);

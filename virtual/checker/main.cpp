@@ -130,6 +130,7 @@ json to_json(const found& result, const model::settings& how) {
           {"cut", result.cut},
           {"too_deep", result.too_deep},
           {"left_out", result.left_out},
+          {"bounded", result.bounded},
           {"seconds", result.seconds},
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
           {"steps", std::move(steps)},

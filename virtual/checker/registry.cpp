@@ -69,10 +69,11 @@ model::settings subject::settings_in(const model::exclusion_shape& chosen) const
 const std::vector<subject>& all_subjects() {
   static const std::vector<subject> subjects = [] {
     std::vector<subject> all = catalogue_locks();
-    for (const auto& more : {clients(), condition_clients(), resilient_clients(),
-                             semaphore_clients(), task_queue_clients(), reuse_clients(),
-                             litmus_of_two_words(), litmus_of_many_threads(), litmus_of_changes(),
-                             mutants(), idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
+    for (const auto& more :
+         {clients(), condition_clients(), resilient_clients(), semaphore_clients(),
+          task_queue_clients(), reuse_clients(), litmus_of_two_words(), litmus_of_many_threads(),
+          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(), mutants(),
+          idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

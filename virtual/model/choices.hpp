@@ -15,7 +15,7 @@
 
 namespace lockyard::model {
 
-enum class choice_kind : std::uint8_t { thread, message, place, failure, time, barrier };
+enum class choice_kind : std::uint8_t { thread, message, place, failure, time, barrier, state };
 
 struct choice {
   choice_kind kind;
@@ -65,7 +65,16 @@ class choices {
     return preferred;
   }
 
-  /// Returns the recorded meaning of the next choice, if it was made before, and takes the choice.
+  /// Writes down what an execution has found out, so that others which follow its choices find the
+  /// same; no alternative is explored.
+  bool record(choice_kind kind, bool found) {
+    if (next_ < taken_.size() || script_) return choose_written(kind, 2) != 0;
+    push(kind, found ? 1 : 0, 2);
+    taken_.back().limit = taken_.back().taken;
+    return found;
+  }
+
+  /// What the next choice, if it is one that was made before, was said to mean; taken with it.
   std::optional<std::uint8_t> take_known(choice_kind kind) {
     if (next_ >= taken_.size()) return std::nullopt;
     const choice& known = taken_[next_];

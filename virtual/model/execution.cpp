@@ -4,6 +4,7 @@
 #include "events.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace lockyard::model {
@@ -73,7 +74,10 @@ void execution::reset() {
     each.timed_out = false;
     each.deadline.reset();
     each.reads.clear();
-    each.failed_weakly.clear();
+    each.repeats = {};
+    each.notes_state = false;
+    each.rushes = false;
+    each.yields = false;
   }
   for (std::size_t i = 0; i < memory_.count(); ++i) sleepers_[i].clear();
   memory_.reset();
@@ -90,6 +94,7 @@ void execution::reset() {
   plains_.clear();
   occupants_.clear();
   previous_.reset();
+  is_redundant_ = false;
   verdict_ = verdict::passed;
   what_.clear();
   by_->rewind();
@@ -123,6 +128,7 @@ void execution::resume(thread_index thread) {
   running_ = thread;
   const context::transfer_t back = context::jump_fcontext(threads_[thread].context, this);
   threads_[thread].context = back.fctx;
+  if (threads_[thread].notes_state) note_state(thread);
 }
 
 void execution::switch_out() {
@@ -180,6 +186,7 @@ execution::stepped execution::step(const gate& goes_on) {
     const option next = known ? option::of(*known) : pick();
     if (!is_possible(next)) throw not_deterministic{by_->used()};
     take(next);
+    if (is_redundant_ && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);
@@ -230,44 +237,72 @@ void execution::take(const option& next) {
 
 void execution::list_options() {
   options_.clear();
+  if (!list_runnable()) return list_last_resorts();
+  for (thread_index i = 0; i < count_; ++i) {
+    const thread_record& each = threads_[i];
+    if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
+        deadlines_[*each.deadline].when == passes::early) {
+      reach(cap::timeouts);
+    }
+    // A sleeper may wake for no reason, but no thread may rely on it.
+    if (each.now != status::sleeping) continue;
+    if (spurious_left_ > 0) {
+      options_.push_back({.thread = i, .how = variant::spurious});
+    } else {
+      reach(cap::spurious_wakes);
+    }
+  }
+}
+
+/// Lists those that may run. False if none of them has to run in the end: an await that holds for
+/// an old value alone may miss that value, and then it never ends.
+bool execution::list_runnable() {
   bool can_go_on = false;
-  bool all_ended = true;
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
-    if (each.now == status::ended) continue;
-    all_ended = false;
-    const bool runs = each.now == status::ready ||
-                      (each.now == status::awaiting && is_satisfiable(each)) ||
+    const bool awaits = each.now == status::awaiting;
+    const bool runs = each.now == status::ready || each.now == status::counting ||
                       (each.now == status::pausing && pause_is_over(each));
-    if (runs) options_.push_back({.thread = i, .how = variant::run});
-    const bool waits =
-        each.now == status::awaiting || each.now == status::sleeping || each.now == status::queued;
-    if (waits && each.deadline && may_pass(deadlines_[*each.deadline])) {
-      options_.push_back({.thread = i, .how = variant::time_out});
+    if (runs || (awaits && is_satisfiable(each))) {
+      options_.push_back({.thread = i, .how = variant::run});
+      if (runs || is_satisfied_by_newest(each)) can_go_on = true;
     }
-    can_go_on = !options_.empty();
+    const bool waits = awaits || each.now == status::sleeping || each.now == status::queued;
+    if (!waits || !each.deadline) continue;
+    if (!may_pass(deadlines_[*each.deadline])) continue;
+    options_.push_back({.thread = i, .how = variant::time_out});
+    can_go_on = true;
   }
-  if (can_go_on) {
-    // A sleeper may wake spuriously, but no thread may count on it.
-    for (thread_index i = 0; spurious_left_ > 0 && i < count_; ++i) {
-      if (threads_[i].now == status::sleeping)
-        options_.push_back({.thread = i, .how = variant::spurious});
-    }
-    return;
-  }
-  if (all_ended) return;
+  return can_go_on;
+}
+
+void execution::list_last_resorts() {
+  bool all_ended = true;
+  bool can_go_on = false;
   for (thread_index i = 0; i < count_; ++i) {
-    const thread_record& each = threads_[i];
-    if (each.now != status::ended && each.deadline)
-      options_.push_back({.thread = i, .how = variant::time_out});
+    if (threads_[i].now == status::ended) continue;
+    all_ended = false;
+    if (!threads_[i].deadline) continue;
+    options_.push_back({.thread = i, .how = variant::time_out});
+    can_go_on = true;
   }
-  if (!options_.empty()) return;
+  if (!all_ended && !can_go_on) note_hang();
+}
+
+void execution::note_hang() {
+  options_.clear();
   verdict_ = verdict::hang;
   for (thread_index i = 0; i < count_; ++i) {
     const status now = threads_[i].now;
     if (now == status::ended) continue;
-    what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i) +
-             (now == status::sleeping || now == status::queued ? " sleeps" : " spins");
+    what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i);
+    if (now == status::sleeping || now == status::queued) {
+      what_ += " sleeps";
+    } else {
+      what_ += now == status::awaiting && is_satisfiable(threads_[i])
+                   ? " spins and missed its value"
+                   : " spins";
+    }
   }
   what_ = "no thread can go on: " + what_;
 }
@@ -275,7 +310,8 @@ void execution::list_options() {
 execution::option execution::pick() {
   // The thread that ran last comes first, so that the first execution has no preemption.
   const auto same = std::ranges::find_if(options_, [this](const option& each) {
-    return last_ && each.thread == *last_ && each.how == variant::run;
+    return last_ && each.thread == *last_ && each.how == variant::run &&
+           !threads_[each.thread].yields;
   });
   const bool can_stay = same != options_.end();
   if (can_stay) std::swap(*same, options_.front());
@@ -318,25 +354,34 @@ hash128 execution::prefix() const {
 }
 
 bool execution::is_satisfiable(const thread_record& of) {
+  const auto thread = static_cast<thread_index>(&of - threads_.data());
   for (const look& each : of.looks) {
     bool found = false;
-    const bool sequential = each.order == std::memory_order_seq_cst;
-    memory_.for_each_readable(of.known, each.where, sequential, [&](message_index index) {
-      const message& read = memory_.at(each.where).messages[index];
-      found = each.holds(read.value) && !(of.exchanges && read.has_successor) &&
-              may_follow(each.where, index);
+    const auto visit = [&](message_index index) {
+      found =
+          each.holds(memory_.at(each.where).messages[index].value) && may_follow(each.where, index);
       return !found;
-    });
+    };
+    if (of.exchanges) {
+      memory_.for_each_changeable(of.known, each.where, {thread, each.order}, visit);
+    } else {
+      memory_.for_each_readable(of.known, each.where, {thread, each.order}, visit);
+    }
     if (found) return true;
   }
   return false;
 }
 
+bool execution::is_satisfied_by_newest(const thread_record& of) {
+  return std::ranges::any_of(of.looks, [this](const look& each) {
+    return each.holds(memory_.at(each.where).newest().value);
+  });
+}
+
 bool execution::pause_is_over(const thread_record& of) {
   if (of.reads.empty()) return true;
-  return std::ranges::any_of(of.reads, [this](const read_before& each) {
-    return memory_.at(each.where).order.back() != each.which;
-  });
+  return std::ranges::any_of(of.reads,
+                             [this](const read_before& each) { return !is_newest(each); });
 }
 
 }  // namespace lockyard::model

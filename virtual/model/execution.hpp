@@ -8,7 +8,9 @@
 #include "fiber_stack.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
+#include "settings.hpp"
 #include "trace.hpp"
+#include "waits.hpp"
 
 #include <boost/context/detail/fcontext.hpp>
 
@@ -36,66 +38,6 @@ class client {
   virtual void finish() {}  ///< called when all threads have ended
 };
 
-enum class verdict : std::uint8_t {
-  passed,
-  race,       ///< on plain data
-  assertion,  ///< of the client
-  hang,       ///< no thread can go on: a deadlock, a lost wake-up, a spin on a final value
-  lifetime,   ///< an object is used after its end, or before others can know that it exists
-  not_deterministic,
-  inconclusive,  ///< deeper than the limit, or more than the engine has room for
-};
-
-/// How `asymmetric_fence_light()` and `asymmetric_fence_heavy()` behave.
-enum class barriers : std::uint8_t {
-  membarrier,   ///< light does nothing, heavy is a fence of every thread
-  fences,       ///< both are fences of the caller
-  may_be_lost,  ///< like membarrier, until a heavy one fails; each may
-};
-
-struct settings {
-  std::optional<unsigned> preemptions{};  ///< the most; nullopt: any number
-  unsigned spurious_wakes = 1;            ///< the most in an execution
-  unsigned timeouts = 2;                  ///< early ones, while others could still go on
-  unsigned short_spins = 2;               ///< the most that end although others could go on
-  std::optional<unsigned> old_reads{};    ///< the most; see docs/checking.md; nullopt: any number
-  unsigned depth = 400;                   ///< steps
-  barriers asymmetric = barriers::membarrier;
-  bool wakes_any = false;  ///< a wake may pick any sleeper, not only the first
-  const mutation* planted = nullptr;
-};
-
-inline constexpr std::size_t max_looks = 8;
-
-/// One word that an await reads.
-struct look {
-  location_index where;
-  std::memory_order order;
-  const void* predicate;
-  bool (*test)(const void* predicate, std::uint64_t value);
-
-  [[nodiscard]] bool holds(std::uint64_t value) const { return test(predicate, value); }
-};
-
-/// The new value that a read-modify-write makes of the value that it finds.
-struct change {
-  std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
-  std::uint64_t operand;
-};
-
-struct seen {
-  std::size_t look;
-  std::uint64_t value;
-};
-
-/// When a deadline passes.
-enum class passes : std::uint8_t {
-  early,    ///< while others could still go on, up to `timeouts`; otherwise when none can
-  of_spin,  ///< as the wait begins, up to `short_spins`; otherwise when none can go on
-};
-
-enum class sleep_end : std::uint8_t { woken, changed, timed_out };
-
 class execution {
  public:
   using now_ns = std::uint64_t;
@@ -116,6 +58,8 @@ class execution {
   [[nodiscard]] verdict result() const noexcept { return verdict_; }
   [[nodiscard]] const std::string& what() const noexcept { return what_; }
   [[nodiscard]] unsigned steps() const noexcept { return steps_; }
+  /// The caps that took effect in this execution and in all before.
+  [[nodiscard]] const cap_set& caps_reached() const noexcept { return reached_; }
 
   /// Records every step from now on.
   void trace_to(trace* account) noexcept { account_ = account; }
@@ -185,7 +129,7 @@ class execution {
   void*& state_of(const void* type, std::size_t owner, const deleter& by);
 
  private:
-  enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, ended };
+  enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, counting, ended };
   enum class variant : std::uint8_t { run, time_out, spurious };
 
   struct plain {
@@ -195,10 +139,6 @@ class execution {
     clock readers;
     place lies{};
     bool is_alive = true;
-  };
-  struct read_before {
-    location_index where;
-    message_index which;
   };
   struct end_of_wait {
     passes when;
@@ -213,13 +153,16 @@ class execution {
     status now = status::ended;
     sleep_end woken_by = sleep_end::woken;
     bool timed_out = false;
-    bool undisturbed = false;  ///< its operations together are one step
+    bool undisturbed = false;  ///< its operations are one step together
+    bool notes_state = false;  ///< at the next step
+    bool yields = false;       ///< pauses: another thread that runs instead is not a preemption
+    bool rushes = false;       ///< runs a loop to its end, and sees nothing new in it
     std::optional<std::size_t> deadline;
     std::span<const look> looks;
     bool exchanges = false;
     location_index sleeps_on = 0;
     std::vector<read_before> reads;  ///< since the last pause
-    std::vector<std::uint64_t> failed_weakly;
+    repetition repeats;
   };
   struct option {
     thread_index thread;
@@ -266,6 +209,7 @@ class execution {
   [[nodiscard]] bool may_pass(const end_of_wait& which) const;
   void pass(end_of_wait& which);
   void forget_old(thread_record& thread);
+  void forget_old(thread_record& thread, const read_before& read);
   bool gives_up(end_of_wait& which, std::source_location where);
   enum class stepped : std::uint8_t { on, nowhere, cut };
   [[nodiscard]] stepped step(const gate& goes_on);
@@ -275,9 +219,37 @@ class execution {
   void list_options();
   [[nodiscard]] option pick();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
-  /// Tells whether a read may take that message, or a write follow it in modification order.
+  [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of);
+  [[nodiscard]] bool list_runnable();
+  void list_last_resorts();
+  void note_hang();
+  static void clear_dead_stack();
+  void note_state(thread_index thread);
+  void note_pause(thread_record& thread);
+  void act(thread_record& thread);
+  [[nodiscard]] bool is_repeated(bool seems_repeated);
+  void refresh(thread_record& thread, std::source_location where);
+  void rush(std::source_location where);
+  std::optional<std::uint64_t> load_again(location_index from);
+  [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
+  void note_failure(std::uint64_t site);
+  [[nodiscard]] bool is_newest(const read_before& each) {
+    return memory_.at(each.where).order.back() == each.which;
+  }
+  void reach(cap which) { reached_.set(static_cast<std::size_t>(which)); }
+  /// Whether a read may take that message, or a write land right behind it, in modification order.
   [[nodiscard]] bool may_follow(location_index at, message_index which) {
-    return old_reads_left_ != 0 || memory_.at(at).order.back() == which;
+    if (old_reads_left_ != 0 || memory_.at(at).order.back() == which) return true;
+    reach(cap::old_reads);
+    return false;
+  }
+  /// Whether messages older than that one need a look.
+  [[nodiscard]] bool may_read_older(location_index at, message_index which) {
+    if (old_reads_left_ != 0) return true;
+    if (memory_.at(at).position[which] > memory_.oldest_readable(at, me().known)) {
+      reach(cap::old_reads);
+    }
+    return false;
   }
   void note_followed(location_index at, message_index which) {
     if (settings_.old_reads && memory_.at(at).order.back() != which) --old_reads_left_;
@@ -301,8 +273,13 @@ class execution {
   unsigned choose(choice_kind kind, std::size_t count, std::source_location where);
   void switch_out();
   thread_record& me() noexcept { return threads_[running_]; }
-  message_index write(location_index to, std::uint64_t value, std::memory_order order,
-                      std::size_t place, const message* continued);
+  [[nodiscard]] origin this_event() noexcept { return {.thread = running_, .event = me().events}; }
+  void check_room(location_index to);
+  std::uint64_t load_now(location_index from, std::memory_order order, std::source_location where);
+  bool compare_exchange_now(location_index on, std::uint64_t& expected, std::uint64_t desired,
+                            std::memory_order success, std::memory_order failure, bool weak,
+                            std::source_location where);
+  void fence_all();
   void tell(std::source_location where, const std::string& text) const;
   [[nodiscard]] bool knows_writer(const plain& data);
   [[nodiscard]] std::string described(location_index which);
@@ -347,6 +324,9 @@ class execution {
   std::vector<state_entry> ended_states_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
+  cap_set reached_;
+  bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
+  bool is_redundant_ = false;     ///< an execution without the last step has the same future
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

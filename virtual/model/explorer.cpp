@@ -96,6 +96,7 @@ class search_state {
     for (unsigned i = 1; i < by_.workers; ++i) workers.emplace_back([this, i] { work(i); });
     work(0);
     workers.clear();
+    result_.bounded = to_text(reached_, by_.how);
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
@@ -109,6 +110,8 @@ class search_state {
     } else {
       sample(runs, worker);
     }
+    const std::scoped_lock guard{lock_};
+    reached_ |= runs.caps_reached();
   }
 
   void explore_part(execution& runs, std::vector<choice> part) {
@@ -245,6 +248,7 @@ class search_state {
   work_pile pile_;
   std::mutex lock_;
   found result_;
+  cap_set reached_;
   steady_clock::time_point start_ = steady_clock::now();
 };
 

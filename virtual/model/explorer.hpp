@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::model {
@@ -53,6 +54,7 @@ struct found {
   std::uint64_t cut = 0;       ///< executions that reached a known state
   std::uint64_t too_deep = 0;
   std::string left_out;  ///< why not everything was covered; empty if it was
+  std::string bounded;   ///< which caps took effect; empty if none did
   double seconds = 0;
 
   [[nodiscard]] bool passed() const noexcept {
@@ -67,6 +69,10 @@ found replay(const client_maker& make, const settings& how, const std::string& c
 
 /// Returns where the client, and the code that it uses, writes an order or a wake.
 site_list sites_of(const client_maker& make, plan by);
+
+/// What no search covers, on one line.
+inline constexpr std::string_view not_covered =
+    "load buffering, other sizes of the client, and faults of compilers and processors";
 
 std::string name_of(verdict which);
 

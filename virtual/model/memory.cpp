@@ -18,7 +18,7 @@ message_index location::insert(message&& written, std::size_t place) {
 
 void memory::reset() noexcept {
   count_ = 0;
-  sequential_ = {};
+  order_.reset();
 }
 
 location_index memory::create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
@@ -57,62 +57,81 @@ std::optional<location_index> memory::find_last(const void* address) const noexc
 void memory::join(view& to, const view& from) noexcept {
   for (std::size_t i = 0; i < count_; ++i) {
     const auto of = static_cast<location_index>(i);
-    if (is_newer(of, from.oldest[i], to.oldest[i])) to.oldest[i] = from.oldest[i];
+    if (to.oldest[i] == from.oldest[i]) {
+      if (from.has_read[i]) to.has_read.set(i);
+    } else if (is_newer(of, from.oldest[i], to.oldest[i])) {
+      to.oldest[i] = from.oldest[i];
+      to.has_read[i] = from.has_read[i];
+    }
   }
   to.happened.join(from.happened);
 }
 
 void memory::note_read(knowledge& reader, location_index of, message_index read,
                        std::memory_order order) noexcept {
-  if (is_newer(of, read, reader.current.oldest[of])) reader.current.oldest[of] = read;
-  join(acquires(order) ? reader.current : reader.to_acquire,
-       locations_[of].messages[read].released);
+  view& current = reader.current;
+  if (is_newer(of, read, current.oldest[of])) current.oldest[of] = read;
+  if (current.oldest[of] == read) current.has_read.set(of);
+  join(acquires(order) ? current : reader.to_acquire, locations_[of].messages[read].released);
+}
+
+void memory::read(knowledge& reader, location_index of, message_index read, std::memory_order order,
+                  origin by) {
+  location& at = locations_[of];
+  const access how{by.thread, order};
+  const evaluation mine{
+      .thread = by.thread, .event = by.event, .happened = reader.current.happened};
+  const auto point = coherence_point::of_read(of, at.position[read]);
+  order_.access(mine, how.sequential, point, at, read, false);
+  if (order_.has_fences()) at.messages[read].read_at.join(reader.current.happened);
+  note_read(reader, of, read, order);
 }
 
 message_index memory::write(knowledge& writer, location_index of, std::uint64_t value,
-                            std::memory_order order, std::size_t place, origin by,
-                            const message* continued) {
-  message written{.value = value, .released = {}, .by = by, .has_successor = false};
-  view inherited;
-  if (continued != nullptr) inherited = continued->released;
-  location& at = locations_[of];
-  const message_index index = at.insert(std::move(written), place);
-  writer.current.oldest[of] = index;
-  // A release publishes everything that the thread knows, its own message included; a relaxed write
-  // publishes what the last release fence saw, and its own message.
-  view& released = at.messages[index].released;
-  released = releases(order) ? writer.current : writer.to_release;
-  released.oldest[of] = index;
-  if (continued != nullptr) join(released, inherited);
-  return index;
+                            std::memory_order order, std::size_t place, origin by) {
+  put(writer, of, value, order, place, by, nullptr, writer.current.happened);
+  return writer.current.oldest[of];
 }
 
-void memory::fence(knowledge& of, std::memory_order order) noexcept {
+message_index memory::change(knowledge& writer, location_index of, message_index read,
+                             std::uint64_t value, std::memory_order order, origin by) {
+  location& at = locations_[of];
+  at.messages[read].has_successor = true;
+  const clock before = writer.current.happened;  // what it acquires does not come before it
+  const view inherited = at.messages[read].released;
+  note_read(writer, of, read, order);
+  put(writer, of, value, order, at.position[read] + std::size_t{1}, by, &inherited, before);
+  return writer.current.oldest[of];
+}
+
+/// A release publishes all the thread knows, its own message included; a relaxed write what the
+/// last release fence saw, and that message too.
+void memory::put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,
+                 std::size_t place, origin by, const view* inherited, const clock& happened) {
+  location& at = locations_[of];
+  const message_index index =
+      at.insert({.value = value, .released = {}, .by = by, .has_successor = false}, place);
+  const access how{by.thread, order};
+  const evaluation mine{.thread = by.thread, .event = by.event, .happened = happened};
+  order_.access(mine, how.sequential, coherence_point::of_write(of, place), at, index, true);
+  message& written = at.messages[index];
+  if (order_.has_fences()) written.written_at = happened;
+  writer.current.oldest[of] = index;
+  writer.current.has_read.reset(of);
+  written.released = releases(order) ? writer.current : writer.to_release;
+  written.released.oldest[of] = index;
+  written.released.has_read.reset(of);
+  if (inherited != nullptr) join(written.released, *inherited);
+}
+
+void memory::fence(knowledge& of, std::memory_order order, origin by) {
+  const clock before = of.current.happened;  // what it acquires does not come before it
   if (acquires(order)) join(of.current, of.to_acquire);
-  if (order == std::memory_order_seq_cst) {
-    // Locations only: a sequentially consistent fence alone makes nothing happen before.
-    for (std::size_t i = 0; i < count_; ++i) {
-      const auto at = static_cast<location_index>(i);
-      if (is_newer(at, sequential_.oldest[i], of.current.oldest[i])) {
-        of.current.oldest[i] = sequential_.oldest[i];
-      } else {
-        sequential_.oldest[i] = of.current.oldest[i];
-      }
-    }
+  if (order == std::memory_order_seq_cst && by.thread != setup_thread) {
+    const evaluation mine{.thread = by.thread, .event = by.event, .happened = before};
+    order_.fence(mine, of.current, std::span{locations_}.first(count_));
   }
   if (releases(order)) of.to_release = of.current;
-}
-
-void memory::before_sequential(knowledge& of, location_index where) noexcept {
-  if (is_newer(where, sequential_.oldest[where], of.current.oldest[where])) {
-    of.current.oldest[where] = sequential_.oldest[where];
-  }
-}
-
-void memory::after_sequential(const knowledge& of, location_index where) noexcept {
-  if (is_newer(where, of.current.oldest[where], sequential_.oldest[where])) {
-    sequential_.oldest[where] = of.current.oldest[where];
-  }
 }
 
 hash128 memory::digest() const noexcept {
@@ -123,20 +142,6 @@ hash128 memory::digest() const noexcept {
     of.mix(each.name);
     of.mix(each.is_alive ? 1 : 2);
     for (const message_index index : each.order) of.mix(each.messages[index].by.name());
-    all.add(of);
-  }
-  all.mix(sequential_digest());
-  return all;
-}
-
-hash128 memory::sequential_digest() const noexcept {
-  hash128 all;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const message_index known = sequential_.oldest[i];
-    if (known == 0) continue;
-    hash128 of;
-    of.mix(locations_[i].name);
-    of.mix(locations_[i].messages[known].by.name());
     all.add(of);
   }
   return all;

@@ -7,6 +7,7 @@
 // not.
 
 #include "hash.hpp"
+#include "sequential_order.hpp"
 #include "view.hpp"
 
 #include <algorithm>
@@ -19,10 +20,7 @@
 
 namespace lockyard::model {
 
-using thread_index = std::uint8_t;
-using location_index = std::uint8_t;
-
-/// The writer of a message: a thread, and the number of its event.
+/// The writer: a thread, and the number of its event.
 struct origin {
   thread_index thread;
   std::uint16_t event;
@@ -43,7 +41,9 @@ struct message {
   std::uint64_t value;
   view released;  ///< what an acquiring reader learns
   origin by;
-  bool has_successor;  ///< a read-modify-write has taken it: nothing else can follow it directly
+  bool has_successor;  ///< a read-modify-write has taken it: nothing else comes right after it
+  clock written_at{};  ///< what happened before the write, and before all reads; kept where
+  clock read_at{};     ///< there are sequentially consistent fences
 };
 
 struct location {
@@ -68,6 +68,18 @@ struct knowledge {
   view current;
   view to_acquire;  ///< from relaxed reads, for the next acquire fence
   view to_release;  ///< as of the last release fence, for relaxed writes
+  /// The oldest message of each location that a thread which waited may still read. This binds
+  /// the reads of that thread alone: nothing happens before because of it.
+  std::array<message_index, max_locations> refreshed{};
+};
+
+/// How a thread is about to access a word.
+struct access {
+  thread_index thread;
+  bool sequential;
+
+  access(thread_index by, std::memory_order order) noexcept
+      : thread{by}, sequential{order == std::memory_order_seq_cst && by != setup_thread} {}
 };
 
 constexpr bool acquires(std::memory_order order) noexcept {
@@ -92,60 +104,86 @@ class memory {
   /// Returns the last word that began there, alive or not, if any.
   [[nodiscard]] std::optional<location_index> find_last(const void* address) const noexcept;
 
-  /// Returns the place in modification order of the oldest message that may still be read.
-  [[nodiscard]] std::size_t oldest_place(location_index of, const view& known) noexcept {
+  /// The place in modification order of the oldest message that happens-before leaves.
+  [[nodiscard]] std::size_t oldest_place(location_index of, const knowledge& known) noexcept {
     const location& at = locations_[of];
-    return at.position[known.oldest[of]];
+    return at.position[known.current.oldest[of]];
+  }
+  /// The same for a read.
+  [[nodiscard]] std::size_t oldest_readable(location_index of, const knowledge& known) noexcept {
+    const location& at = locations_[of];
+    return std::max(oldest_place(of, known), std::size_t{at.position[known.refreshed[of]]});
   }
 
-  /// Returns that place for the knowledge of sequentially consistent operations.
-  [[nodiscard]] std::size_t sequential_place(location_index of) noexcept {
-    return locations_[of].position[sequential_.oldest[of]];
-  }
-
-  /// Visits the messages that may be read, newest first, until `visit` returns false.
+  /// The messages that a load may read, newest first, until `visit` returns false.
   template <class Visit>
-  void for_each_readable(const knowledge& known, location_index of, bool sequential, Visit visit) {
-    const location& from = locations_[of];
-    std::size_t oldest = oldest_place(of, known.current);
-    if (sequential) oldest = std::max(oldest, sequential_place(of));
-    for (std::size_t place = from.order.size(); place-- > oldest;) {
-      if (!visit(from.order[place])) return;
-    }
+  void for_each_readable(const knowledge& known, location_index of, access how, Visit visit) {
+    for_each(known, of, visit, [&](std::size_t place) {
+      return is_allowed(known, how, coherence_point::of_read(of, place));
+    });
+  }
+  /// The same for a read-modify-write.
+  template <class Visit>
+  void for_each_changeable(const knowledge& known, location_index of, access how, Visit visit) {
+    for_each(known, of, visit, [&](std::size_t place) {
+      const location& from = locations_[of];
+      return !from.messages[from.order[place]].has_successor &&
+             is_allowed(known, how, coherence_point::of_write(of, place + 1));
+    });
+  }
+  /// Whether a write may land there.
+  [[nodiscard]] bool may_write(const knowledge& known, location_index to, std::size_t place,
+                               access how) {
+    return is_allowed(known, how, coherence_point::of_write(to, place));
   }
 
   /// Makes the thread know a message that it has read.
-  void note_read(knowledge& reader, location_index of, message_index read,
-                 std::memory_order order) noexcept;
+  void read(knowledge& reader, location_index of, message_index read, std::memory_order order,
+            origin by);
+  /// The read of a read-modify-write, and then its write.
+  message_index change(knowledge& writer, location_index of, message_index read,
+                       std::uint64_t value, std::memory_order order, origin by);
 
-  /// Writes at a place of the modification order. `continued` is the message that a
-  /// read-modify-write read, whose release sequence it continues; otherwise null.
+  /// Writes at a place of the modification order.
   message_index write(knowledge& writer, location_index of, std::uint64_t value,
-                      std::memory_order order, std::size_t place, origin by,
-                      const message* continued);
+                      std::memory_order order, std::size_t place, origin by);
 
-  void fence(knowledge& of, std::memory_order order) noexcept;
-
-  /// A sequentially consistent access learns, before it happens, what earlier ones of its location
-  /// knew, and passes its knowledge on to later ones.
-  void before_sequential(knowledge& of, location_index where) noexcept;
-  void after_sequential(const knowledge& of, location_index where) noexcept;
+  void fence(knowledge& of, std::memory_order order, origin by);
+  /// The last sequentially consistent operation of one thread comes before the last one of another
+  /// thread.
+  void order_last(thread_index before, thread_index after) { order_.order_last(before, after); }
 
   void join(view& to, const view& from) noexcept;
 
   /// Returns a hash of everything that the future of the execution depends on.
   [[nodiscard]] hash128 digest() const noexcept;
-  /// Returns a hash of the messages that sequentially consistent operations have made known.
-  [[nodiscard]] hash128 sequential_digest() const noexcept;
 
  private:
+  template <class Visit, class Filter>
+  void for_each(const knowledge& known, location_index of, Visit& visit, Filter is_possible) {
+    const location& from = locations_[of];
+    const std::size_t oldest = oldest_readable(of, known);
+    for (std::size_t place = from.order.size(); place-- > oldest;) {
+      if (is_possible(place) && !visit(from.order[place])) return;
+    }
+  }
+  [[nodiscard]] bool is_allowed(const knowledge& known, access how, const coherence_point& at) {
+    if (order_.is_free(how.sequential)) return true;
+    const evaluation by{.thread = how.thread, .event = 0, .happened = known.current.happened};
+    return order_.allows(by, how.sequential, at, locations_[at.where]);
+  }
+  void note_read(knowledge& reader, location_index of, message_index read,
+                 std::memory_order order) noexcept;
+  void put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,
+           std::size_t place, origin by, const view* inherited, const clock& happened);
+
   [[nodiscard]] bool is_newer(location_index of, message_index a, message_index b) noexcept {
     return locations_[of].position[a] > locations_[of].position[b];
   }
 
   std::vector<location> locations_ = std::vector<location>(max_locations);
   std::size_t count_ = 0;
-  view sequential_;
+  sequential_order order_;
 };
 
 }  // namespace lockyard::model

@@ -17,14 +17,30 @@ std::uint64_t site_key(std::source_location where) {
          std::uint64_t{where.column()} << 40U;
 }
 
+/// Whether a loop of such events alone may be run again as if it had not been run.
+bool leaves_no_trace(std::uint64_t kind) {
+  switch (kind % 32) {
+    case loaded:
+    case not_changed:
+    case fenced:
+    case paused: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
   thread_record& thread = me();
+  if (thread.rushes) {
+    thread.rushes = false;
+    thread.history.mix(paused + thread.repeats.rushed_pauses * std::uint64_t{32});
+  }
   ++thread.events;
   thread.known.current.happened.of[running_] = thread.events;
   thread.history.mix(kind + a * 32);
   thread.history.mix(b);
+  if (!leaves_no_trace(kind)) act(thread);
 }
 
 std::memory_order execution::order_at(std::memory_order written, unsigned argument,
@@ -47,13 +63,10 @@ void execution::check_alive(location_index which, std::source_location where) {
   at.accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
 }
 
-message_index execution::write(location_index to, std::uint64_t value, std::memory_order order,
-                               std::size_t place, const message* continued) {
+void execution::check_room(location_index to) {
   if (memory_.at(to).messages.size() >= max_messages) {
     fail(verdict::inconclusive, "more writes than the engine has room for", {});
   }
-  return memory_.write(me().known, to, value, order, place,
-                       {.thread = running_, .event = me().events}, continued);
 }
 
 location_index execution::create(std::uint64_t value, std::source_location where,
@@ -136,22 +149,29 @@ void execution::take_memory(const occupant& by, std::source_location where) {
 
 std::uint64_t execution::load(location_index from, std::memory_order order,
                               std::source_location where) {
+  const std::uint64_t value = load_now(from, order, where);
+  if (compares_states_) clear_dead_stack();
+  return value;
+}
+
+[[gnu::noinline]] std::uint64_t execution::load_now(location_index from, std::memory_order order,
+                                                    std::source_location where) {
   order = order_at(order, 0, where);
+  if (const auto known = load_again(from)) return *known;
   step_point();
   check_alive(from, where);
-  const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) memory_.before_sequential(me().known, from);
-  location& at = memory_.at(from);
-  const std::size_t oldest = memory_.oldest_place(from, me().known.current);
-  const std::size_t readable = old_reads_left_ == 0 ? 1 : at.order.size() - oldest;
-  const std::size_t back = choose(choice_kind::message, readable, where);
-  const message_index index = at.order[at.order.size() - 1 - back];
+  candidates_.clear();
+  memory_.for_each_readable(me().known, from, {running_, order}, [&](message_index index) {
+    candidates_.push_back({0, index});
+    return may_read_older(from, index);
+  });
+  const message_index index =
+      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
   note_followed(from, index);
+  location& at = memory_.at(from);
   const message& read = at.messages[index];
   event(loaded, at.name, read.by.name());
-  if (sequential) me().history.mix(memory_.sequential_digest());
-  memory_.note_read(me().known, from, index, order);
-  if (sequential) memory_.after_sequential(me().known, from);
+  memory_.read(me().known, from, index, order, this_event());
   me().reads.push_back({from, index});
   if (account_ != nullptr) {
     tell(where, "load " + name_of(order) + " of " + described(from) + ": " +
@@ -165,14 +185,13 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   order = order_at(order, 0, where);
   step_point();
   check_alive(to, where);
-  const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) memory_.before_sequential(me().known, to);
   location& at = memory_.at(to);
-  const std::size_t oldest = memory_.oldest_place(to, me().known.current);
+  const std::size_t oldest = memory_.oldest_place(to, me().known);
   candidates_.clear();
   for (std::size_t place = at.order.size(); place > oldest; --place) {
     const message_index before = at.order[place - 1];
     if (at.messages[before].has_successor || !may_follow(to, before)) continue;
+    if (!memory_.may_write(me().known, to, place, {running_, order})) continue;
     candidates_.push_back({0, static_cast<message_index>(place)});
   }
   const std::size_t taken = choose(choice_kind::place, candidates_.size(), where);
@@ -180,10 +199,9 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   note_followed(to, at.order[place - 1]);
   // The thread's past determines the value; an address would differ from run to run.
   event(stored, at.name, 0);
-  if (sequential) me().history.mix(memory_.sequential_digest());
   const bool is_newest = place == at.order.size();
-  write(to, value, order, place, nullptr);
-  if (sequential) memory_.after_sequential(me().known, to);
+  check_room(to);
+  memory_.write(me().known, to, value, order, place, this_event());
   if (account_ != nullptr) {
     tell(where, "store " + name_of(order) + " to " + described(to) + ": " + std::to_string(value) +
                     (is_newest ? "" : ", which others overwrote before"));
@@ -195,12 +213,10 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
   order = order_at(order, 0, where);
   step_point();
   check_alive(on, where);
-  const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) memory_.before_sequential(me().known, on);
   candidates_.clear();
-  memory_.for_each_readable(me().known, on, false, [&](message_index index) {
-    if (!memory_.at(on).messages[index].has_successor) candidates_.push_back({0, index});
-    return old_reads_left_ != 0;
+  memory_.for_each_changeable(me().known, on, {running_, order}, [&](message_index index) {
+    candidates_.push_back({0, index});
+    return may_read_older(on, index);
   });
   const message_index index =
       candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
@@ -215,16 +231,11 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   location& at = memory_.at(on);
   const std::uint64_t found = at.messages[read].value;
   event(changed, at.name, at.messages[read].by.name());
-  const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) me().history.mix(memory_.sequential_digest());
-  memory_.note_read(me().known, on, read, order);
-  at.messages[read].has_successor = true;
-  const message continued = at.messages[read];
-  write(on, value, order, at.position[read] + std::size_t{1}, &continued);
-  if (sequential) memory_.after_sequential(me().known, on);
+  check_room(on);
+  memory_.change(me().known, on, read, value, order, this_event());
   if (account_ != nullptr) {
     tell(where, "exchange " + name_of(order) + " on " + described(on) + ": " +
-                    std::to_string(found) + by_whom(continued) + " becomes " +
+                    std::to_string(found) + by_whom(at.messages[read]) + " becomes " +
                     std::to_string(value));
   }
 }
@@ -232,19 +243,30 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
 bool execution::compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
                                  std::memory_order success, std::memory_order failure, bool weak,
                                  std::source_location where) {
+  if (weak && !me().undisturbed && !is_set_up()) {
+    me().notes_state = true;
+    compares_states_ = true;
+    clear_dead_stack();
+  }
+  step_point();
+  const bool done = compare_exchange_now(on, expected, desired, success, failure, weak, where);
+  if (compares_states_) clear_dead_stack();
+  return done;
+}
+
+[[gnu::noinline]] bool execution::compare_exchange_now(location_index on, std::uint64_t& expected,
+                                                       std::uint64_t desired,
+                                                       std::memory_order success,
+                                                       std::memory_order failure, bool weak,
+                                                       std::source_location where) {
   success = order_at(success, 0, where);
   failure = order_at(failure, 1, where);
-  step_point();
   check_alive(on, where);
-  const bool sequential = success == std::memory_order_seq_cst;
-  const bool fails_sequential = failure == std::memory_order_seq_cst;
-  const std::uint64_t place_of_call = site_key(where);
-  auto& failed = me().failed_weakly;
-  const bool may_fail = weak && std::ranges::find(failed, place_of_call) == failed.end();
+  const bool may_fail = weak && may_fail_for_no_reason(site_key(where));
   enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };
   candidates_.clear();
-  // A failure is a load with its own order: what it may read does not depend on the success order.
-  memory_.for_each_readable(me().known, on, fails_sequential, [&](message_index index) {
+  // A failure is a load of its own order: what it may read does not depend on the order of success.
+  memory_.for_each_readable(me().known, on, {running_, failure}, [&](message_index index) {
     if (!may_follow(on, index)) return false;
     const message& read = memory_.at(on).messages[index];
     if (read.value != expected) {
@@ -252,30 +274,29 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     } else if (may_fail) {
       candidates_.push_back({fails_for_no_reason, index});
     }
-    return true;
+    return may_read_older(on, index);
   });
-  memory_.for_each_readable(me().known, on, sequential, [&](message_index index) {
+  memory_.for_each_changeable(me().known, on, {running_, success}, [&](message_index index) {
     if (!may_follow(on, index)) return false;
     const message& read = memory_.at(on).messages[index];
-    if (read.value == expected && !read.has_successor) candidates_.push_back({replaced, index});
-    return true;
+    if (read.value == expected) candidates_.push_back({replaced, index});
+    return may_read_older(on, index);
   });
   const auto [how, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
   note_followed(on, index);
   if (how == replaced) {
-    if (sequential) memory_.before_sequential(me().known, on);
     replace(on, index, desired, success, where);
     return true;
   }
-  if (fails_sequential) memory_.before_sequential(me().known, on);
   const location& at = memory_.at(on);
   const message& read = at.messages[index];
   event(not_changed + (std::uint64_t{how} << 40U), at.name, read.by.name());
-  if (fails_sequential) me().history.mix(memory_.sequential_digest());
-  memory_.note_read(me().known, on, index, failure);
-  if (fails_sequential) memory_.after_sequential(me().known, on);
-  me().reads.push_back({on, index});
-  if (how == fails_for_no_reason) failed.push_back(place_of_call);
+  memory_.read(me().known, on, index, failure, this_event());
+  if (how == differs) {
+    me().reads.push_back({on, index});
+  } else {
+    note_failure(site_key(where));
+  }
   if (account_ != nullptr) {
     tell(where, "compare-exchange on " + described(on) + " fails" +
                     (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
@@ -291,8 +312,7 @@ void execution::fence(std::memory_order order, std::source_location where) {
   if (sequential) step_point();
   // The event comes first: a release fence also publishes plain data written since the last event.
   event(fenced, static_cast<std::uint64_t>(order), 0);
-  memory_.fence(me().known, order);
-  if (sequential) me().history.mix(memory_.sequential_digest());
+  memory_.fence(me().known, order, this_event());
   if (account_ != nullptr) tell(where, "fence " + name_of(order));
 }
 
@@ -309,6 +329,27 @@ bool execution::barriers_are_there() {
   return !barriers_lost_;
 }
 
+/// A fence of the caller, then one of each other thread, in no order among themselves, and then
+/// another one of the caller. A thread that has ended counts too: what it stored is out.
+void execution::fence_all() {
+  constexpr auto order = std::memory_order_seq_cst;
+  const thread_index caller = running_;
+  const origin first = this_event();
+  memory_.fence(me().known, order, first);
+  for (running_ = 0; running_ < count_; ++running_) {
+    if (running_ == caller) continue;
+    event(barred, 4, first.name());
+    memory_.fence(me().known, order, this_event());
+    memory_.order_last(caller, running_);
+  }
+  running_ = caller;
+  event(barred, 5, 0);
+  memory_.fence(me().known, order, this_event());
+  for (thread_index i = 0; i < count_; ++i) {
+    if (i != caller) memory_.order_last(i, caller);
+  }
+}
+
 bool execution::heavy_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) {
     fence(std::memory_order_seq_cst, where);
@@ -319,18 +360,7 @@ bool execution::heavy_fence(std::source_location where) {
     barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
   }
   event(barred, barriers_lost_ ? 1 : 0, 0);
-  if (!barriers_lost_) {
-    memory_.fence(me().known, std::memory_order_seq_cst);
-    for (thread_index i = 0; i < count_; ++i) {
-      if (i == running_) continue;
-      // A thread that has ended counts too: its stores are visible.
-      memory_.fence(threads_[i].known, std::memory_order_seq_cst);
-      threads_[i].history.mix(barred);
-      threads_[i].history.mix(memory_.sequential_digest());
-    }
-    memory_.fence(me().known, std::memory_order_seq_cst);
-    me().history.mix(memory_.sequential_digest());
-  }
+  if (!barriers_lost_ && !is_set_up()) fence_all();
   if (account_ != nullptr) tell(where, barriers_lost_ ? "membarrier fails" : "membarrier");
   return !barriers_lost_;
 }

@@ -31,6 +31,7 @@ void execution::pass(end_of_wait& which) {
 bool execution::gives_up(end_of_wait& which, std::source_location where) {
   if (which.when != passes::of_spin || is_set_up()) return false;
   if (which.has_passed) return true;
+  if (short_spins_left_ == 0) reach(cap::short_spins);
   if (short_spins_left_ == 0 || choose(choice_kind::time, 2, where) == 0) return false;
   pass(which);
   return true;
@@ -39,6 +40,7 @@ bool execution::gives_up(end_of_wait& which, std::source_location where) {
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
   step_point();
   auto& which = deadlines_[deadline];
+  if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) reach(cap::timeouts);
   if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);
   event(asked_time, 1, which.has_passed ? 1 : 0);
   if (account_ != nullptr) {
@@ -48,6 +50,7 @@ bool execution::has_passed(std::size_t deadline, std::source_location where) {
 }
 
 bool execution::time_jumps(std::source_location where) {
+  if (timeouts_left_ == 0) reach(cap::timeouts);
   const bool jumps = timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1;
   if (jumps) --timeouts_left_;
   event(asked_time, 2, jumps ? 1 : 0);
@@ -65,6 +68,7 @@ std::size_t execution::new_plain(std::source_location where, bool of_process, co
   if (!of_process) take_memory(occupant::of(lies, plains_.size(), false), where);
   const thread_index writer = of_process ? setter_ : running_;
   const std::uint16_t written = of_process ? 0 : moment();
+  act(me());
   plains_.push_back(
       {.where = where, .writer = writer, .written = written, .readers = {}, .lies = lies});
   return plains_.size() - 1;
@@ -83,6 +87,7 @@ void execution::end_plain(plain& data, const char* how, std::source_location whe
          std::string{"plain data "} + how + " although another thread's use does not happen before",
          where);
   }
+  act(me());
   data.is_alive = false;
   data.writer = running_;
   data.written = moment();
@@ -124,6 +129,7 @@ void execution::write_plain(std::size_t hint, const void* address, const void* t
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
     fail(verdict::race, "writes plain data that another thread uses at the same time", where);
   }
+  act(me());
   data.writer = running_;
   data.written = moment();
   if (account_ != nullptr) tell(where, "writes plain data");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,6 +14,8 @@ namespace lockyard::model {
 
 /// The clients' threads, and one thread that sets up and finishes.
 inline constexpr std::size_t max_threads = 6;
+/// Sets the client up before all others, and finishes after them.
+inline constexpr std::size_t setup_thread = max_threads - 1;
 inline constexpr std::size_t max_locations = 48;
 inline constexpr std::size_t max_messages = 250;
 
@@ -36,6 +39,7 @@ using message_index = std::uint8_t;
 
 struct view {
   std::array<message_index, max_locations> oldest{};
+  std::bitset<max_locations> has_read;  ///< whether the oldest one was read, or written only
   clock happened;
 };
 

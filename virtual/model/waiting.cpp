@@ -50,13 +50,9 @@ std::optional<seen> execution::await(std::span<const look> looks,
     replace(chosen.where, index, *desired, chosen.order, where);
     return seen{which, value};
   }
-  const bool sequential = chosen.order == std::memory_order_seq_cst;
-  if (sequential) memory_.before_sequential(thread.known, chosen.where);
   const message& read = memory_.at(chosen.where).messages[index];
   event(awaited, memory_.at(chosen.where).name * 8 + which, read.by.name());
-  if (sequential) thread.history.mix(memory_.sequential_digest());
-  memory_.note_read(thread.known, chosen.where, index, chosen.order);
-  if (sequential) memory_.after_sequential(thread.known, chosen.where);
+  memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
   if (account_ != nullptr) {
     tell(where, "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
                     std::to_string(value) + by_whom(read));
@@ -71,38 +67,28 @@ void execution::list_candidates(const thread_record& of) {
   for (std::size_t i = 0; i < of.looks.size() && reached; ++i) {
     const look& each = of.looks[i];
     bool can_fail = false;
-    const bool sequential = each.order == std::memory_order_seq_cst;
-    memory_.for_each_readable(of.known, each.where, sequential, [&](message_index index) {
-      if (!may_follow(each.where, index)) return false;
-      const message& read = memory_.at(each.where).messages[index];
-      if (!each.holds(read.value)) {
-        can_fail = true;
-      } else if (!(of.exchanges && read.has_successor)) {
-        candidates_.push_back({static_cast<std::uint8_t>(i), index});
-      }
-      return true;
-    });
+    memory_.for_each_readable(of.known, each.where, {running_, each.order},
+                              [&](message_index index) {
+                                if (!may_follow(each.where, index)) return false;
+                                if (!each.holds(memory_.at(each.where).messages[index].value)) {
+                                  can_fail = true;
+                                } else if (!of.exchanges) {
+                                  candidates_.push_back({static_cast<std::uint8_t>(i), index});
+                                }
+                                return true;
+                              });
+    if (of.exchanges) {
+      memory_.for_each_changeable(of.known, each.where, {running_, each.order},
+                                  [&](message_index index) {
+                                    if (!may_follow(each.where, index)) return false;
+                                    if (each.holds(memory_.at(each.where).messages[index].value)) {
+                                      candidates_.push_back({static_cast<std::uint8_t>(i), index});
+                                    }
+                                    return true;
+                                  });
+    }
     reached = can_fail;
   }
-}
-
-void execution::pause(std::source_location where) {
-  if (!is_set_up()) block(status::pausing);
-  event(paused, 0, 0);
-  forget_old(me());
-  if (account_ != nullptr) tell(where, "pause");
-}
-
-/// After waiting for something new, the thread does not see the old value again.
-void execution::forget_old(thread_record& thread) {
-  for (const read_before& each : thread.reads) {
-    const location& at = memory_.at(each.where);
-    const std::size_t next = at.position[each.which] + std::size_t{1};
-    message_index& oldest = thread.known.current.oldest[each.where];
-    if (next < at.order.size() && at.position[oldest] < next) oldest = at.order[next];
-    thread.history.mix(at.messages[oldest].by.name());
-  }
-  thread.reads.clear();
 }
 
 sleep_end execution::sleep(location_index on, std::uint64_t expected,
@@ -114,7 +100,7 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   const bool sleeps = newest.value == expected;
   event(sleeps ? slept : not_slept, at.name, newest.by.name());
   // The kernel's look is coherent with ours, but orders nothing.
-  memory_.note_read(me().known, on, at.order.back(), std::memory_order_relaxed);
+  memory_.read(me().known, on, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     tell(where, (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
                     std::to_string(newest.value) + by_whom(newest));
@@ -164,15 +150,16 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
   check_alive(from, where);
   const location& at = memory_.at(from);
   const message& newest = at.newest();
-  memory_.note_read(me().known, from, at.order.back(), std::memory_order_relaxed);
   if (newest.value != expected) {
     event(moved, at.name, newest.by.name());
+    memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
     if (account_ != nullptr) tell(where, "moves no thread: " + described(from) + " has changed");
     return std::nullopt;
   }
   const std::uint32_t woken = take_sleepers(from, count, std::nullopt, where);
   const std::uint32_t others = take_sleepers(from, move, to, where);
   event(moved, at.name, newest.by.name() * 64 + woken * 8 + others);
+  memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     tell(where, "wakes " + std::to_string(woken) + " and moves " + std::to_string(others) +
                     " from " + described(from) + " to " + described(to));
@@ -210,7 +197,9 @@ bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
   const message_index handed = memory_.at(on).order.back();
   event(woke_up, static_cast<std::uint64_t>(thread.woken_by),
         is_owner ? memory_.at(on).messages[handed].by.name() : 0);
-  if (is_owner) memory_.note_read(me().known, on, handed, std::memory_order_acquire);
+  if (is_owner) {
+    memory_.read(me().known, on, handed, std::memory_order_acquire, this_event());
+  }
   if (account_ != nullptr) tell(where, is_owner ? "is handed the word" : "its deadline passes");
   return is_owner;
 }

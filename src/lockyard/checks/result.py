@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 FOUND_FAULTS = ("race", "assertion", "hang", "lifetime")
 SAMPLED = "sampled"
 
+# What no search covers; docs/checking.md says more.
+NOT_COVERED = "load buffering, other sizes of the client, and faults of compilers and processors"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -79,6 +82,7 @@ class Result:
     cut: int = 0
     too_deep: int = 0
     left_out: str = ""  # why not all executions were covered
+    bounded: str = ""  # the caps that took effect, such as "early time-outs <= 2"
     seconds: float = 0.0
     steps: list[dict[str, Any]] = field(default_factory=list)
     choices: str = ""
@@ -90,6 +94,7 @@ class Result:
         keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
+        values |= {"bounded": answer.get("bounded", "")}
         found = cls(check, answer["verdict"], **values)
         if found.verdict == "passed" and found.left_out and not found.sampled:
             return replace(found, verdict="inconclusive")
@@ -123,7 +128,10 @@ class Result:
             return f"sampled {self.executions:,} executions{deep}"
         if self.left_out:
             return f"inconclusive: {self.left_out}"
-        return "exhaustive" if self.bound is None else f"preemptions <= {self.bound}"
+        bounds = "" if self.bound is None else f"preemptions <= {self.bound}"
+        if not self.bounded:
+            return bounds or "exhaustive"
+        return "bounded: " + (f"{bounds}, {self.bounded}" if bounds else self.bounded)
 
     def to_json(self) -> dict[str, Any]:
         from lockyard.checks.replay import replay_text
@@ -142,6 +150,7 @@ class Result:
             "what": self.what,
             "coverage": self.coverage,
             "left_out": self.left_out,
+            "bounded": self.bounded,
             "executions": self.executions,
             "prefixes": self.prefixes,
             "cut": self.cut,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lockyard.checks.replay import replay_text
-from lockyard.checks.result import Standing
+from lockyard.checks.result import NOT_COVERED, Standing
 from lockyard.report.console import stdout_console
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def print_results(results: Sequence[Result]) -> None:
     console = stdout_console()
     if results:
         console.print(_table(results))
+        if any(each.verdict == "passed" for each in results):
+            _print_line(console, f"A pass does not cover: {NOT_COVERED}.")
     for result in results:
         if result.standing is Standing.FAILED:
             print_failure(console, result)

@@ -53,6 +53,7 @@ std::set<unsigned> outcomes_with(std::optional<unsigned> preemptions) {
   std::set<unsigned> outcomes;
   plan by{.workers = 1};
   by.how.preemptions = preemptions;
+  by.how.old_reads = 0;  // else one thread may see what another one that ran before had overwritten
   explore([&outcomes] { return std::make_unique<adding_client>(outcomes); }, by);
   return outcomes;
 }

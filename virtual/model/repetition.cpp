@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Loops that come back to where they were. A thread is in the same state if its stack, its
+// registers and what it knows are the same, and it has done nothing in between that others can
+// see. The thread could have done the rest the first time: a loop that pauses goes on only
+// once something has changed, and an execution ends where a failure for no reason has led back to
+// the compare-exchange.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace lockyard::model {
+
+namespace {
+
+/// After so many pauses a loop that counts them is taken for one that does not end.
+constexpr std::uint32_t most_rushed = 20'000;
+
+hash128 hash_of(const std::byte* begin, const std::byte* end) {
+  hash128 all;
+  for (; end - begin >= std::ptrdiff_t{sizeof(std::uint64_t)}; begin += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, begin, sizeof word);
+    all.mix(word);
+  }
+  return all;
+}
+
+void mix(hash128& all, const view& of, std::size_t locations, thread_index self) {
+  for (std::size_t i = 0; i < locations; ++i) all.mix(of.oldest[i]);
+  for (std::size_t i = 0; i < of.happened.of.size(); ++i) {
+    if (i != self) all.mix(of.happened.of[i]);
+  }
+}
+
+}  // namespace
+
+/// Overwrites what calls have left below the caller's frame: it would lie in unused parts of later
+/// frames, and make states differ that are the same.
+[[gnu::noinline]] void execution::clear_dead_stack() {
+  volatile std::uint64_t dead[128];  // NOLINT(*-avoid-c-arrays): an array is not volatile
+  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
+}
+
+/// The context of a fiber that does not run is the end of its stack, where its registers are.
+void execution::note_state(thread_index which) {
+  thread_record& thread = threads_[which];
+  thread.notes_state = false;
+  const auto* const top = static_cast<const std::byte*>(stacks_[which].top());
+  const auto* const end = static_cast<const std::byte*>(thread.context);
+  repetition& repeats = thread.repeats;
+  hash128 knowledge;
+  for (const view* each :
+       {&thread.known.current, &thread.known.to_acquire, &thread.known.to_release}) {
+    mix(knowledge, *each, memory_.count(), which);
+  }
+  for (std::size_t i = 0; i < memory_.count(); ++i) knowledge.mix(thread.known.refreshed[i]);
+  repeats.knowledge = knowledge;
+  repeats.state = hash_of(end, top);
+  repeats.state.mix(knowledge);
+  if (thread.now == status::pausing) return note_pause(thread);
+  // The step was a failure for no reason and nothing else, and has led back to where it began.
+  if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
+  is_redundant_ = is_repeated(repeats.state == repeats.failures.back().state);
+}
+
+/// Says what the thread that pauses waits for: nothing, unless it was there before.
+void execution::note_pause(thread_record& thread) {
+  repetition& repeats = thread.repeats;
+  const bool has_learnt = repeats.knowledge != repeats.known_at_pause;
+  const bool comes_back = !has_learnt && is_repeated(repeats.state == repeats.at_pause);
+  repeats.pauses = has_learnt ? 0 : repeats.pauses + 1;
+  repeats.at_pause = repeats.state;
+  repeats.known_at_pause = repeats.knowledge;
+  if (comes_back) return;
+  thread.now = repeats.pauses > settings_.counted_pauses ? status::counting : status::ready;
+}
+
+/// Unused bytes of the stack may differ where an execution is run again with other work in
+/// between, so the first comparison is kept.
+bool execution::is_repeated(bool seems_repeated) {
+  try {
+    return by_->record(choice_kind::state, seems_repeated);
+  } catch (const not_deterministic& fault) {
+    what_ = "the state of a loop differs at choice " + std::to_string(fault.step);
+  } catch (const stale_replay& fault) {
+    what_ = "the list of choices does not fit at choice " + std::to_string(fault.step);
+  }
+  verdict_ = verdict::not_deterministic;
+  return false;
+}
+
+/// Others may see the difference, so the thread is nowhere where it was before.
+void execution::act(thread_record& thread) {
+  repetition& repeats = thread.repeats;
+  repeats.at_pause = {};
+  repeats.known_at_pause = {};
+  repeats.pauses = 0;
+  repeats.failures.clear();
+  repeats.failed_at = 0;
+}
+
+void execution::pause(std::source_location where) {
+  thread_record& thread = me();
+  if (thread.rushes) {
+    if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
+    event(paused, 2, 0);  // ends the rush
+    thread.now = status::pausing;
+    switch_out();
+  } else if (!is_set_up()) {
+    thread.now = status::pausing;
+    thread.notes_state = true;
+    thread.yields = true;
+    compares_states_ = true;
+    clear_dead_stack();
+    switch_out();
+    thread.yields = false;
+  }
+  const status how = thread.now;
+  thread.now = status::ready;
+  event(paused, static_cast<std::uint64_t>(how), 0);
+  if (account_ != nullptr) tell(where, "pause");
+  if (how == status::pausing) {
+    refresh(thread, where);
+  } else if (how == status::counting) {
+    reach(cap::counted_pauses);
+    rush(where);
+  }
+  thread.reads.clear();
+}
+
+/// Chooses the word of which the thread sees something newer: others may stay as they are.
+void execution::refresh(thread_record& thread, std::source_location where) {
+  auto& reads = thread.reads;
+  // The oldest message that was read, for each word.
+  std::ranges::sort(reads, [this](const read_before& a, const read_before& b) {
+    const auto& order = memory_.at(a.where).position;
+    return a.where != b.where ? a.where < b.where : order[a.which] < order[b.which];
+  });
+  const auto same = std::ranges::unique(reads, {}, &read_before::where);
+  reads.erase(same.begin(), same.end());
+  std::erase_if(reads, [this](const read_before& each) { return is_newest(each); });
+  if (reads.empty()) return;
+  forget_old(thread, reads[choose(choice_kind::message, reads.size(), where)]);
+}
+
+/// A loop that counts its pauses goes on: either once it sees something newer, or to its end, and
+/// sees nothing newer until then.
+void execution::rush(std::source_location where) {
+  thread_record& thread = me();
+  const bool may_refresh = pause_is_over(thread) && !thread.reads.empty();
+  if (may_refresh && choose(choice_kind::time, 2, where) == 0) return refresh(thread, where);
+  thread.rushes = true;
+  thread.repeats.rushed_pauses = 0;
+  thread.repeats.rushed_loads = 0;
+  thread.repeats.loop = thread.reads;
+  if (account_ != nullptr) tell(where, "goes on pausing, and sees nothing new");
+}
+
+/// In a loop that is run to its end a load sees what it saw before. A word that the loop did not
+/// look at ends that, and so does a loop that no longer pauses.
+std::optional<std::uint64_t> execution::load_again(location_index from) {
+  thread_record& thread = me();
+  if (!thread.rushes || ++thread.repeats.rushed_loads > 8 * most_rushed) return std::nullopt;
+  const auto& loop = thread.repeats.loop;
+  const auto last = std::ranges::find(loop.rbegin(), loop.rend(), from, &read_before::where);
+  if (last == loop.rend()) return std::nullopt;
+  thread.reads.push_back(*last);
+  return memory_.at(from).messages[last->which].value;
+}
+
+/// Having waited for something new, the thread does not see the old message again.
+void execution::forget_old(thread_record& thread, const read_before& read) {
+  const location& at = memory_.at(read.where);
+  const std::size_t next = at.position[read.which] + std::size_t{1};
+  message_index& oldest = thread.known.refreshed[read.where];
+  if (next < at.order.size() && at.position[oldest] < next) oldest = at.order[next];
+  thread.history.mix(at.name);
+  thread.history.mix(at.messages[oldest].by.name());
+}
+
+void execution::forget_old(thread_record& thread) {
+  for (const read_before& each : thread.reads) forget_old(thread, each);
+  thread.reads.clear();
+}
+
+bool execution::may_fail_for_no_reason(std::uint64_t site) {
+  thread_record& thread = me();
+  const auto& failures = thread.repeats.failures;
+  const auto is_here = [&](const repetition::failure& each) {
+    return each.site == site && each.state == thread.repeats.state;
+  };
+  // Words have so many messages, so a thread does not learn without end.
+  const auto count = std::ranges::count_if(failures, [&](const repetition::failure& each) {
+    return each.site == site && each.knowledge == thread.repeats.knowledge;
+  });
+  const bool is_compared = count != 0 && !thread.undisturbed && !is_set_up();
+  if (is_compared && is_repeated(std::ranges::any_of(failures, is_here))) return false;
+  if (static_cast<std::size_t>(count) < settings_.weak_failures) return true;
+  reach(cap::weak_failures);
+  return false;
+}
+
+void execution::note_failure(std::uint64_t site) {
+  repetition& repeats = me().repeats;
+  repeats.failed_at = me().events;
+  repeats.failures.push_back(
+      {.site = site, .state = repeats.state, .knowledge = repeats.knowledge});
+}
+
+std::string to_text(const cap_set& reached, const settings& how) {
+  std::string text;
+  const auto add = [&](cap which, const char* name, unsigned most) {
+    if (!reached[static_cast<std::size_t>(which)]) return;
+    text += (text.empty() ? "" : ", ") + std::string{name} + " <= " + std::to_string(most);
+  };
+  add(cap::spurious_wakes, "wakes for no reason", how.spurious_wakes);
+  add(cap::timeouts, "early time-outs", how.timeouts);
+  add(cap::short_spins, "short spins", how.short_spins);
+  add(cap::old_reads, "old reads", how.old_reads.value_or(0));
+  add(cap::weak_failures, "weak failures in a row", how.weak_failures);
+  add(cap::counted_pauses, "pauses of a spin one by one", how.counted_pauses);
+  return text;
+}
+
+}  // namespace lockyard::model

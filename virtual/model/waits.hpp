@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The conditions that a thread waits for, and the record that tells whether a loop is a wait.
+
+#include "hash.hpp"
+#include "sequential_order.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lockyard::model {
+
+inline constexpr std::size_t max_looks = 8;
+
+/// One word that an await looks at.
+struct look {
+  location_index where;
+  std::memory_order order;
+  const void* predicate;
+  bool (*test)(const void* predicate, std::uint64_t value);
+
+  [[nodiscard]] bool holds(std::uint64_t value) const { return test(predicate, value); }
+};
+
+/// The new value that a read-modify-write makes of the old one.
+struct change {
+  std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
+  std::uint64_t operand;
+};
+
+struct seen {
+  std::size_t look;
+  std::uint64_t value;
+};
+
+/// When a deadline passes.
+enum class passes : std::uint8_t {
+  early,    ///< while others could still go on, as often as `timeouts` allows; or when none can
+  of_spin,  ///< as the wait begins, as often as `short_spins` allows; or when none can go on
+};
+
+enum class sleep_end : std::uint8_t { woken, changed, timed_out };
+
+struct read_before {
+  location_index where;
+  message_index which;
+};
+
+/// What tells whether a thread comes back to where it was.
+struct repetition {
+  struct failure {
+    std::uint64_t site;
+    hash128 state;
+    hash128 knowledge;
+  };
+  hash128 state;                    ///< at the last step that noted it: stack, registers, knowledge
+  hash128 knowledge;                ///< then
+  hash128 at_pause;                 ///< the state, at the last pause
+  hash128 known_at_pause;           ///< the knowledge
+  unsigned pauses = 0;              ///< in a row that taught nothing
+  std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
+  std::uint32_t rushed_loads = 0;
+  std::vector<read_before> loop;  ///< what that loop reads
+  std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
+  std::vector<failure> failures;  ///< of compare-exchanges, for no reason
+};
+
+}  // namespace lockyard::model
