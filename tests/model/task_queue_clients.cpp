@@ -29,12 +29,14 @@ constexpr auto queue_of = &client_of<task_queue_client<model_queue<Idle>, Plan>>
 std::vector<subject> task_queue_clients() {
   const auto client = [](std::string_view name, std::string_view summary, maker make,
                          unsigned threads, std::optional<unsigned> preemptions) {
-    return subject{.name = name,
-                   .of = group::client,
-                   .summary = summary,
-                   .make = make,
-                   .shape = {.threads = threads},
-                   .how = {.preemptions = preemptions, .spurious_wakes = 0, .timeouts = 1}};
+    return subject{
+        .name = name,
+        .of = group::client,
+        .summary = summary,
+        .make = make,
+        .shape = {.threads = threads},
+        .how = {
+            .preemptions = preemptions, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1}};
   };
   using idle::event, idle::spin, idle::spin_then_event;
   constexpr auto all = std::nullopt;
