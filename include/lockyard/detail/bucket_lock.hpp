@@ -83,8 +83,9 @@ class bucket_lock {
       return;
     }
     for (;;) {
-      // order[mark]: seq_cst; pairs [look]; forbids the cycle named at [unlock].
-      asleep_.store(1, std::memory_order_seq_cst);
+      // order[mark]: seq_cst; pairs [look]; forbids the cycle named at [unlock]. An exchange, for a
+      // store might come before the unlocker's exchange to 0: a wake-up orders nothing.
+      asleep_.exchange(1, std::memory_order_seq_cst);
       if (take()) return;
       W::wait(asleep_, 1);
     }
