@@ -15,43 +15,45 @@
 
 namespace lockyard::inline v0 {
 
-/// The condition variable for `mutex`. docs/locks/condition_variable.md tells it at length.
+/// The condition variable for `mutex`. docs/locks/condition_variable.md explains it in detail.
 ///
-/// Its waiters sleep in the bucket of their mutex. A notification under the mutex wakes nobody: it
-/// moves sleepers of the condition variable to those of the mutex, where each is roused by an
-/// unlock, one after the other. One for all that finds the mutex free wakes up to 15 at once, for a
-/// wake-up takes longer than most sections, and moves the others. A wait begins with a spin if
-/// waits were short lately.
-/// Use: with `mutex`. For other locks there is condition_variable_any, which cannot move anybody.
+/// Its waiters sleep in the bucket of their mutex. A notification under the mutex wakes no thread:
+/// it moves sleepers of the condition variable to the sleepers of the mutex, where unlocks unpark
+/// them one after the other. A notify_all() that finds the mutex free wakes up to 15 threads at
+/// once, because a wake-up takes longer than most sections, and moves the others. A wait begins
+/// with a spin if recent waits were short.
+/// Use: with `mutex`. For other locks there is condition_variable_any, which cannot move waiters.
 /// Source: waiters moved to the mutex after Linux's FUTEX_REQUEUE (J. Jelinek, U. Drepper) and the
-///   condition variable of F. Pizlo's parking lot (2016); with an unlock that has no fence it is
-///   this library's.
+///   condition variable of F. Pizlo's parking lot (2016); the combination with an unlock that has
+///   no fence is this library's.
 /// Guarantees: no lost wake-up (below). Notifications go to waiters in the order of their waits. A
-///   signal handler must not use it. After fork nobody waits for the child's copy, which goes on
-///   with the same mutex. May be destroyed when all waiters have been notified, though some may
-///   not have returned. Within one process.
+///   signal handler must not use it. After fork the child's copy has no waiters, and goes on with
+///   the same mutex. May be destroyed when all waiters have been notified, though some may not have
+///   returned. Within one process.
 /// Size: 16 bytes.
 ///
 /// | mutex_ | meaning |
 /// |---|---|
-/// | null | nobody waits |
-/// | a mutex | with which all wait who do |
+/// | null | no thread waits |
+/// | a mutex | all waiters wait with this mutex |
 ///
-/// I1 mutex_ goes from null to a mutex, and back, only under the guard of that mutex's bucket. When
-///    the guard is free it is not null while a node of this condition variable is linked.
-/// I2 A node is linked before its thread releases the mutex, under the guard.
-/// No lost wake-up: what a notification is about was changed under the mutex. If a waiter has
-/// released the mutex before that change, then by I2 the notifier sees mutex_ set, takes the guard,
-/// and finds the node or one that waited for longer. It is told that it is awake; or it goes on as
-/// a sleeper of the mutex, under the guard, so that it cannot give up in between: the owner's
-/// unlock finds it there, or the notifier finds the mutex free and rouses its first sleeper
-/// (attendance.hpp says why a fence will do). Whose deadline passes looks under the guard: who is
-/// still linked here was not notified, everybody else was.
+/// I1 mutex_ goes from null to a mutex, and back, only under the bucket lock of that mutex. When
+///    the bucket lock is free, mutex_ is not null while a node of this condition variable is
+///    linked.
+/// I2 A node is linked before its thread releases the mutex, under the bucket lock.
+/// No lost wake-up: the notifier's change of the condition happens under the mutex. If a waiter has
+/// released the mutex before that change, then by I2 the notifier sees mutex_ set, takes the bucket
+/// lock, and finds the node or one that has waited longer. The node's wake reason becomes `awake`;
+/// or the node goes on as a sleeper of the mutex, under the bucket lock, so that its thread cannot
+/// give up in between: the owner's unlock finds it there, or the notifier finds the mutex free and
+/// unparks its first sleeper (`attendance.hpp` says why a fence suffices). A waiter whose deadline
+/// passes looks under the bucket lock: it was not notified if its node is still linked here, and
+/// was notified otherwise.
 /// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
-/// time before it tells or moves the last waiter, and a waiter that was notified touches it no
-/// more. A stop looks at its own waiter's node to know whether it was. The mutex is looked at only
-/// while nodes that need it cannot leave. Clients condition_*; the mutants condition_* hang, or use
-/// what has ended.
+/// time before it releases or moves the last waiter, and a notified waiter touches it no more. A
+/// stop looks at its own waiter's node to know whether it was notified. A thread looks at the mutex
+/// only while nodes that need it cannot leave. Clients condition_*; the mutants condition_* hang,
+/// or use freed memory.
 template <world W = default_world>
 class basic_condition_variable : public detail::condition_waits<basic_condition_variable<W>, W> {
   using mutex_type = basic_mutex<W>;
@@ -66,19 +68,19 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   basic_condition_variable& operator=(const basic_condition_variable&) = delete;
 
   // wait, wait_for, wait_until: see condition_waits. A lock is a basic_mutex<W>, or a
-  // std::unique_lock of one that holds it. Precondition: all who wait at a time do so with the same
+  // std::unique_lock that holds one. Precondition: all threads that wait at one time use the same
   // mutex.
 
-  /// Effects: ends the wait of the thread that has waited for longest; it returns when it has the
-  /// mutex. The caller may hold the mutex, and need not.
-  /// Synchronisation: none; that is the mutex's affair.
-  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and wakes at
-  /// most one thread, none while the mutex is held.
+  /// Effects: ends the wait of the longest waiter, which returns when it has the mutex. The caller
+  /// may hold the mutex, and need not.
+  /// Synchronisation: none; the mutex provides it.
+  /// Progress: wait-free while no thread waits; otherwise it may wait for the bucket lock, and
+  /// wakes at most one thread, none while the mutex is held.
   void notify_one() noexcept { notify(which::first); }
 
   /// Effects: the same for all threads that wait when the call begins; some that begin later may
-  /// return, too. Progress: the same, a step for each, and it wakes one thread at most for every 16
-  /// that wait, and 15 more.
+  /// return, too. Progress: the same, a step for each waiter, and it wakes at most one thread for
+  /// every 16 that wait, and 15 more.
   void notify_all() noexcept { notify(which::all); }
 
  protected:
@@ -95,7 +97,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       const typename W::releasing scope{&held};
       begin(held, waiters, self);
     }
-    // Between the scopes: a stop is no part of the mutex.
+    // Between the scopes: a stop is not part of the mutex.
     [[maybe_unused]] const auto watched = watch([&]() noexcept { interrupt(held, self); });
     const typename W::acquiring scope{&held};
     return wait_until_notified(held, waiters, self, limit...);
@@ -106,7 +108,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   struct waiter : node {
     using node::node;
-    /// Under the guard: looks at its fate, and need not be woken.
+    /// Under the bucket lock: the thread looks at its wake reason, and needs no wake.
     typename W::unwatched::template var<bool> spins{false};
   };
 
@@ -114,14 +116,15 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   void notify(which ends) noexcept {
     const typename W::notifying scope{this};
-    // Stale or not, who must be seen released the mutex before the caller acquired it.
-    // order[notify]: acquire; pairs [left]; whoever ends the condition variable after this, with
-    // nobody left to notify, comes after a stop's last touch.
+    // Stale or not: a waiter that this load must see released the mutex before the caller acquired
+    // it.
+    // order[notify]: acquire; pairs [left]; a thread that destroys the condition variable after
+    // this load, with no waiter left to notify, comes after a stop's last touch.
     if (mutex_type* const with = mutex_.load(std::memory_order_acquire)) [[unlikely]]
       notify_those_with(with, ends);
   }
 
-  /// What is left to do of a notification.
+  /// The rest of a notification.
   struct notification {
     std::uint32_t waits;  ///< to be ended: as many as there were when it began, or one
     std::uint32_t wakes;  ///< how many may be woken at once; the others are moved
@@ -131,7 +134,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     while (with != nullptr) {
       attendance waiters{with};
       waiters.guard().lock();
-      // relaxed(locked): by I1 it stands if it is `with`.
+      // relaxed(locked): by I1 mutex_ stays as it is if it is `with`.
       mutex_type* const found = mutex_.load(std::memory_order_relaxed);
       if (found == with) return end_waits(*with, waiters, ends);
       waiters.guard().unlock();
@@ -139,15 +142,15 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     }
   }
 
-  /// Under the guard, which it gives back. Between two batches other notifiers may end all waits
-  /// that are left, and the condition variable with them, so it is used only where a node of it is
-  /// linked.
+  /// Under the bucket lock, which it releases. Between two batches other notifiers may end all
+  /// waits that are left and destroy the condition variable, so this thread uses it only while a
+  /// node of it is linked.
   void end_waits(mutex_type& with, attendance& waiters, which ends) noexcept {
     notification left{};
     if (waiter* const oldest = first(waiters)) {
       const bool ends_all = ends == which::all;
       left = {.waits = ends_all ? attendance::bucket::length(oldest) : 1,
-              // One more may be roused below.
+              // The code below may unpark one more.
               .wakes = ends_all && with.seems_free() ? attendance::lot::batch - 1 : 0};
       learn_from(*oldest, W::now());
     } else {
@@ -165,7 +168,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     }
   }
 
-  /// Under the guard; adds those to wake behind it.
+  /// Under the bucket lock; adds the sleepers to wake after its release.
   void end_batch(mutex_type& with, attendance& waiters, notification& left,
                  typename attendance::wake_list& sleepers) noexcept {
     const time_point now = W::now();
@@ -190,7 +193,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (const auto sleeper = with.rouse_if_free(waiters)) sleepers.add(*sleeper);
   }
 
-  /// By a stop, which ends that wait alone.
+  /// Ends one wait alone, for a stop.
   void interrupt(mutex_type& with, waiter& one) noexcept {
     const typename W::notifying scope{this};
     attendance waiters{&with};
@@ -204,7 +207,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
-  /// Under the guard; whether it is a sleeper of the mutex from now on.
+  /// Under the bucket lock; returns whether the waiter is a sleeper of the mutex from now on.
   static bool tell_or_move(attendance& waiters, waiter& one, time_point now) noexcept {
     if (one.spins.read()) {
       static_cast<void>(waiters.release_expected(one, fate::awake));
@@ -214,14 +217,14 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     return true;
   }
 
-  // Under the guard, by who may come after the last notification: whether the node is linked here;
-  // and, if it was until now, for the last touch.
+  // Under the bucket lock, for callers that may come after the last notification: whether the node
+  // is linked here; and, if it was until now, the last touch.
 
   bool waits(const waiter& one) const noexcept {
     return one.seen() == fate::asleep && one.kind() == detail::waiter_kind::condition;
   }
   void note_who_is_left(attendance& waiters) noexcept {
-    // order[left]: release; pairs [notify]; the last touch, for who has not taken the guard.
+    // order[left]: release; pairs [notify]; the last touch, for a thread without the bucket lock.
     if (first(waiters) == nullptr) mutex_.store(nullptr, std::memory_order_release);
   }
 
@@ -256,13 +259,14 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
-  /// And until this thread has the mutex. False if there is a deadline and it passed first.
+  /// Waits until notified and until this thread has the mutex. Returns false if there is a deadline
+  /// and it passed first.
   template <class... Deadline>
   bool wait_until_notified(mutex_type& held, attendance& waiters, waiter& self,
                            Deadline... limit) noexcept {
     if (self.spins.read()) spin(waiters, self);
     const bool in_time = sleep(waiters, self, limit...);
-    // Who was moved keeps its place, though it may have been roused already.
+    // A moved waiter keeps its place, though an unlock may have unparked it already.
     if (in_time && self.kind() == detail::waiter_kind::mutex) {
       held.sleep_until_turn(waiters, self, true);
     } else if (!held.take()) {
@@ -271,7 +275,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     return in_time;
   }
 
-  /// Does not look at the wait's deadline: that one may pass by a spin's length unnoticed.
+  /// Does not look at the wait's deadline, which may pass unnoticed by a spin's length.
   void spin(attendance& waiters, waiter& self) noexcept {
     self.spin(W::spin_limit());
     if (self.seen() != fate::asleep) return;
@@ -283,8 +287,8 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     waiters.guard().unlock();
   }
 
-  /// Until the node has been told something. At the deadline the node may have been moved: then the
-  /// mutex is waited for without one.
+  /// Sleeps until the node has a wake reason. At the deadline the node may have been moved: then
+  /// the thread waits for the mutex without a deadline.
   template <class... Deadline>
   bool sleep(attendance& waiters, waiter& self, Deadline... limit) noexcept {
     while (self.seen() == fate::asleep) {
@@ -293,7 +297,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     return true;
   }
 
-  /// False if this thread was notified.
+  /// Returns false if this thread was notified.
   bool give_up(attendance& waiters, waiter& self) noexcept {
     waiters.guard().lock();
     const bool gives_up = waits(self);
