@@ -15,37 +15,38 @@ namespace lockyard::inline v0 {
 
 /// A mutex that spins for as long as spinning has lately helped, and then sleeps.
 ///
-/// Use: where it is not known how long the lock is held. Waiters of a lock that is held briefly
-/// stay out of the kernel; those of one that is held for long learn to go there soon.
+/// Use: where the hold time of the lock is unknown. Waiters of a lock with short holds stay out of
+///   the kernel; waiters of a lock with long holds soon learn to sleep there.
 /// Source: the adaptive mutex of Solaris and the C library (PTHREAD_MUTEX_ADAPTIVE_NP), whose rule
 ///   for the length of the spin this is, on U. Drepper's mutex of three states ("Futexes Are
-///   Tricky", 2004). Unlike theirs the spin is bounded by the time that a sleep would cost here,
-///   and one that was too short makes the next ones shorter, not longer.
-/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer or a spinner may
-///   overtake a sleeper any number of times. Not recursive. Not safe between a thread and its own
-///   signal handler. After fork, held by the forking thread alone. May be destroyed by the next
-///   owner as soon as that one holds it: after the exchange, unlock uses the address only; and the
-///   estimate is written by owners alone. Within one process only.
+///   Tricky", 2004). Unlike theirs, the cost of a sleep bounds the spin here, and a spin that was
+///   too short makes the next spins shorter, not longer.
+/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer or a spinner may barge
+///   past a sleeper any number of times. Not recursive. Not safe between a thread and its own
+///   signal handler. After fork, held by the forking thread alone. The next owner may destroy the
+///   mutex as soon as it holds it: after the exchange, unlock uses the address only; and owners
+///   alone write the estimate. Within one process only.
 /// Size: 8 bytes. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
 /// |---|---|
 /// | 0 | free |
-/// | 1 | held, nobody sleeps |
-/// | 2 | held, somebody may sleep |
+/// | 1 | held, no thread sleeps |
+/// | 2 | held, a thread may sleep |
 ///
 /// The spin: at most 2 * mean + 10 looks with a pause each, and never longer than W::spin_limit().
-/// The mean is that of the looks of those who came to own the lock after a wait, where a spin that
-/// was not enough counts as none; each newcomer counts for an eighth.
+/// The mean is the average number of looks of the threads that acquired the lock after a wait,
+/// where a spin that was not enough counts as no looks; each newcomer counts for an eighth.
 ///
 /// Invariant I1: while a thread sleeps in the kernel, state_ is 2, or an owner is between its
 /// exchange and its wake, or a woken thread is on its way to its exchange.
 /// No lost wake-up: a thread sleeps only if the kernel finds 2, compared and enqueued in one step
 /// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper, which comes
-/// back by exchanging 2, not 1, so that I1 holds again; it does not spin any more. Spinners and
-/// newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A wake that
-/// reaches a sleeper at its deadline is reported as a wake, so none is spent on a thread that goes.
-/// A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long red.
+/// back by exchanging 2, not 1, so that I1 holds again; the woken thread does not spin any more.
+/// Spinners and newcomers take 0 to 1 only, and then the wake that followed the 0 is under way. A
+/// wake that reaches a sleeper at its deadline is reported as a wake, so no wake is spent on a
+/// thread that leaves. A dropped wake turns AdaptiveMutex.sleeps_once_spinning_has_taken_too_long
+/// red.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_adaptive_mutex
     : public detail::timed_lock<basic_adaptive_mutex<W>, W> {
@@ -74,7 +75,7 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
   /// Precondition: the calling thread holds the mutex.
   /// Effects: releases it, and wakes one sleeper if there may be one.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free but for the system call.
+  /// Progress: wait-free except for the system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (state)  1 -> 0,  2 -> 0 and one wake
@@ -110,8 +111,8 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
 
   bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
 
-  /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
-  /// may be late by the length of a spin.
+  /// Returns false if there is a deadline and it passed first. The spin does not check it: a
+  /// time-out may be late by the length of a spin.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
     typename W::contended scope{this};
@@ -121,7 +122,7 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
     const bool is_enough = take_spinning(spin, known / 8);
     if (!is_enough && !take_sleeping(limit...)) return scope.result(false);
     const std::int32_t learnt = known - known / 8 + (is_enough ? spin.looks : 0);
-    // relaxed(locked): written by owners; whoever reads it meanwhile takes it for a hint.
+    // relaxed(locked): owners write it; any other reader takes it for a hint.
     if (learnt != known) eight_means_.store(learnt, std::memory_order_relaxed);
     return true;
   }

@@ -14,46 +14,49 @@
 
 namespace lockyard::inline v0 {
 
-/// A mutex of one byte, as the textbook has it: one bit says held, the other that somebody sleeps,
+/// A mutex of one byte, as in the textbook: one bit says held, the other says that a thread sleeps,
 /// and the sleepers are in the parking lot. It is here to show what `mutex` gains by keeping its
-/// second bit elsewhere. docs/locks/byte_mutex.md tells it at length.
+/// second bit elsewhere. docs/locks/byte_mutex.md explains it in detail.
 ///
-/// Use: as the lock that others compare with. Take `mutex` otherwise: it is as small, and its
+/// Use: as the lock that others compare with. Otherwise take `mutex`: it is as small, and its
 ///   unlock costs a store in place of a locked operation.
 /// Source: F. Pizlo, "Locking in WebKit" (2016), and the Rust crate parking_lot, for the two bits,
-///   the table of queues and the hand-over from time to time.
-/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may overtake, but for
-///   one unlock in `patience` that finds sleepers, which hands the lock to the first of them. Not
-///   recursive. Not safe between a thread and its own signal handler. After fork, held by the
-///   forking thread alone. May be destroyed by the next owner as soon as that one holds it: after
-///   the store that releases, unlock uses the bucket only. Within one process only.
+///   the table of queues and the occasional hand-off.
+/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may barge, but one
+///   unlock in `patience` that finds sleepers hands the lock to the first of them. Not recursive.
+///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone. The next owner may destroy the mutex as soon as it holds it: after the store that
+///   releases, unlock uses the bucket only. Within one process only.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
 /// |---|---|
 /// | 0 | free |
-/// | held | held, nobody sleeps |
-/// | held + watched | held, somebody sleeps |
-/// | watched | free, somebody sleeps, and one who slept has been roused |
+/// | held | held, no thread sleeps |
+/// | held + watched | held, a thread sleeps |
+/// | watched | free, a thread sleeps, and a former sleeper has been unparked |
 ///
-/// I1 `watched` changes only under the bucket's guard. When the guard is free, it is set if and
-///    only if a node of this lock is linked.
-/// I2 Who has set `held` by an exchange clears it, or hands it over, and nobody else does.
+/// I1 `watched` changes only under the bucket lock. When the bucket lock is free, `watched` is set
+///    if and only if a node of this lock is linked.
+/// I2 Only the thread that set `held` by an exchange clears it, or hands it off.
 /// No lost wake-up: a node is linked only while the lock is held and watched. By I1 that owner's
-/// exchange in unlock then fails, and it takes the guard and ends the first one's sleep. That one
-/// takes the lock, or finds it held by an owner that comes by the guard for those still linked; if
-/// it gives up, it does so after such a look. Lifetime: N1 to N3 of parking_lot.hpp.
+/// exchange in unlock then fails, and the owner takes the bucket lock and ends the first waiter's
+/// sleep. That waiter takes the lock, or finds it held by an owner that takes the bucket lock for
+/// the nodes still linked; if it gives up, it does so after such a look. Lifetime: N1 to N3 of
+/// parking_lot.hpp.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byte_mutex<W>, W> {
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using fate = typename lot::fate;
-  /// As of `mutex`: an owner that holds it for long, or comes back over and over, is left in peace.
+  /// As in `mutex`: leaves an owner that holds it for long, or comes back over and over,
+  /// undisturbed.
   using spacing = wait_policies::backing_off<32, 512>;
 
  public:
-  /// How long newcomers may overtake the sleepers of a bucket before one is handed its lock.
+  /// The time for which newcomers may barge past the sleepers of a bucket before an unlock hands
+  /// one its lock.
   static constexpr std::chrono::microseconds patience{500};
 
   constexpr basic_byte_mutex() noexcept = default;
@@ -61,11 +64,11 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   basic_byte_mutex& operator=(const basic_byte_mutex&) = delete;
 
   /// Precondition: the calling thread does not hold the mutex.
-  /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if
-  /// nobody sleeps yet, and sleeps otherwise.
+  /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
+  /// thread sleeps yet, and sleeps otherwise.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
-  /// Progress: starvation-free among the locks of a bucket if every owner unlocks, every thread is
-  /// run by the scheduler, and unlocks that find sleepers do not cease.
+  /// Progress: starvation-free among the locks of a bucket if every owner unlocks, the scheduler
+  /// runs every thread, and unlocks that find sleepers do not cease.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
@@ -80,17 +83,16 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: releases it and wakes one sleeper, or hands it over to one.
+  /// Effects: releases it and wakes one sleeper, or hands it off to one.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free while nobody sleeps; else it may wait for the bucket's guard, and makes
-  /// one system call.
+  /// Progress: wait-free while no thread sleeps; otherwise it may wait for the bucket lock, and
+  /// makes one system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     release(false);
   }
 
-  /// As unlock(), but hands the mutex over if a thread sleeps for it, to the one that has waited
-  /// for longest.
+  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the longest waiter.
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     release(true);
@@ -103,7 +105,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     std::uint8_t expected = held;
     // (state)  held -> 0
     // order[unlock]: release; pairs [take]; publishes the critical section.
-    // relaxed(hint): a failure says that somebody sleeps; the guard tells who.
+    // relaxed(hint): a failure says that a thread sleeps; the bucket tells which.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
       unlock_watched(is_fair);
@@ -114,16 +116,16 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   static constexpr std::uint8_t held = 1;
   static constexpr std::uint8_t watched = 2;
 
-  /// Under the guard.
+  /// Under the bucket lock.
   node* first_in(const bucket& home) const noexcept { return home.first(this, kind); }
 
-  /// False if it is held.
+  /// Returns false if it is held.
   bool take() noexcept {
     std::uint8_t expected = 0;
     do {
       // (state)  0 -> held,  watched -> held + watched
-      // order[take]: acquire; pairs [unlock, unlock_watched]; the critical section starts after
-      // the last one's end.
+      // order[take]: acquire; pairs [unlock, unlock_watched]; the critical section starts after the
+      // last one's end.
       // relaxed(hint): a failure promises nothing.
       if (state_.compare_exchange_strong(expected, expected | held, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
@@ -133,21 +135,23 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return false;
   }
 
-  /// Somebody sleeps. By I1 and I2 nobody else changes the state of a held lock under the guard.
+  /// Releases while a thread sleeps. By I1 and I2 no other thread changes the state of a held lock
+  /// under the bucket lock.
   [[gnu::noinline, gnu::cold]] void unlock_watched(bool is_fair) noexcept {
     bucket& home = lot::bucket_of(this);
     home.guard().lock();
     node* const first = first_in(home);
-    // In a forked child there may be nobody: their threads are the parent's.
+    // A forked child may have no waiters: their threads are the parent's.
     const bool others_sleep = bucket::length(first) > 1;
     const std::uint8_t sleepers = others_sleep ? watched : 0;
     const bool hands_over = first != nullptr && (is_fair || home.is_due(W::now(), patience));
     if (hands_over) {
-      // relaxed(locked): the lock stays held; the node's fate carries what the next owner needs.
+      // relaxed(locked): the lock stays held; the node's wake reason carries the order for the next
+      // owner.
       state_.store(held | sleepers, std::memory_order_relaxed);
     } else {
       // order[unlock_watched]: release; pairs [take]; publishes the critical section. The lock may
-      // be gone from here on.
+      // no longer exist from here on.
       state_.store(sleepers, std::memory_order_release);
     }
     const auto* const sleeper =
@@ -165,8 +169,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return scope.result(wait_for_turn(limit));
   }
 
-  /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
-  /// may be late by the length of a spin.
+  /// Returns false if there is a deadline and it passed first. The spin does not check it: a
+  /// time-out may be late by the length of a spin.
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
@@ -179,11 +183,11 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return true;
   }
 
-  /// Who finds that others sleep does not spin.
+  /// Does not spin if others sleep.
   bool spin() noexcept {
     const auto limit = W::spin_limit();
     const auto is_news = [](std::uint8_t state) noexcept { return state != held; };
-    // relaxed(revalidated): take() and the guard decide.
+    // relaxed(revalidated): take() and the bucket lock decide.
     while (const auto seen =
                W::await(state_, is_news, std::memory_order_relaxed, spacing{}, limit)) {
       if (take()) return true;
@@ -192,14 +196,15 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return false;
   }
 
-  /// False if the lock was free in between.
+  /// Returns false if the lock was free in between.
   bool get_in_line(bucket& home, node& self) noexcept {
     self.falls_asleep();
     home.guard().lock();
-    // relaxed(revalidated): by I1 the guard shows who sleeps; the exchange catches the rest.
+    // relaxed(revalidated): by I1 the bucket shows the sleepers; the exchange catches the rest.
     std::uint8_t found = state_.load(std::memory_order_relaxed);
     // (state)  held -> held + watched
-    // relaxed(locked): the guard protects the bit, and unlock comes by it when it finds it set.
+    // relaxed(locked): the bucket lock protects the bit, and an unlock that finds it set takes the
+    // bucket lock.
     while (found == held &&
            !state_.compare_exchange_strong(found, held | watched, std::memory_order_relaxed,
                                            std::memory_order_relaxed)) {
@@ -210,13 +215,13 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return is_held;
   }
 
-  /// What the node was told in the end; nothing (`asleep`) if the deadline passed first.
+  /// Returns the node's wake reason; `asleep` if the deadline passed first.
   template <class... Deadline>
   fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
       // (state)  watched -> 0,  held + watched -> held
-      // relaxed(locked): the guard protects the bit.
+      // relaxed(locked): the bucket lock protects the bit.
       state_.fetch_and(held, std::memory_order_relaxed);
     };
     return lot::sleep(home, self, forget, limit...);

@@ -13,31 +13,31 @@
 
 namespace lockyard::inline v0 {
 
-/// A condition variable for any lock. docs/locks/condition_variable_any.md tells it at length.
+/// A condition variable for any lock. docs/locks/condition_variable_any.md explains it in detail.
 ///
-/// Use: with locks that are no `mutex`, or several of them at a time. All who are notified wake and
-///   contend for their lock; with `mutex` condition_variable has them come one by one.
+/// Use: with locks other than `mutex`, or several locks at a time. All notified threads wake and
+///   contend for their lock; with `mutex`, condition_variable has them come one by one.
 /// Source: a queue in the parking lot; the interface is the standard's.
 /// Guarantees: no lost wake-up (below). Notifications go to waiters in the order of their waits. A
-///   signal handler must not use it. After fork nobody waits for the child's copy. May be destroyed
+///   signal handler must not use it. After fork the child's copy has no waiters. May be destroyed
 ///   when all waiters have been notified, though some may not have returned. Within one process.
-/// Size: 1 byte. All zero bytes are one for which nobody waits.
+/// Size: 1 byte. All zero bytes are a condition variable without waiters.
 ///
 /// | is_awaited_ | meaning |
 /// |---|---|
-/// | false | nobody waits |
-/// | true | somebody may wait |
+/// | false | no thread waits |
+/// | true | a thread may wait |
 ///
-/// I1 is_awaited_ changes only under the bucket's guard. When the guard is free it is true while a
-///    node of this condition variable is linked.
+/// I1 is_awaited_ changes only under the bucket lock. When the bucket lock is free it is true while
+///    a node of this condition variable is linked.
 /// No lost wake-up: a thread is linked before it releases the lock. If it has released the lock
-/// before the notifier acquired it to change what the notification is about, then by I1 the
-/// notifier sees is_awaited_, takes the guard, and finds the node or one that waited for longer.
-/// Who gives up does so under the guard, and was notified if its node is not linked any more.
+/// before the notifier acquired it to change the condition, then by I1 the notifier sees
+/// is_awaited_, takes the bucket lock, and finds the node or one that has waited longer. A waiter
+/// gives up under the bucket lock, and was notified if its node is no longer linked.
 /// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
-/// time before it tells the last waiter, and a waiter that was notified touches its lock only. A
-/// stop asks its own waiter's node whether that one waits, never the address who waits there.
-/// Clients condition_any*; the mutants condition_any_* hang, or use what has ended.
+/// time before it releases the last waiter, and a notified waiter touches its lock only. A stop
+/// asks its own waiter's node whether that waiter waits, and never looks waiters up by the address.
+/// Clients condition_any*; the mutants condition_any_* hang, or use freed memory.
 template <world W = default_world>
 class basic_condition_variable_any
     : public detail::condition_waits<basic_condition_variable_any<W>, W> {
@@ -54,21 +54,21 @@ class basic_condition_variable_any
   /// Waits call the members of a class that derives from std::unique_lock.
   static constexpr bool takes_derived_locks = true;
 
-  // wait, wait_for, wait_until: see condition_waits. A lock is whatever has lock() and unlock(),
-  // and whoever waits may do so with its own. If they throw, std::terminate is called.
+  // wait, wait_for, wait_until: see condition_waits. A lock is any type with lock() and unlock(),
+  // and each waiter may use its own. If they throw, std::terminate is called.
 
-  /// Effects: ends the wait of the thread that has waited for longest; it returns when it has its
-  /// lock. The caller may hold the lock, and need not.
-  /// Synchronisation: none; that is the lock's affair.
-  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and makes one
-  /// system call.
+  /// Effects: ends the wait of the longest waiter, which returns when it has its lock. The caller
+  /// may hold the lock, and need not.
+  /// Synchronisation: none; the lock provides it.
+  /// Progress: wait-free while no thread waits; otherwise it may wait for the bucket lock, and
+  /// makes one system call.
   void notify_one() noexcept {
     if (is_awaited()) [[unlikely]]
       wake_up_to(1);
   }
 
   /// Effects: the same for all threads that wait when the call begins; some that begin later may
-  /// return, too. Progress: the same, and a system call for each, with no guard held.
+  /// return, too. Progress: the same, and a system call for each, with no bucket lock held.
   void notify_all() noexcept {
     if (is_awaited()) [[unlikely]]
       wake_up_to(UINT32_MAX);
@@ -101,24 +101,25 @@ class basic_condition_variable_any
   static constexpr auto kind = detail::waiter_kind::any_condition;
 
   [[nodiscard]] bool is_awaited() const noexcept {
-    // Stale or not, who must be seen released the lock before the caller acquired it.
-    // order[awaited]: acquire; pairs [left]; whoever ends the condition variable after this, with
-    // nobody left to notify, comes after a stop's last touch.
+    // Stale or not: a waiter that this load must see released the lock before the caller acquired
+    // it.
+    // order[awaited]: acquire; pairs [left]; a thread that destroys the condition variable after
+    // this load, with no waiter left to notify, comes after a stop's last touch.
     return is_awaited_.load(std::memory_order_acquire);
   }
-  /// Under the guard.
+  /// Under the bucket lock.
   void set_awaited(bool is_awaited) noexcept {
-    // relaxed(locked): the guard protects it.
+    // relaxed(locked): the bucket lock protects it.
     is_awaited_.store(is_awaited, std::memory_order_relaxed);
   }
 
-  /// Under the guard.
+  /// Under the bucket lock.
   void note_who_is_left(const bucket& home) noexcept {
-    // order[left]: release; pairs [awaited]; the last touch, for who has not taken the guard.
+    // order[left]: release; pairs [awaited]; the last touch, for a thread without the bucket lock.
     if (home.first(this, kind) == nullptr) is_awaited_.store(false, std::memory_order_release);
   }
 
-  /// By a stop.
+  /// Ends one wait alone, for a stop.
   void end(bucket& home, node& waits) noexcept {
     const typename lot::sleeping_word* sleeper = nullptr;
     home.guard().lock();
@@ -132,7 +133,7 @@ class basic_condition_variable_any
 
   [[gnu::noinline, gnu::cold]] void wake_up_to(std::uint32_t most) noexcept {
     lot::wake_up_to(most, this, kind, [this](bool is_last) {
-      // The last waiter may end the condition variable as soon as it is told.
+      // The last waiter may destroy the condition variable as soon as it is released.
       if (is_last) set_awaited(false);
     });
   }

@@ -12,45 +12,48 @@
 
 namespace lockyard::inline v0 {
 
-/// Who gets a fair_mutex that is released while threads wait for it.
+/// The thread that gets a fair_mutex that is released while threads wait for it.
 enum class handoff_policy : std::uint8_t {
   strict,   ///< the first in line
   awake,    ///< the first in line that spins; the first in line if none does or it is due
-  barging,  ///< whoever comes; the first in line is told to come
+  barging,  ///< any thread that arrives; the first in line is told to come
 };
 
-/// A mutex with a line of waiters, first come, first served, in nodes on their own stacks.
+/// A mutex with a queue of waiters, first come, first served, in nodes on their own stacks.
 ///
 /// Use: where every thread has to get its share. With more threads than cores each turn costs a
-/// switch of threads, which is the price of any order; only barging does without.
+///   switch of threads, which is the price of any order; only barging avoids it.
 /// Source: Windows' slim lock (a word with a list of stack nodes and a bit that locks it) and K42.
-/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. awake: a
-///   waiter is overtaken at most `most_overtakes` times by later ones. barging: no bound. Not
-///   recursive. Not safe between a thread and its own signal handler. After fork, held by the
-///   forking thread alone, with nobody in line. May be destroyed by the next owner as soon as that
-///   one holds it (I3). Within one process only. A thread that is preempted while it changes the
-///   line (tens of nanoseconds) holds up the others, which spin and yield meanwhile.
-/// Size: 8 bytes. All zero bytes are the free state. word_ is the first in line, and flags:
+/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. awake: later
+///   waiters barge past a waiter at most `most_overtakes` times. barging: no bound. Not recursive.
+///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone, with an empty queue. The next owner may destroy the mutex as soon as it holds it (I3).
+///   Within one process only. A thread that is preempted while it changes the queue (tens of
+///   nanoseconds) holds up the others, which spin and yield meanwhile.
+/// Size: 8 bytes. All zero bytes are the free state. word_ is the first in the queue, and flags:
 ///
 /// | flag | meaning |
 /// |---|---|
 /// | held | owned |
-/// | busy | a thread changes the line; nobody else changes the word until it is done |
-/// | roused | the owner may have slept when it was handed the mutex (awake only; a hint) |
+/// | busy | a thread changes the queue; no other thread changes the word until it is done |
+/// | `roused` | the owner may have slept when it was handed the mutex (awake only; a hint) |
 ///
-/// I1: while somebody is in line the mutex is held, or, if barging, the first in line is called.
-///   Only under busy does anybody come or go, or held fall while somebody is in line.
-/// I2: its waiter alone writes watching and asleep to a node, asleep by an exchange that tells it
-///   what was there. A releaser alone writes called, under busy, and granted, once, to a node that
-///   it took out under busy.
+/// I1: while a waiter is in the queue the mutex is held, or, if barging, the first waiter is
+///   called. Only under busy does a waiter join or leave the queue, or held fall while a waiter is
+///   queued.
+/// I2: its waiter alone writes watching and asleep to a node, asleep by an exchange that returns
+///   the earlier state. A releaser alone writes called, under busy, and granted, once, to a node
+///   that it took out under busy.
 /// I3: a releaser's last touch of the mutex is publish(), of a granted node the exchange after it;
 ///   to wake, it uses the address alone. A waiter leaves its stack after it has read granted or
-///   taken itself out. So neither is touched after its end (`lockyard check`, shapes 2x1d, 3x1w).
+///   taken itself out. So neither is touched after its end (`lockyard check`, client sizes 2x1d,
+///   3x1w).
 /// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
-/// enqueued in one step against every wake; who replaces asleep wakes. An unlock cannot miss a
-/// line, for its compare-exchange expects held alone; by I1 it then grants or calls. Who is called
-/// looks under busy: the mutex is free and taken, or held, and its owner will call again. Without
-/// the wake grants_to_sleepers_in_order_of_arrival and every check of two threads hang.
+/// enqueued in one step against every wake; the thread that replaces asleep wakes. An unlock cannot
+/// miss a queue, because its compare-exchange expects held alone; by I1 it then grants or calls. A
+/// called waiter looks under busy: the mutex is free and taken, or held, and its owner will call
+/// again. Without the wake grants_to_sleepers_in_order_of_arrival and every check of two threads
+/// hang.
 template <world W = default_world, handoff_policy Policy = handoff_policy::awake>
 class LOCKYARD_CAPABILITY basic_fair_mutex
     : public detail::timed_lock<basic_fair_mutex<W, Policy>, W> {
@@ -61,15 +64,15 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   basic_fair_mutex(const basic_fair_mutex&) = delete;
   basic_fair_mutex& operator=(const basic_fair_mutex&) = delete;
 
-  /// How often a waiter can be overtaken by later ones unless barging. Small, for the gain is soon
-  /// had, and larger ones make the shares of the threads uneven.
+  /// The number of times that later waiters can barge past a waiter unless barging. Small, because
+  /// the gain comes soon, and larger numbers make the shares of the threads uneven.
   static constexpr std::uint32_t most_overtakes = Policy == handoff_policy::awake ? 8 : 0;
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, sleeping while it is held; may spin briefly before.
   /// Synchronisation: what earlier owners did before unlock happens before the return.
-  /// Progress: deadlock-free, and unless barging starvation-free once in line, provided the
-  /// scheduler lets threads that change the line go on. Who gets in line is decided by a race for
+  /// Progress: deadlock-free, and unless barging starvation-free once in the queue, provided the
+  /// scheduler lets threads that change the queue go on. Threads enter the queue by a race for
   /// busy, which a thread may lose any number of times.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
@@ -77,8 +80,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       wait_in_line();
   }
 
-  /// Precondition: as lock(). Effects: acquires the mutex if it is free and nobody is in line, if
-  /// barging if it is free. Returns whether it did.
+  /// Precondition: as lock(). Effects: acquires the mutex if it is free and no thread is in the
+  /// queue, if barging if it is free. Returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: lock-free, and
   /// wait-free unless barging.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
@@ -87,10 +90,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: hands the mutex to one in line, or frees it; wakes a sleeper that this concerns.
+  /// Effects: hands the mutex to a waiter in the queue, or frees it; wakes that waiter if it
+  /// sleeps.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if nobody is in line or changes it, and the caller was not handed the
-  /// mutex as a sleeper (roused); otherwise as to get in line.
+  /// Progress: wait-free if no thread is in the queue or changes it, and the caller was not handed
+  /// the mutex as a sleeper (`roused`); otherwise as for entering the queue.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     std::uint64_t expected = held;
@@ -108,12 +112,12 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
 
   static constexpr std::uint64_t held = 1, busy = 2, roused = 4, flags = held | busy | roused;
 
-  // What a waiter does, and what it is told.
+  // The state of a waiter, and the news for it.
   static constexpr std::uint32_t watching = 0, asleep = 1, called = 2, granted = 3;
 
   struct alignas(8) waiter {
     typename W::template atomic<std::uint32_t> state{watching};
-    // Under busy alone. The line is a ring; `next` is null out of line.
+    // Under busy alone. The queue is a ring; `next` is null out of the queue.
     typename W::template var<std::uint32_t> overtaken{0};
     typename W::template var<waiter*> next{nullptr};
     typename W::template var<waiter*> previous{nullptr};
@@ -148,7 +152,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     }
   }
 
-  // The line
+  // The queue
 
   static waiter* head_of(std::uint64_t word) noexcept {
     return reinterpret_cast<waiter*>(static_cast<std::uintptr_t>(word & ~flags));
@@ -158,7 +162,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   std::uint64_t seize() noexcept {
     for (;;) {
       // (word)  line|x -> line|x|busy
-      // order[seize]: acquire; pairs [unlock, publish]; the line as its last user left it, and the
+      // order[seize]: acquire; pairs [unlock, publish]; the queue as its last user left it, and the
       // critical section.
       const std::uint64_t word = word_.fetch_or(busy, std::memory_order_acquire);
       if ((word & busy) == 0) return word;
@@ -169,15 +173,15 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     }
   }
 
-  /// Ends what seize() began: a store, for nobody else writes meanwhile.
+  /// Ends what seize() began: by a store, because no other thread writes meanwhile.
   void publish(waiter* head, std::uint64_t mark) noexcept {
     // (word)  busy|... -> line|mark
-    // order[publish]: release; pairs [take, barge, seize]; publishes the line, and with held clear
+    // order[publish]: release; pairs [take, barge, seize]; publishes the queue, and with held clear
     // the critical section.
     word_.store(reinterpret_cast<std::uintptr_t>(head) | mark, std::memory_order_release);
   }
 
-  /// Puts `self` at the end; returns the first.
+  /// Puts `self` at the end; returns the first waiter.
   static waiter* append(waiter* head, waiter& self) noexcept {
     if (head == nullptr) head = &self;
     waiter* const last = head == &self ? &self : head->previous.read();
@@ -188,7 +192,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return head;
   }
 
-  /// Takes `self` out, wherever it stands; returns the first of those that stay.
+  /// Takes `self` out, wherever it stands; returns the first of the remaining waiters.
   static waiter* remove(waiter* head, waiter& self) noexcept {
     waiter* const next = self.next.read();
     self.next.write(nullptr);
@@ -198,12 +202,13 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return head == &self ? next : head;
   }
 
-  /// Who may overtake those before it; null if the first is due, or nobody spins. An overtaking
-  /// counts for all before the chosen one, so nobody's count is higher than that of the one before.
+  /// Returns the waiter that may barge past earlier ones; null if the first is due, or no waiter
+  /// spins. A barge counts for all before the chosen waiter, so no count is higher than its
+  /// predecessor's.
   static waiter* first_spinning(waiter& head) noexcept {
     if (head.overtaken.read() >= most_overtakes) return nullptr;
     waiter* chosen = &head;
-    // relaxed(hint): who has gone to sleep meanwhile is woken.
+    // relaxed(hint): a waiter that has gone to sleep meanwhile is woken.
     while (chosen->state.load(std::memory_order_relaxed) != watching) {
       chosen = chosen->next.read();
       if (chosen == &head) return nullptr;
@@ -216,11 +221,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
 
   [[gnu::noinline, gnu::cold]] void unlock_contended() noexcept {
     waiter* const head = head_of(seize());
-    if (head == nullptr) {  // who was in line has left
+    if (head == nullptr) {  // the waiters have left
       publish(nullptr, 0);
     } else if constexpr (barging) {
       // (state)  any -> called;  (word)  line|held|busy -> line
-      // relaxed(locked): who is called looks at the word, which carries the order.
+      // relaxed(locked): a called waiter looks at the word, which carries the order.
       const bool sleeps = head->state.exchange(called, std::memory_order_relaxed) == asleep;
       publish(head, 0);
       if (sleeps) W::wake(head->state, 1);
@@ -252,14 +257,14 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     }
     waiter self;
     waiter* const head = append(head_of(word), self);
-    // The first in line is next, and spins. With the policy awake others spin too and may
-    // overtake; but not if the first is due, and not if the owner has yet to wake up, for which it
+    // The first in the queue is next, and spins. With the policy awake others spin too and may
+    // barge; but not if the first is due, and not if the owner has yet to wake up, for which it
     // needs a processor.
     bool spins = head == &self;
     if constexpr (Policy == handoff_policy::awake) {
       spins |= (word & roused) == 0 && head->overtaken.read() < most_overtakes;
     }
-    // relaxed(unpublished): nobody knows the node before publish().
+    // relaxed(unpublished): no other thread knows the node before publish().
     if (!spins) self.state.store(asleep, std::memory_order_relaxed);
     publish(head, word & (held | roused));
     for (;;) {
@@ -279,8 +284,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       const auto news = W::await(self.state, is_news, std::memory_order_acquire,
                                  wait_policies::pausing{}, W::spin_limit());
       if (news) return *news;
-      // (state)  watching -> asleep;  what else it finds is news, and overwritten for nobody reads
-      // it again.
+      // (state)  watching -> asleep;  any other state is news, and overwritten because no thread
+      // reads it again.
       // order[falling_asleep]: acquire; pairs [grant]; as in [watched], if the grant came first.
       const std::uint32_t state = self.state.exchange(asleep, std::memory_order_acquire);
       if (state != watching) return state;
@@ -294,7 +299,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// For a waiter that was called or is late: takes the mutex if it is its turn (true), leaves the
-  /// line if it is late (false), or goes on watching (nothing).
+  /// queue if it is late (false), or goes on watching (nothing).
   std::optional<bool> step_forward(waiter& self, bool is_late) noexcept {
     const std::uint64_t word = seize();
     waiter* const head = head_of(word);
@@ -302,8 +307,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       if (self.next.read() == nullptr) {
         publish(head, word & (held | roused));
         const auto is_granted = [](std::uint32_t state) { return state == granted; };
-        // order[chosen]: acquire; pairs [grant]; as in [watched]. Whoever took this one out of the
-        // line is about to grant.
+        // order[chosen]: acquire; pairs [grant]; as in [watched]. The thread that took this waiter
+        // out of the queue is about to grant.
         W::await(self.state, is_granted, std::memory_order_acquire,
                  wait_policies::pausing_then_yielding<64>{});
         return true;
@@ -314,7 +319,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       publish(remove(head, self), held | (word & roused));
       return is_free;
     }
-    // relaxed(locked): whoever calls does so under busy.
+    // relaxed(locked): a thread calls only under busy.
     self.state.store(watching, std::memory_order_relaxed);
     publish(head, held);
     return std::nullopt;

@@ -11,37 +11,36 @@
 
 namespace lockyard::inline v0 {
 
-/// A mutex of one word with three states that sleeps as soon as the lock is held: the textbook
-/// futex mutex, and the baseline for the other parking locks.
+/// A mutex of one word with three states, whose waiters sleep as soon as they find the lock held:
+/// the textbook futex mutex, and the baseline for the other parking locks.
 ///
 /// Use: where waiters must not burn processor time. It does not spin, so a short wait costs two
-/// trips into the kernel.
+///   trips into the kernel.
 /// Source: after U. Drepper, "Futexes Are Tricky" (2004), the third mutex; unlock by exchange.
-/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may overtake a woken
-/// waiter
-///   any number of times. Not recursive. Not safe between a thread and its own signal handler.
-///   After fork, held by the forking thread alone. May be destroyed by the next owner as soon as
-///   that one holds it: after the exchange, unlock uses the lock's address only, to name the
+/// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may barge past a woken
+///   waiter any number of times. Not recursive. Not safe between a thread and its own signal
+///   handler. After fork, held by the forking thread alone. The next owner may destroy the mutex as
+///   soon as it holds it: after the exchange, unlock uses the lock's address only, to name the
 ///   sleepers to the kernel. Within one process only.
 /// Size: 4 bytes. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
 /// |---|---|
 /// | 0 | free |
-/// | 1 | held, nobody sleeps |
-/// | 2 | held, somebody may sleep |
+/// | 1 | held, no thread sleeps |
+/// | 2 | held, a thread may sleep |
 ///
 /// Invariant I1: while a thread sleeps in the kernel, state_ is 2, or an owner is between its
 /// exchange and its wake, or a woken thread is on its way to its exchange.
 /// No lost wake-up: a thread sleeps only if the kernel finds 2, compared and enqueued in one step
-/// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper; that one, like
-/// everybody who has been in the slow path, comes back with 2, not 1, for it cannot know whether
-/// others sleep on. So I1 holds again when it owns the lock. If the woken thread finds the lock
-/// held, it sets 2 before it sleeps. A wake that reaches a sleeper at its deadline is reported as a
-/// wake, never as a time-out, and that sleeper looks again: none is spent on a thread that goes. A
-/// thread that does go leaves 2 behind, which costs one wake that may find nobody. A planted
-/// `exchange(1)` in the slow path turns FutexMutex.comes_back_from_sleep_expecting_other_sleepers
-/// red.
+/// against every wake. The owner that takes the word from 2 to 0 wakes one sleeper; that sleeper,
+/// like every thread that has been in the slow path, comes back with 2, not 1, because it cannot
+/// know whether others sleep on. So I1 holds again when it owns the lock. If the woken thread finds
+/// the lock held, it sets 2 before it sleeps. A wake that reaches a sleeper at its deadline is
+/// reported as a wake, never as a time-out, and that sleeper looks again: no wake is spent on a
+/// thread that leaves. A thread that does leave keeps 2 in the word, which costs one wake that may
+/// find no sleeper. A seeded `exchange(1)` in the slow path turns
+/// FutexMutex.comes_back_from_sleep_expecting_other_sleepers red.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_futex_mutex<W>, W> {
  public:
@@ -69,7 +68,7 @@ class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_fu
   /// Precondition: the calling thread holds the mutex.
   /// Effects: releases it, and wakes one sleeper if there may be one.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free but for the system call.
+  /// Progress: wait-free except for the system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (state)  1 -> 0,  2 -> 0 and one wake
@@ -93,7 +92,7 @@ class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_fu
 
   bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
 
-  /// False if there is a deadline and it passed first.
+  /// Returns false if there is a deadline and it passed first.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
     typename W::contended scope{this};

@@ -38,18 +38,17 @@ void notify_all_at_thread_exit(Condition& changed, std::unique_lock<Lock>&& held
 }
 }  // namespace detail
 
-/// Precondition: `held` holds its mutex, which is the one that all who wait for `changed` wait
-/// with.
+/// Precondition: `held` holds its mutex, with which all waiters of `changed` wait.
 /// Effects: keeps the mutex until the calling thread ends. When the thread's thread_local objects
-/// have been destroyed, notifies all who wait for `changed`, and releases the mutex; several such
-/// calls of a thread take effect in their order. In the thread that ends the process this comes
-/// when what was registered by std::atexit is called; in threads that still run then it does not.
-/// The notification comes before the release, so a thread that has acquired the mutex since may
-/// destroy both; the standard's order is the opposite, which only a waiter could notice that began
-/// to wait in between, and none can rely on that.
-/// Synchronisation: what the thread did, and its thread_local objects' destructors did, happens
-/// before the next acquisition of the mutex returns. Errors: throws std::bad_alloc, and
-/// has released the mutex then; ends the process with a message if the C library has no key for
+/// have been destroyed, notifies all threads that wait for `changed`, and releases the mutex;
+/// several such calls of a thread take effect in their order. In the thread that ends the process
+/// this happens when functions registered by std::atexit are called; in threads that still run then
+/// it does not happen. The notification comes before the release, so a thread that has acquired the
+/// mutex since may destroy both; the standard's order is the opposite, and only a waiter that began
+/// to wait in between could notice the difference, on which no waiter can rely.
+/// Synchronisation: everything that the thread and the destructors of its thread_local objects did
+/// happens before the next acquisition of the mutex returns. Errors: throws std::bad_alloc, and has
+/// released the mutex then; ends the process with a message if the C library has no key for
 /// thread-specific data left.
 template <std::derived_from<native> W>
 void notify_all_at_thread_exit(basic_condition_variable<W>& changed,
@@ -57,7 +56,7 @@ void notify_all_at_thread_exit(basic_condition_variable<W>& changed,
   detail::notify_all_at_thread_exit(changed, std::move(held));
 }
 
-/// The same, with any lock.
+/// Does the same with any lock.
 template <std::derived_from<native> W, class Lock>
 void notify_all_at_thread_exit(basic_condition_variable_any<W>& changed,
                                std::unique_lock<Lock> held) {

@@ -14,39 +14,40 @@ namespace lockyard::inline v0 {
 /// A mutex whose owner runs with the priority of its most urgent waiter.
 ///
 /// Use: between threads of different real-time priorities, where a thread in between would
-/// otherwise keep a low owner, and with it a high waiter, off the processor without end. Elsewhere
-/// every contended acquisition costs two system calls and a hand-over, and it is much slower than
-/// the other mutexes.
+///   otherwise keep a low owner, and with it a high waiter, off the processor without end.
+///   Elsewhere every contended acquisition costs two system calls and a hand-off, and it is much
+///   slower than the other mutexes.
 /// Source: the kernel's priority-inheritance futex (FUTEX_LOCK_PI; I. Molnar, T. Gleixner 2006);
 ///   priority inheritance: L. Sha, R. Rajkumar, J. P. Lehoczky (1990).
 /// Guarantees: mutual exclusion; no lost wake-up (below); timed. The kernel hands the mutex to the
-///   waiter of the highest priority, and to the first among equals; a newcomer overtakes nobody who
-///   is in the kernel. Locking it twice ends the process with errno EDEADLK, and so does a lock()
-///   that would wait in a ring of threads and pi_mutexes; a wait with a time-out goes on until
-///   that. Unlocking what another thread holds does so with EPERM. Where a thread ends that holds
-///   it, the next to lock it ends the process (ESRCH or EOWNERDEAD): what it protected may be half
-///   done; unless a new thread got the same id, which is then taken for the owner. Not safe between
-///   a thread and its own signal handler. What was held at a fork stays held in the child, by a
-///   thread that is not there: it can only be made anew. Within one process only. A kernel without
-///   these futexes ends the process at the first contention (ENOSYS).
-/// Destruction: by the next owner as soon as that one holds it. An unlock in user space is the
-///   compare-exchange, and nothing after it. One that fails leaves the mutex held until the
-///   kernel has written the new owner into the word, which it does before it lets that one run, and
-///   it does not come back to the word after that.
+///   waiter of the highest priority, and to the first among equals; a newcomer barges past no
+///   waiter in the kernel. Locking it twice ends the process with errno EDEADLK, and so does a
+///   lock() that would wait in a ring of threads and pi_mutexes; a wait with a time-out goes on
+///   until the time-out. Unlocking a mutex that another thread holds ends the process with EPERM.
+///   If a thread ends while it holds the mutex, the next thread to lock it ends the process (ESRCH
+///   or EOWNERDEAD), because the protected data may be half changed; unless a new thread got the
+///   same id, which then counts as the owner. Not safe between a thread and its own signal handler.
+///   A mutex held at a fork stays held in the child, by a thread that is not there: it can only be
+///   made anew. Within one process only. A kernel without these futexes ends the process at the
+///   first contention (ENOSYS).
+/// Destruction: by the next owner as soon as it holds the mutex. An unlock in user space is the
+///   compare-exchange, and nothing after it. One that fails leaves the mutex held until the kernel
+///   has written the new owner into the word, which it does before it lets that owner run, and it
+///   does not come back to the word after that.
 /// Size: 4 bytes. All zero bytes are the free state.
 ///
 /// | state_ | meaning |
 /// |---|---|
 /// | 0 | free |
-/// | id | held by that thread; nobody waits |
-/// | id + waiters | held; unlock is the kernel's affair |
+/// | id | held by that thread; no thread waits |
+/// | id + waiters | held; the kernel does the unlock |
 ///
-/// No lost wake-up: whoever waits is in the kernel's queue before the waiters bit that it set can
-/// be seen, both under one lock of the kernel's. The compare-exchange of unlock expects the bare
-/// id, so it fails as long as the bit stands, and the kernel, which holds the same lock, finds the
-/// waiter. It hands over in one step: the word is never 0 while somebody waits. A waiter that gives
-/// up leaves its queue and at most the bit; the unlock that finds nobody clears the word. An unlock
-/// that stores 0 over the bit turns PiMutex.leaves_the_hand_over_to_the_kernel red.
+/// No lost wake-up: a waiter is in the kernel's queue before the waiters bit that it set can be
+/// seen, both under one lock of the kernel's. The compare-exchange of unlock expects the bare id,
+/// so it fails as long as the bit is set, and the kernel, which holds the same lock, finds the
+/// waiter. It hands off in one step: the word is never 0 while a thread waits. A waiter that gives
+/// up leaves its queue and at most the bit; the unlock that finds no waiter clears the word. An
+/// unlock that stores 0 over the bit turns PiMutex.leaves_the_hand_over_to_the_kernel red.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mutex<W>, W> {
  public:
@@ -75,13 +76,13 @@ class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mu
   /// Precondition: the calling thread holds the mutex.
   /// Effects: releases it, or hands it to a waiter.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free but for the system call.
+  /// Progress: wait-free except for the system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     std::uint32_t expected = W::thread_id();
     // (state)  id -> 0
     // order[unlock]: release; pairs [take]; publishes the critical section.
-    // relaxed(owner): on failure it is held still, and the kernel's hand-over is a release.
+    // relaxed(owner): on failure it is still held, and the kernel's hand-off is a release.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
       W::pi_unlock(state_);

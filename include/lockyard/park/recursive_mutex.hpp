@@ -17,19 +17,19 @@
 
 namespace lockyard::inline v0 {
 
-/// Makes a lock of this library recursive: its owner may lock it again, and it is free when each of
-/// these has been unlocked. docs/locks/recursive_mutex.md tells it at length.
+/// Makes a lock of this library recursive: its owner may lock it again, and it is free when each
+/// lock has been unlocked. docs/locks/recursive_mutex.md explains it in detail.
 ///
 /// Use: where code that holds a lock calls code that takes it, and neither can be changed.
-///   Otherwise it hides in which state the data are: a function that locks again may find them
-///   half changed.
-/// Source: the owner and the count beside a lock are Java's monitors' and POSIX's recursive
-///   mutexes'.
-/// Guarantees: those of M, whose locks among threads are all that matters here: exclusion, order of
+///   Otherwise it hides the state of the data: a function that locks again may find them half
+///   changed.
+/// Source: the owner and the count next to a lock as in Java's monitors and POSIX's recursive
+///   mutexes.
+/// Guarantees: as M, whose locks among threads are all that matters here: exclusion, order of
 ///   service, time-outs, destruction. Recursive. Not safe between a thread and its own signal
 ///   handler, which would find itself the owner between any two instructions. After fork, held by
-///   the forking thread alone, in the child too, as far as M is.
-///   On x86 unlock over `mutex` does not order non-temporal stores: they need an sfence before it.
+///   the forking thread alone, in the child too, as far as M is. On x86 unlock over `mutex` does
+///   not order non-temporal stores: they need an sfence before it.
 /// Size: 12 bytes and M, rounded up to 8. If all zero bytes are M's free state, they are its own.
 ///
 /// | owner_ | depth_ | M | meaning |
@@ -38,14 +38,14 @@ namespace lockyard::inline v0 {
 /// | 0 | 0 | held | held by a thread that is about to say so, or is about to release it |
 /// | a thread | n | held | held by that thread, n + 1 times |
 ///
-/// I1 Only who holds M writes owner_ and depth_. Who holds M writes its own key into owner_ first,
-///    and 0 last.
-/// The owner knows itself without any ordering: a thread that reads its own key reads what it wrote
-/// itself and has not overwritten since, for by I1 no other thread writes that value, and a thread
-/// sees its own writes in their order. So it holds M, and depth_ is its own. Any other value says
-/// no more than that it is not the owner. Keys never come back: a mutex whose owner has ended
-/// without an unlock stays held, also for a later thread that lies where the owner lay in memory,
-/// and lock() waits as for any M that is never unlocked.
+/// I1 Only the owner of M writes owner_ and depth_. It writes its own key into owner_ first, and 0
+///    last.
+/// The owner knows itself without any ordering: a thread that reads its own key reads a value that
+/// it wrote itself and has not overwritten since, because by I1 no other thread writes that value,
+/// and a thread sees its own writes in their order. So it holds M, and depth_ is its own. Any other
+/// value says no more than that the thread is not the owner. Keys never come back: a mutex whose
+/// owner has ended without an unlock stays held, also for a later thread that lies where the owner
+/// lay in memory, and lock() waits as for any M that is never unlocked.
 template <lockable M = mutex, std::uint32_t MaxDepth = UINT32_MAX>
 class LOCKYARD_CAPABILITY recursive_mutex
     : public detail::held_assertions<recursive_mutex<M, MaxDepth>, world_of_t<M>,
@@ -53,7 +53,7 @@ class LOCKYARD_CAPABILITY recursive_mutex
   using W = world_of_t<M>;
 
  public:
-  /// How often a thread can hold it at once.
+  /// The number of times that a thread can hold it at once.
   static constexpr std::uint32_t max_depth = MaxDepth;
   static_assert(max_depth > 0);
 
@@ -62,8 +62,9 @@ class LOCKYARD_CAPABILITY recursive_mutex
   recursive_mutex& operator=(const recursive_mutex&) = delete;
 
   /// Effects: acquires the mutex as M's lock() does; if the calling thread holds it already, holds
-  /// it once more, at once.
-  /// Synchronisation: what earlier owners did before they released it happens before the return.
+  /// it one more time, at once.
+  /// Synchronisation: everything that earlier owners did before they released it happens before the
+  /// return.
   /// Progress: as M; wait-free for its owner.
   /// Errors: a thread that holds it `max_depth` times already ends the process with a message.
   void lock() noexcept LOCKYARD_ACQUIRE() {
@@ -81,14 +82,14 @@ class LOCKYARD_CAPABILITY recursive_mutex
     return acquire([this] { return mutex_.try_lock(); });
   }
 
-  /// As M's: waits for at least `duration` if it has to. Otherwise as try_lock().
+  /// As M's function: waits for at least `duration` if it has to. Otherwise as try_lock().
   template <class Rep, class Period>
     requires timed_lockable<M>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& duration) noexcept
       LOCKYARD_TRY_ACQUIRE(true) {
     return acquire([&] { return mutex_.try_lock_for(duration); });
   }
-  /// The same, until `Clock` has reached `limit`.
+  /// Does the same, until `Clock` has reached `limit`.
   template <class Clock, class Duration>
     requires timed_lockable<M>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) noexcept
@@ -97,14 +98,14 @@ class LOCKYARD_CAPABILITY recursive_mutex
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: holds it once less; releases it if that was the last time.
+  /// Effects: holds it one time less; releases it if that was the last time.
   /// Synchronisation: everything done before the last one happens before the next acquisition's
   /// return. Progress: as M.
   void unlock() noexcept LOCKYARD_RELEASE() {
     release([this] { mutex_.unlock(); });
   }
 
-  /// As unlock(), but the last one hands the mutex over as M's unlock_fair() does.
+  /// As unlock(), but the last unlock hands the mutex off as M's unlock_fair() does.
   template <class Inner = M>
     requires requires(Inner& mutex) { mutex.unlock_fair(); }
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
@@ -126,11 +127,11 @@ class LOCKYARD_CAPABILITY recursive_mutex
     return owner_.load(std::memory_order_relaxed) == self;
   }
   void set_owner(std::uintptr_t next) noexcept {
-    // relaxed(owner): a thread reads nothing but its own key out of it.
+    // relaxed(owner): a thread takes nothing but its own key from it.
     owner_.store(next, std::memory_order_relaxed);
   }
 
-  /// False if it is held as often as can be.
+  /// Returns false if it is held as often as it counts.
   bool deepen() noexcept {
     if (depth_.read() == max_depth - 1) return false;
     depth_.write(depth_.read() + 1);
@@ -166,7 +167,7 @@ class LOCKYARD_CAPABILITY recursive_mutex
     return scope.result(acquired);
   }
 
-  // The first member, for a watch knows a lock by its address.
+  // The first member, because a watch knows a lock by its address.
   typename W::template atomic<std::uintptr_t> owner_{nobody};
   typename W::template var<std::uint32_t> depth_{0};
   in_world_t<M, typename W::unwatched> mutex_;

@@ -16,43 +16,43 @@
 namespace lockyard::inline v0 {
 
 /// Counts permits: threads acquire some, sleep while there are too few, and release them, or new
-/// ones. docs/locks/semaphore.md tells it at length.
+/// ones. docs/locks/semaphore.md explains it in detail.
 ///
-/// Use: to bound how many do something at once, or to count what has been made and not yet taken.
-/// It
-///   has no owner: whoever likes may release. Where one thread at a time changes data, a mutex.
+/// Use: to bound the number of threads that do something at once, or to count items that have been
+///   made and not yet taken. It has no owner: any thread may release. Where one thread at a time
+///   changes data, use a mutex.
 /// Source: E. Dijkstra's P and V (1965); several at once after H. Vantilborgh and A. van Lamsweerde
 ///   (1972), served in turn as by Java's fair Semaphore; the bit and the table of queues as in
 ///   byte_mutex.
-/// Guarantees: never more permits are held than there are; no lost wake-up (below); timed. Who
-///   sleeps is served in the order in which sleeps began, and while anybody sleeps nobody
-///   overtakes: permits are kept for the first one until they are enough, so a big request waits
+/// Guarantees: never more permits are held than there are; no lost wake-up (below); timed. Sleepers
+///   are served in the order in which their sleeps began, and while a thread sleeps no newcomer
+///   barges: permits are kept for the first sleeper until they are enough, so a big request waits
 ///   for as many releases as it needs and no longer. A signal handler must not use it: it may wait
-///   for a guard that its own thread holds. After fork the child's copy is as it was, and nobody
-///   waits. May be destroyed by whom a release let go on, if nobody else waits, though that release
-///   may not have returned (below). Within one process only.
+///   for a bucket lock that its own thread holds. After fork the child's copy is as it was, without
+///   waiters. A thread that a release let go on may destroy it if no other thread waits, though
+///   that release may not have returned (below). Within one process only.
 /// Size: 4 bytes. All zero bytes are a semaphore without permits.
 ///
 /// | word_, bits | meaning |
 /// |---|---|
-/// | 0 | awaited: somebody sleeps |
-/// | 1 to 31 | permits to be had |
+/// | 0 | awaited: a thread sleeps |
+/// | 1 to 31 | available permits |
 ///
-/// I1 `awaited` comes and goes only under the bucket's guard. When the guard is free, it stands if
-///    and only if a node of this semaphore is linked.
-/// I2 While `awaited` stands only holders of the guard change the word. When the guard is free, the
-///    first one in line wants more permits than there are, or a thread is about to take the guard
-///    to serve it: a release ends a batch of sleeps at a time.
+/// I1 `awaited` changes only under the bucket lock. When the bucket lock is free, `awaited` is set
+///    if and only if a node of this semaphore is linked.
+/// I2 While `awaited` is set only holders of the bucket lock change the word. When the bucket lock
+///    is free, the first waiter in the queue wants more permits than there are, or a thread is
+///    about to take the bucket lock to serve it: a release ends a batch of sleeps at a time.
 /// No lost wake-up: a node is linked in one step with the look that finds too few permits, by the
 /// compare-exchange that sets `awaited`, or behind others. By I1 every release until it is unlinked
-/// finds `awaited`, comes by the guard, and gives the first in line what they can get, as many as
-/// the permits last for; who gives up does the same for those behind it. Lifetime: N1 to N3 of
-/// parking_lot.hpp. A release that finds `awaited` has released nothing yet, so the semaphore is
-/// needed; under the guard it writes the word first and then the fates of those who go on, and
-/// after the last one it uses the bucket and the addresses of fates only. Otherwise its
-/// compare-exchange is its last step. Before a further batch it looks whether a node is linked, as
-/// another release may have served those that were. Clients semaphore*; the mutants semaphore_*
-/// hang, or use what is gone.
+/// finds `awaited`, takes the bucket lock, and gives the first waiters in the queue their permits,
+/// for as long as the permits last; a waiter that gives up does the same for the waiters behind it.
+/// Lifetime: N1 to N3 of parking_lot.hpp. A release that finds `awaited` has released nothing yet,
+/// so the semaphore is needed; under the bucket lock it writes the word first and then the wake
+/// reasons of the threads that go on, and after the last one it uses the bucket and the addresses
+/// of wake reasons only. Otherwise its compare-exchange is its last step. Before a further batch it
+/// checks that a node is linked, as another release may have served the earlier ones. Clients
+/// semaphore*; the mutants semaphore_* hang, or use freed memory.
 template <world W = default_world, std::ptrdiff_t Most = INT32_MAX>
 class basic_semaphore {
   using lot = detail::parking_lot<typename W::unwatched>;
@@ -65,7 +65,7 @@ class basic_semaphore {
   static constexpr std::ptrdiff_t max() noexcept { return Most; }
   static_assert(Most >= 0 && Most <= INT32_MAX);
 
-  /// With so many permits to begin with.
+  /// Begins with so many permits.
   /// Errors: a number below 0 or above max() does not compile where the compiler knows it, and ends
   /// the process with a message otherwise.
   constexpr explicit basic_semaphore(std::ptrdiff_t permits = 0) noexcept
@@ -73,13 +73,13 @@ class basic_semaphore {
   basic_semaphore(const basic_semaphore&) = delete;
   basic_semaphore& operator=(const basic_semaphore&) = delete;
 
-  /// Effects: takes that many permits, at once or none; while there are fewer, or others sleep,
-  /// spins for as long as a sleep would cost if nobody sleeps yet, and sleeps otherwise. Nothing
+  /// Effects: takes that many permits, all at once; while there are fewer, or others sleep, spins
+  /// for as long as a sleep would cost if no thread sleeps yet, and sleeps otherwise. Does nothing
   /// if asked for 0.
-  /// Synchronisation: what was done before the releases of these permits happens before the return.
-  /// Progress: first come, first served among those who sleep; each waits for the permits of those
-  /// in front of it and its own. One locked operation if nobody sleeps.
-  /// Errors: a number below 0 or above max(), which can never be had, ends the process with a
+  /// Synchronisation: everything done before these permits' releases happens before the return.
+  /// Progress: first come, first served among sleepers; each waits for its own permits and the
+  /// permits of the sleepers in front of it. One locked operation if no thread sleeps.
+  /// Errors: a number below 0 or above max(), which is never available, ends the process with a
   /// message; so in all functions below.
   void acquire(std::ptrdiff_t permits = 1) noexcept {
     const std::uint32_t wanted = checked(permits);
@@ -87,9 +87,9 @@ class basic_semaphore {
       wait_for(wanted);
   }
 
-  /// Effects: takes that many permits if there are, and nobody sleeps; returns whether it did.
-  /// Synchronisation: as acquire() if it returns true. Progress: lock-free, but for the bucket's
-  /// guard where there are enough permits and a thread that wants more of them sleeps.
+  /// Effects: takes that many permits if they are available, and no thread sleeps; returns whether
+  /// it did. Synchronisation: as acquire() if it returns true. Progress: lock-free, except for the
+  /// bucket lock where there are enough permits and a thread that wants more of them sleeps.
   [[nodiscard]] bool try_acquire(std::ptrdiff_t permits = 1) noexcept {
     const std::uint32_t wanted = checked(permits);
     return take(wanted) || (seems_forked(wanted) && take_under_guard(wanted));
@@ -121,10 +121,12 @@ class basic_semaphore {
     return take(wanted) || detail::wait_up_to<W>(limit, waiting_for(wanted));
   }
 
-  /// Effects: adds that many permits, and lets all go on in their order for whom there are enough.
-  /// Synchronisation: what was done before happens before the return of whoever acquires them.
-  /// Progress: lock-free while nobody sleeps, one locked operation; else it may wait for the
-  /// bucket's guard, and makes a system call for each that it wakes.
+  /// Effects: adds that many permits, and lets waiters go on in their order as far as the permits
+  /// last.
+  /// Synchronisation: everything done before happens before the acquisition of these permits
+  /// returns.
+  /// Progress: lock-free while no thread sleeps, one locked operation; otherwise it may wait for
+  /// the bucket lock, and makes a system call for each thread that it wakes.
   /// Errors: more than max() in all end the process with a message.
   void release(std::ptrdiff_t permits = 1) noexcept {
     if (!try_release(permits)) [[unlikely]] {
@@ -134,7 +136,7 @@ class basic_semaphore {
     }
   }
 
-  /// The same, but it returns false, and has done nothing, where there would be more than max().
+  /// Does the same, but returns false, and changes nothing, where there would be more than max().
   [[nodiscard]] bool try_release(std::ptrdiff_t permits = 1) noexcept {
     const std::uint32_t added = checked(permits);
     const std::uint32_t found = add(added);
@@ -155,7 +157,7 @@ class basic_semaphore {
           permits{number} {}
     const std::uint32_t permits;
   };
-  /// What is linked for this semaphore is its own kind of node.
+  /// Every node linked for this semaphore is its own kind of node.
   static node* own(typename lot::node* linked) noexcept { return static_cast<node*>(linked); }
 
   static constexpr std::uint32_t checked(std::ptrdiff_t permits) noexcept {
@@ -170,7 +172,7 @@ class basic_semaphore {
     return static_cast<std::uint32_t>(Most) - word / one >= added;
   }
 
-  /// False if there are too few, or somebody sleeps.
+  /// Returns false if there are too few, or a thread sleeps.
   bool take(std::uint32_t wanted) noexcept {
     if (wanted == 0) return true;
     // relaxed(revalidated): by the compare-exchange.
@@ -187,12 +189,12 @@ class basic_semaphore {
     return false;
   }
 
-  /// Returns the word as it was; nothing is added if that was awaited, or has no room.
+  /// Returns the word as it was; adds nothing if that was awaited, or has no room.
   std::uint32_t add(std::uint32_t added) noexcept {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (permits,awaited)  n,0 -> n+added,0
-    // order[add]: release; pairs [take, get_in_line]; publishes what was done with the permits.
+    // order[add]: release; pairs [take, get_in_line]; publishes the work done with the permits.
     // relaxed(revalidated): the next turn compares what was found.
     while ((found & awaited) == 0 && has_room(found, added) &&
            !word_.compare_exchange_strong(found, found + added * one, std::memory_order_release,
@@ -201,7 +203,7 @@ class basic_semaphore {
     return found;
   }
 
-  /// Somebody slept a moment ago. False if there is no room.
+  /// Serves the queue: a thread slept a moment ago. Returns false if there is no room.
   [[gnu::noinline, gnu::cold]] bool hand_out(std::uint32_t added) noexcept {
     bucket& home = lot::bucket_of(this);
     wake_list awake;
@@ -216,9 +218,9 @@ class basic_semaphore {
     return fits;
   }
 
-  /// Under the guard, while `awaited` stands: there are so many permits now. Those in line get what
-  /// they can, one after the other, but no more than a batch of them: true if there are permits for
-  /// the next one.
+  /// Under the bucket lock, while `awaited` is set: there are so many permits now. Serves the queue
+  /// one after the other, but no more than a batch: returns true if there are permits for the next
+  /// waiter.
   [[nodiscard]] bool distribute(bucket& home, std::uint32_t permits, wake_list& awake) noexcept {
     auto* const first = home.first(this, kind);
     std::uint32_t served = 0;
@@ -229,9 +231,9 @@ class basic_semaphore {
       ++served;
     }
     const bool serves_on = next != nullptr && own(next)->permits <= permits;
-    // (permits,awaited)  any,1 -> what is left, whether somebody is
-    // order[distribute]: release; pairs [take, get_in_line]; publishes what was done with the
-    // permits that are left, by this thread and by those who held the guard before it.
+    // (permits,awaited)  any,1 -> the rest, whether a waiter is left
+    // order[distribute]: release; pairs [take, get_in_line]; publishes the work done with the
+    // remaining permits, by this thread and by earlier holders of the bucket lock.
     word_.store(permits * one | (next != nullptr ? awaited : 0), std::memory_order_release);
     for (next = first; served > 0; --served) {
       auto& one_of_them = *next;
@@ -240,13 +242,13 @@ class basic_semaphore {
     }
     return serves_on;
   }
-  /// After a batch that left permits for others. Another thread may have served them meanwhile, and
-  /// the semaphore may be gone unless a node of it is linked.
+  /// Serves on after a batch that left permits for others. Another thread may have served them
+  /// meanwhile, and the semaphore may be gone unless a node of it is linked.
   void distribute_on(bucket& home) noexcept {
     for (bool serves_on = true; serves_on;) {
       wake_list awake;
       home.guard().lock();
-      // relaxed(locked): while a node is linked `awaited` stands, and the guard protects the word.
+      // relaxed(locked): while a node is linked `awaited` is set; the bucket lock guards the word.
       serves_on = home.first(this, kind) != nullptr &&
                   distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
       home.guard().unlock();
@@ -258,8 +260,8 @@ class basic_semaphore {
     return [this, wanted](typename W::deadline limit) { return wait_for(wanted, limit); };
   }
 
-  /// False if there is a deadline and it passed first. The spin does not ask for it: a time-out
-  /// may be late by the length of a spin.
+  /// Returns false if there is a deadline and it passed first. The spin does not check it: a
+  /// time-out may be late by the length of a spin.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted, Deadline... limit) noexcept {
     typename W::contended scope{this};
@@ -270,7 +272,7 @@ class basic_semaphore {
     wake_list awake;
     bool serves_on = false;
     const auto left = [&] {
-      // relaxed(locked): as I2 has it. Those behind may want less.
+      // relaxed(locked): by I2. The waiters behind may want less.
       serves_on = distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
     };
     const fate told = lot::sleep(home, self, left, limit...);
@@ -279,13 +281,13 @@ class basic_semaphore {
     return scope.result(told == fate::owner);
   }
 
-  /// Who finds that others sleep does not spin.
+  /// Does not spin if others sleep.
   bool spin(std::uint32_t wanted) noexcept {
     const auto limit = W::spin_limit();
     const auto is_news = [wanted](std::uint32_t word) noexcept {
       return (word & awaited) != 0 || word / one >= wanted;
     };
-    // relaxed(revalidated): take() and the guard decide.
+    // relaxed(revalidated): take() and the bucket lock decide.
     while (const auto seen = W::await(word_, is_news, std::memory_order_relaxed,
                                       wait_policies::pausing{}, limit)) {
       if (take(wanted)) return true;
@@ -294,7 +296,7 @@ class basic_semaphore {
     return false;
   }
 
-  /// Links the node, unless its permits can be had after all: true.
+  /// Links the node, or returns true if its permits are available after all.
   bool get_in_line(bucket& home, node& self) noexcept {
     self.falls_asleep();
     home.guard().lock();
@@ -304,10 +306,10 @@ class basic_semaphore {
     return taken;
   }
 
-  /// Whether there are enough permits although `awaited` stands: the first in line wants more, or
-  /// it sleeps in the parent of this forked process.
+  /// Returns whether there are enough permits although `awaited` is set: the first waiter wants
+  /// more, or it sleeps in the parent of this forked process.
   [[nodiscard]] bool seems_forked(std::uint32_t wanted) const noexcept {
-    // relaxed(hint): the guard decides.
+    // relaxed(hint): the bucket lock decides.
     const std::uint32_t found = word_.load(std::memory_order_relaxed);
     return (found & awaited) != 0 && found / one >= wanted;
   }
@@ -319,10 +321,10 @@ class basic_semaphore {
     return taken;
   }
 
-  /// Under the guard: takes the permits unless there are too few, or others sleep; sets `mark` if
-  /// it did not.
+  /// Under the bucket lock: takes the permits unless there are too few, or others sleep; sets
+  /// `mark` otherwise.
   bool take_guarded(const bucket& home, std::uint32_t wanted, std::uint32_t mark) noexcept {
-    // As `awaited` says, but for a forked child, where it may be left over from the parent.
+    // Equals `awaited`, except in a forked child, where the parent's `awaited` may be left over.
     const bool others_sleep = home.first(this, kind) != nullptr;
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
@@ -332,8 +334,8 @@ class basic_semaphore {
       taken = !others_sleep && found / one >= wanted;
       next = taken ? (found & ~awaited) - wanted * one : found | mark;
       // (permits,awaited)  n,any -> n-wanted,0;  n,any -> n,1
-      // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and who distributes
-      // later does so after all that was released before, by the guard.
+      // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and a later
+      // distribution comes, by the bucket lock, after all that was released before.
       // relaxed(revalidated): the next turn compares what was found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));
