@@ -11,35 +11,35 @@
 
 namespace lockyard::inline v0 {
 
-/// An event that lets one thread through each time it is set: the one that has waited longest, or,
-/// if nobody waits, the next that comes. docs/events tells it at length.
+/// An event that lets one thread through each time it is set: the longest waiter, or, if no thread
+/// waits, the next thread to arrive. docs/events explains it in detail.
 ///
 /// Use: to hand one thing at a time to one of several threads, or to wake a certain thread. Sets do
-///   not add up: two before a wait let one thread through. Where they must, a semaphore.
+///   not add up: two before a wait let one thread through. Where they must add up, use a semaphore.
 /// Source: Windows' auto-reset event; two bits and a table of queues as in byte_mutex.
 /// Guarantees: each set lets at most one thread through, in the order of their waits; no lost
-///   wake-up (below). A signal handler must not use it: it may wait for a guard that its own thread
-///   holds. After fork the child's copy is as it was, and nobody waits. May be destroyed by the
-///   thread that it has let through if nobody else waits, though the set() that did so may not have
-///   returned: after the write that lets it through, that one uses the bucket only. Within one
-///   process.
+///   wake-up (below). A signal handler must not use it: it may wait for a bucket lock that its own
+///   thread holds. After fork the child's copy is as it was, without waiters. A thread that the
+///   event has let through may destroy it if no other thread waits, though the set() that did so
+///   may not have returned: after the write that lets the thread through, set() uses the bucket
+///   only. Within one process.
 /// Size: 1 byte. All zero bytes are an event that is not set.
 ///
 /// | state_ | meaning |
 /// |---|---|
-/// | unset | who comes waits |
-/// | is_set | who comes next goes on |
-/// | awaited | not set, and somebody sleeps |
+/// | unset | a thread that arrives waits |
+/// | is_set | the next thread to arrive goes on |
+/// | awaited | not set, and a thread sleeps |
 ///
-/// I1 `awaited` comes and goes only under the bucket's guard. When the guard is free, it stands if
-///    and only if a node of this event is linked.
-/// No lost wake-up: a node is linked only while `awaited` stands. By I1 every set until the node is
-/// unlinked fails its compare-exchange, takes the guard, and ends the sleep of the first one; a set
-/// under the guard that finds nobody is kept for the next. Who gives up does so under the guard, so
-/// that a set has either told it already, in which case it goes on, or will not find it. First
-/// come, first served: while a node is linked the event is not set, so nobody who comes can
-/// overtake, and nodes are linked in order. Lifetime: N1 to N3 of parking_lot.hpp. Clients
-/// auto_reset_event*; the mutants auto_event_* hang.
+/// I1 `awaited` changes only under the bucket lock. When the bucket lock is free, it is set if and
+///    only if a node of this event is linked.
+/// No lost wake-up: a node is linked only while `awaited` is set. By I1 every set until the node is
+/// unlinked fails its compare-exchange, takes the bucket lock, and ends the first waiter's sleep; a
+/// set under the bucket lock that finds no waiter is kept for the next one. A waiter gives up under
+/// the bucket lock, so that a set has either released it already, in which case it goes on, or will
+/// not find it. First come, first served: while a node is linked the event is not set, so no
+/// newcomer can barge, and nodes are linked in order. Lifetime: N1 to N3 of parking_lot.hpp.
+/// Clients auto_reset_event*; the mutants auto_event_* hang.
 template <world W = default_world>
 class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<W>, W> {
   using lot = detail::parking_lot<typename W::unwatched>;
@@ -48,23 +48,23 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   using fate = typename lot::fate;
 
  public:
-  /// Not set, unless told otherwise.
+  /// Begins not set, unless told otherwise.
   constexpr explicit basic_auto_reset_event(bool is_set = false) noexcept
       : state_{is_set ? set_ : unset} {}
   basic_auto_reset_event(const basic_auto_reset_event&) = delete;
   basic_auto_reset_event& operator=(const basic_auto_reset_event&) = delete;
 
-  /// Effects: lets the thread through that has waited longest; if nobody waits, sets the event.
-  /// Synchronisation: what was done before happens before the return of the wait that it lets
-  /// through; of a set event, before that of the wait that takes it.
-  /// Progress: lock-free while nobody waits; else it may wait for the bucket's guard, and makes one
-  /// system call.
+  /// Effects: lets the longest waiter through; if no thread waits, sets the event.
+  /// Synchronisation: everything done before happens before the return of the wait that it lets
+  /// through; if it sets the event, before the return of the wait that takes the event.
+  /// Progress: lock-free while no thread waits; otherwise it may wait for the bucket lock, and
+  /// makes one system call.
   void set() noexcept {
     std::uint8_t found = unset;
     do {
       // (state)  unset -> set,  set -> set
       // order[set]: release; pairs [take]; publishes what led to the event.
-      // relaxed(revalidated): by the next turn, or under the guard.
+      // relaxed(revalidated): by the next turn, or under the bucket lock.
       if (state_.compare_exchange_weak(found, set_, std::memory_order_release,
                                        std::memory_order_relaxed)) {
         return;
@@ -73,8 +73,8 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
     let_first_through();
   }
 
-  /// Effects: the event is not set any more. Nothing if it is not.
-  /// Synchronisation: what was done before sets that this undoes happens before the return.
+  /// Effects: ends the set state of the event. Does nothing if it is not set.
+  /// Synchronisation: everything done before the sets that this undoes happens before the return.
   /// Progress: wait-free.
   void reset() noexcept { static_cast<void>(try_wait()); }
 
@@ -90,8 +90,8 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   }
 
   /// Effects: takes the event, or sleeps until a set lets this thread through.
-  /// Synchronisation: what was done before that set happens before the return.
-  /// Progress: first come, first served; as that of whoever sets it.
+  /// Synchronisation: everything done before that set happens before the return.
+  /// Progress: first come, first served; as the progress of the thread that sets it.
   void wait() noexcept {
     if (!try_wait()) wait_asleep();
   }
@@ -102,7 +102,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   static constexpr auto kind = detail::waiter_kind::auto_reset_event;
   static constexpr std::uint8_t unset = 0, set_ = 1, awaited = 2;
 
-  /// By I1 nobody else takes `awaited` away meanwhile.
+  /// Lets the first waiter through. By I1 no other thread clears `awaited` meanwhile.
   [[gnu::noinline, gnu::cold]] void let_first_through() noexcept {
     bucket& home = lot::bucket_of(this);
     home.guard().lock();
@@ -117,7 +117,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
       return;
     }
     // (state)  awaited -> unset
-    // relaxed(locked): the guard protects it; the node's fate carries what the waiter needs.
+    // relaxed(locked): the bucket lock protects it; the wake reason carries the order.
     if (bucket::length(first) == 1) state_.store(unset, std::memory_order_relaxed);
     const auto& sleeper = home.release(*first, fate::owner);
     home.guard().unlock();
@@ -126,7 +126,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
 
   bool wait_by(typename W::deadline limit) noexcept { return wait_asleep(limit); }
 
-  /// False if there is a deadline and it passed first.
+  /// Returns false if there is a deadline and it passed first.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool wait_asleep(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
@@ -135,20 +135,20 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
     const auto left = [&] {
       if (home.first(this, kind) != nullptr) return;
       // (state)  awaited -> unset
-      // relaxed(locked): the guard protects it.
+      // relaxed(locked): the bucket lock protects it.
       state_.store(unset, std::memory_order_relaxed);
     };
     return lot::sleep(home, self, left, limit...) == fate::owner;
   }
 
-  /// True if the event was taken instead.
+  /// Returns true if it took the event instead.
   bool get_in_line(bucket& home, node& self) noexcept {
     self.falls_asleep();
     home.guard().lock();
     bool taken = try_wait();
     std::uint8_t found = unset;
     // (state)  unset -> awaited
-    // relaxed(locked): the guard protects it, and a set that finds it comes by the guard.
+    // relaxed(locked): the bucket lock protects it, and a set that finds it takes the bucket lock.
     while (!taken && !state_.compare_exchange_strong(found, awaited, std::memory_order_relaxed,
                                                      std::memory_order_relaxed)) {
       if (found == awaited) break;

@@ -17,46 +17,46 @@
 
 namespace lockyard::inline v0 {
 
-/// What await() of an event_count does before it sleeps.
+/// The step of an event_count's await() before the sleep.
 enum class idle_policy : std::uint8_t {
   sleep,  ///< nothing
   spin,   ///< spins for as long as a sleep would cost, if recent waits were that short
 };
 
-/// Lets threads sleep until a condition holds that is the program's own: a queue is not empty, a
-/// counter has got somewhere. Who makes it true notifies, which costs a load and a comparison while
-/// nobody waits. docs/events/event_count.md tells it at length.
+/// Lets threads sleep until a condition of the program holds: a queue is not empty, a counter has
+/// reached a value. The thread that makes it true notifies, which costs a load and a comparison
+/// while no thread waits. docs/events/event_count.md explains it in detail.
 ///
 /// Use: for the idle threads of a pool, and to add sleeping to a lock-free structure. Where the
-///   condition is under a mutex, a condition variable; where it is a mere flag, an event.
+///   condition is under a mutex, use a condition variable; where it is a mere flag, an event.
 /// Source: D. Reed and R. Kanodia (1979) for the name; D. Vyukov's eventcount for the protocol of
 ///   prepare, cancel and commit; the barrier on the waiter's side as in basic_mutex.
-/// Guarantees: no lost wake-up (below). notify_one() ends the wait of the thread that has slept
-///   longest, and those of threads between prepare and commit. A wait may end for no reason. After
-///   fork nobody waits in the child. A signal handler must not use it. Must outlive every call of
-///   its members. Within one process.
-/// Size: 8 bytes, 12 with idle_policy::spin. All zero bytes are the state in which nobody waits.
+/// Guarantees: no lost wake-up (below). notify_one() ends the wait of the longest sleeper, and the
+///   waits of threads between prepare and commit. A wait may end for no reason. After fork the
+///   child has no waiters. A signal handler must not use it. Must outlive every call of its
+///   members. Within one process.
+/// Size: 8 bytes, 12 with idle_policy::spin. All zero bytes are the state without waiters.
 ///
 /// | word | meaning |
 /// |---|---|
-/// | epoch_ | how many notifications there were that found waiters, modulo 2^32 |
-/// | waiters_, bit 0 | open: notify may leave its fence out, for waiters have had their barriers |
+/// | epoch_ | the number of notifications that found waiters, modulo 2^32 |
+/// | waiters_, bit 0 | open: notify may leave its fence out: waiters have had their barriers |
 /// | waiters_, bit 1 | armed: such a barrier has completed since the count was last 0 |
-/// | waiters_, bits 2 to 31 | how many threads are between prepare and the end of their wait |
+/// | waiters_, bits 2 to 31 | the number of threads between prepare and the end of their wait |
 ///
 /// I1 A thread is counted before it looks at the condition for the last time, and between the two
 ///    there is a barrier on all cores, or, if armed, an acquire fence.
-/// I2 `armed` falls with the last waiter. So while it stands, whoever reads the count after the
-///    barrier finds waiters; and who had read it before has its own store visible behind the
-///    barrier, which happens before the look of everybody who finds `armed`.
+/// I2 The last waiter clears `armed`. So while `armed` is set, a notifier that reads the count
+///    after the barrier finds waiters; and the barrier makes the store of a notifier that had read
+///    the count before it visible, and happens before the look of every thread that finds `armed`.
 /// No lost wake-up: by I1 and I2 either the waiter sees the condition, or the notifier, which makes
-/// it true before it reads the count, sees that it is not 0. Then it changes epoch_ and takes the
-/// bucket's guard. The waiter compares epoch_ with its key under the guard: it goes on, or has
-/// linked its node before, and the notifier finds that. Only if 2^32 notifications fall between a
-/// prepare and its commit does a key look new. Where the barrier cannot be had the waiter looks
-/// again every millisecond. Lifetime of nodes: N1 to N3 of parking_lot.hpp. Clients event_count*;
-/// the mutants event_count_* hang without the barrier, the fence, I2, the key, or when it is opened
-/// in vain.
+/// it true before it reads the count, sees that the count is not 0. Then it changes epoch_ and
+/// takes the bucket lock. The waiter compares epoch_ with its key under the bucket lock: it goes
+/// on, or has linked its node before, and the notifier finds that node. Only if 2^32 notifications
+/// fall between a prepare and its commit does a key look new. Where the barrier is unavailable the
+/// waiter looks again every millisecond. Lifetime of nodes: N1 to N3 of parking_lot.hpp. Clients
+/// event_count*; the mutants event_count_* hang without the barrier, the fence, I2, the key, or
+/// when it is opened in error.
 template <world W = default_world, idle_policy Policy = idle_policy::sleep>
 class basic_event_count {
   using lot = detail::parking_lot<typename W::unwatched>;
@@ -65,7 +65,7 @@ class basic_event_count {
   using fate = typename lot::fate;
 
  public:
-  /// What a prepared wait has seen.
+  /// The state that a prepared wait has seen.
   class key {
     friend basic_event_count;
     key(std::uint32_t epoch, bool is_covered) noexcept : epoch_{epoch}, is_covered_{is_covered} {}
@@ -77,44 +77,44 @@ class basic_event_count {
   basic_event_count(const basic_event_count&) = delete;
   basic_event_count& operator=(const basic_event_count&) = delete;
 
-  // Those who make the condition true
+  // Functions for threads that make the condition true
 
-  /// Precondition: the condition has been made true, by an atomic object.
+  /// Precondition: an atomic object has made the condition true.
   /// Effects: ends the wait of at least one thread if one waits.
-  /// Synchronisation: what was done before happens before the return of the waits that it ends.
-  /// Progress: wait-free while nobody waits; else it may wait for the bucket's guard, and makes one
-  /// system call.
+  /// Synchronisation: everything done before happens before the return of the waits that it ends.
+  /// Progress: wait-free while no thread waits; otherwise it may wait for the bucket lock, and
+  /// makes one system call.
   void notify_one() noexcept {
     if (is_awaited()) [[unlikely]]
       wake_up_to(1);
   }
 
-  /// As notify_one(), for all that wait; a system call for each that sleeps, with no guard held.
+  /// As notify_one(), for all waiters; a system call for each sleeper, with no bucket lock held.
   void notify_all() noexcept {
     if (is_awaited()) [[unlikely]]
       wake_up_to(UINT32_MAX);
   }
 
-  // Those who wait for it
+  // Functions for threads that wait for the condition
 
-  /// Effects: announces that this thread may wait. Must be followed by a look at the condition, and
-  /// that by cancel_wait() if it holds, and by commit_wait*() if not; nothing else of this object
-  /// in between. Progress: wait-free but for the system call.
+  /// Effects: declares that this thread may wait. The thread must then look at the condition, and
+  /// then call cancel_wait() if it holds, or commit_wait*() if not; nothing else of this object in
+  /// between. Progress: wait-free except for the system call.
   [[nodiscard]] key prepare_wait() noexcept {
     const std::uint32_t before = count_in();
     return cover(before);
   }
 
-  /// Precondition: this thread has prepared to wait. Effects: it does not.
+  /// Precondition: this thread has prepared to wait. Effects: withdraws from the wait.
   void cancel_wait() noexcept { count_out(1); }
 
   /// Precondition: this thread has prepared to wait, with this key, and has not seen the condition
   /// hold since.
   /// Effects: sleeps until a notification that came after the preparation. May return for no
-  /// reason. Synchronisation: what was done before that notification happens before the return.
+  /// reason. Synchronisation: everything done before that notification happens before the return.
   void commit_wait(key prepared) noexcept { static_cast<void>(sleep(prepared)); }
 
-  /// The same, for at most `duration` or until `limit`; false if that ended it.
+  /// Does the same, for at most `duration` or until `limit`; returns false if that ended it.
   template <class Rep, class Period>
   bool commit_wait_for(key prepared, const std::chrono::duration<Rep, Period>& duration) noexcept {
     return sleep(prepared, W::deadline_after(detail::to_nanoseconds(duration)));
@@ -127,15 +127,15 @@ class basic_event_count {
     return sleep(prepared, end.deadline(end.left())) || end.left().count() != 0;
   }
 
-  /// Effects: returns when `holds()` has returned true, which is called any number of times, by
-  /// this thread; sleeps meanwhile. Preconditions: it throws nothing; whoever makes it true does so
+  /// Effects: returns when `holds()` has returned true, which this thread calls any number of
+  /// times; sleeps meanwhile. Preconditions: it throws nothing; a thread that makes it true does so
   /// by an atomic object, and then notifies.
   template <std::predicate Condition>
   void await(Condition holds) noexcept {
     static_cast<void>(await_or_leave(holds));
   }
 
-  /// The same, for at most `duration` or until `limit`; returns whether it held.
+  /// Does the same, for at most `duration` or until `limit`; returns whether it held.
   template <class Rep, class Period, std::predicate Condition>
   [[nodiscard]] bool await_for(const std::chrono::duration<Rep, Period>& duration,
                                Condition holds) noexcept {
@@ -159,13 +159,13 @@ class basic_event_count {
     // relaxed(fence): the light fence, and the waiter's heavy one.
     return waiters_.load(std::memory_order_relaxed) != open && is_awaited_or_closed();
   }
-  /// Opens it if it can be.
+  /// Opens the event count if that is possible.
   [[gnu::noinline, gnu::cold]] bool is_awaited_or_closed() noexcept {
     W::asymmetric_fence_light();
     // relaxed(fence): the light fence, and the waiter's heavy one.
     const std::uint32_t found = waiters_.load(std::memory_order_relaxed);
     if (found == 0 && W::asymmetric_fence_register()) {
-      // relaxed(hint): who misses it has a fence that it does not need.
+      // relaxed(hint): a notifier that misses it has a fence that it does not need.
       waiters_.fetch_or(open, std::memory_order_relaxed);
     }
     return found >= one;
@@ -183,9 +183,9 @@ class basic_event_count {
 
   // The waiter's side
 
-  /// Returns what there was.
+  /// Returns the earlier word.
   std::uint32_t count_in() noexcept {
-    // relaxed(fence): the barrier that follows makes it count.
+    // relaxed(fence): the barrier that follows orders it.
     return waiters_.fetch_add(one, std::memory_order_relaxed);
   }
 
@@ -197,7 +197,8 @@ class basic_event_count {
       assert(found >= count * one && "lockyard::event_count: a wait ends that was not prepared");
       less = found - count * one;
       if (less < one) less &= open;
-      // relaxed(fence): by I2 whoever finds 0 needs no order, and whoever counts has a fence.
+      // relaxed(fence): by I2 a notifier that finds 0 needs no order, and one that counts has a
+      // fence.
     } while (!waiters_.compare_exchange_weak(found, less, std::memory_order_relaxed,
                                              std::memory_order_relaxed));
   }
@@ -207,31 +208,31 @@ class basic_event_count {
   key cover(std::uint32_t before) noexcept {
     bool is_covered = true;
     if ((before & armed) != 0) {
-      // order[covered]: acquire; pairs [kernel]; what notifiers did before the barrier of who armed
-      // the count is seen; those that come after it find that the count is not 0 (I2).
+      // order[covered]: acquire; pairs [kernel]; the stores of notifiers before the barrier of the
+      // thread that armed the count are seen; later notifiers find that the count is not 0 (I2).
       W::fence(std::memory_order_acquire);
     } else {
       is_covered = W::asymmetric_fence_heavy();
       if (is_covered) {
-        // relaxed(fence): who finds it set has a fence of its own behind the look.
+        // relaxed(fence): a thread that finds it set has a fence of its own behind the look.
         waiters_.fetch_or(armed, std::memory_order_relaxed);
       } else {
-        // relaxed(hint): who misses it is one of those that were under way.
+        // relaxed(hint): a notifier that misses it was already under way.
         waiters_.fetch_and(~open, std::memory_order_relaxed);
       }
     }
-    // order[prepared]: acquire; pairs [changed]; who sees a notification sees its condition.
+    // order[prepared]: acquire; pairs [changed]; seeing a notification means seeing its condition.
     return {epoch_.load(std::memory_order_acquire), is_covered};
   }
 
-  /// False if the deadline ended it.
+  /// Returns false if the deadline ended it.
   template <class... Deadline>
   [[gnu::noinline, gnu::cold]] bool sleep(key prepared, Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     self.falls_asleep();
     home.guard().lock();
-    // order[committed]: acquire; pairs [changed]; what came before the notification is seen.
+    // order[committed]: acquire; pairs [changed]; all that came before the notification is seen.
     const bool is_news = epoch_.load(std::memory_order_acquire) != prepared.epoch_;
     if (!is_news) home.link(self);
     home.guard().unlock();
@@ -277,8 +278,8 @@ class basic_event_count {
     return true;
   }
 
-  /// Whether a notification came. Without a barrier one may miss this thread: then the spin is too
-  /// long, and no more.
+  /// Returns whether a notification came. Without a barrier a notification may miss this thread:
+  /// then the spin is too long, and no more.
   bool spin() noexcept {
     // relaxed(hint): a change before this look is found behind the barrier.
     const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);

@@ -14,17 +14,17 @@ namespace lockyard::inline v0 {
 
 namespace idle {
 
-/// How threads that have nothing to do pass the time, and what it costs to call them back. A policy
+/// How threads that have nothing to do pass the time, and the cost of calling them back. A policy
 /// is a class `P` with a member template `P::in<World>`; an object of it stands for all threads
 /// that wait for the same condition on the same word.
 ///
 /// - `wait(word, predicate)`: returns once a look at the word has found a value for which the
 ///   predicate, a pure function of it, holds. The look is a hint: it orders nothing, and the value
 ///   may have changed since. Any number of threads may wait.
-/// - `notify_one()`, `notify_all()`: to be called after every change that may let the predicate
-///   hold. What the caller did before, others that come to wait from now on will see; of those that
-///   wait already, one or all look again.
-/// - `label`: what the policy is called in tables.
+/// - `notify_one()`, `notify_all()`: must be called after every change that may let the predicate
+///   hold. Threads that come to wait from now on will see everything that the caller did before; of
+///   the threads that wait already, one or all look again.
+/// - `label`: the policy's name in tables.
 ///
 /// docs/events/worker_pool.md compares them.
 template <class Policy, class W>
@@ -40,7 +40,7 @@ concept policy = world<W> && std::default_initializable<typename Policy::templat
 
 namespace detail {
 
-/// Looks all the time, and does between two looks what an await's policy says.
+/// Looks all the time, and follows an await's policy between two looks.
 template <class WaitPolicy>
 struct awaiting {
   template <world W>
@@ -48,7 +48,7 @@ struct awaiting {
    public:
     template <class Atomic, class Predicate>
     void wait(const Atomic& word, Predicate predicate) noexcept {
-      // relaxed(hint): whoever waits looks again.
+      // relaxed(hint): the waiter looks again.
       W::await(word, predicate, std::memory_order_relaxed, WaitPolicy{});
     }
     void notify_one() noexcept {}
@@ -77,7 +77,7 @@ struct counting {
 
 }  // namespace detail
 
-/// Looks without a break: the quickest to see work, and the one that burns the most.
+/// Looks without a break: sees work soonest, and burns the most processor time.
 struct spin : detail::awaiting<wait_policies::busy> {
   static constexpr const char* label = "spin";
 };
@@ -87,7 +87,7 @@ struct pause : detail::awaiting<wait_policies::pausing> {
   static constexpr const char* label = "pause";
 };
 
-/// Offers the processor to other threads between two looks. Alone on it, it burns all the same.
+/// Offers the processor to other threads between two looks. Alone on it, burns just as much.
 struct yield : detail::awaiting<wait_policies::pausing_then_yielding<0>> {
   static constexpr const char* label = "yield";
 };
@@ -104,7 +104,7 @@ struct sleeping_for {
    public:
     template <class Atomic, class Predicate>
     void wait(const Atomic& word, Predicate predicate) noexcept {
-      // relaxed(hint): whoever waits looks again.
+      // relaxed(hint): the waiter looks again.
       while (!predicate(word.load(std::memory_order_relaxed))) {
         static_cast<void>(
             W::wait(nobody_wakes_, 0, W::deadline_after(std::chrono::microseconds{Us})));
@@ -122,14 +122,14 @@ using sleep = sleeping_for<1000>;
 /// Sleeps until it is notified. Costs nothing while there is nothing to do, and a trip into the
 /// kernel at either end when there is.
 ///
-/// No lost wake-up: by event_count, whose await() announces the waiter, looks once more, and only
-/// then sleeps. The mutant idle_looks_first, which leaves that second look out, hangs.
+/// No lost wake-up: by event_count, whose await() counts the waiter, looks again, and only then
+/// sleeps. The mutant idle_looks_first, which leaves that second look out, hangs.
 struct event : detail::counting<idle_policy::sleep> {
   static constexpr const char* label = "event";
 };
 
 /// Spins for about as long as sleeping and being woken would cost, if recent waits were that short,
-/// and then sleeps until it is notified. How short they were it learns.
+/// and then sleeps until it is notified. It learns how short they were.
 struct spin_then_event : detail::counting<idle_policy::spin> {
   static constexpr const char* label = "spin_then_event";
 };

@@ -9,11 +9,11 @@
 
 namespace lockyard::inline v0 {
 
-/// Something to be done once, by whatever thread, under a name that reports call it by. Moves only,
-/// so that what it holds need not be copyable; empty where it was moved from.
+/// Work to be done once, by any thread, under a name that reports use. Moves only, so that the work
+/// need not be copyable; empty after it was moved from.
 class task {
  public:
-  /// What a queue of tasks holds.
+  /// The contents of a queue of tasks.
   struct body {
     explicit body(const char* called) noexcept : name{called} {}
     body(const body&) = delete;
@@ -28,7 +28,8 @@ class task {
 
   /// Preconditions: `name` is not null, and its text outlives the task and every report that names
   /// it, as a literal does; `work()` can be called.
-  /// Effects: keeps `work` in memory of its own. Throws what that or the move of `work` throws.
+  /// Effects: keeps `work` in memory of its own. Throws any exception of the allocation or the move
+  /// of `work`.
   template <std::invocable Work>
     requires std::move_constructible<Work>
   task(const char* name, Work work)
@@ -41,7 +42,7 @@ class task {
   [[nodiscard]] explicit operator bool() const noexcept { return body_ != nullptr; }
   /// Precondition: not empty.
   [[nodiscard]] const char* name() const noexcept { return body_->name; }
-  /// Precondition: not empty. Effects: does it. Throws what it throws.
+  /// Precondition: not empty. Effects: does the work. Throws any exception of the work.
   void operator()() { body_->run(); }
 
  private:

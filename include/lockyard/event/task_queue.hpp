@@ -18,35 +18,35 @@
 
 namespace lockyard::inline v0 {
 
-/// What became of a value that was to be put into a queue.
+/// The result of an attempt to put a value into a queue.
 enum class push_result : std::uint8_t { done, full, closed };
 
-/// A bounded queue for any number of threads at either end, first in, first out. Those that take
-/// wait as the idle policy says; those that put wait asleep while the queue is full. It can be
-/// closed: then nothing more goes in, and what is there still comes out.
+/// A bounded queue for any number of threads at either end, first in, first out. Takers wait as the
+/// idle policy says; putters sleep while the queue is full. It can be closed: then nothing more
+/// goes in, and the values in it still come out.
 ///
-/// Use: to hand work to threads. A ring under a mutex, because what costs time here is waiting
+/// Use: to hand work to threads. A ring under a mutex, because waiting is the main cost here
 ///   (docs/decisions/0015-the-task-queue.md).
 /// Guarantees: every value that went in comes out once; first in, first out; no lost wake-up
-///   (below). Nobody who waits has a claim: of several, the one that comes first is served.
-/// Lifetime: whoever destroys it has seen to it that no other thread is in a call, and that it is
-///   empty where that matters. The memory of the slots is its owner's.
+///   (below). A waiter has no claim: of several threads, the first to arrive is served.
+/// Lifetime: the user ensures before the destruction that no other thread is in a call, and that it
+///   is empty where that matters. The memory of the slots is its owner's.
 ///
 /// | state_ | meaning |
 /// |---|---|
 /// | n | so many values wait |
 /// | closed + n | nothing goes in any more, and so many values wait |
 ///
-/// Invariants: I1 state_ and the slots change under the mutex alone. I2 closed is for ever. I3 a
-/// thread waits to take only while it sees 0, to put only while it sees n = capacity.
-/// No lost wake-up: each change that ends a wait by I3 is followed, by the thread that made it, by
-/// a notification on the side that may wait for it: a push notifies one that takes, a pop one that
-/// puts, and close() all. One is enough: it ends one wait, of a thread that takes what is there or
-/// finds that another one was quicker; that one came without waiting, and looks again before it
-/// waits. A notification on each push, not only on the first into an empty queue, because two
-/// pushes let two threads go on. What the word says outside of the mutex is a hint; who acts on it
-/// looks again under the mutex. The checker's client task_queue_* shows each policy; its mutants
-/// drop a notification, come too early with one, or wake one where all are meant.
+/// Invariants: I1 state_ and the slots change under the mutex alone. I2 closed stays set forever.
+/// I3 a thread waits to take only while it sees 0, to put only while it sees n = capacity.
+/// No lost wake-up: after each change that ends a wait by I3, the thread that made it notifies the
+/// side that may wait for it: a push notifies one taker, a pop one putter, and close() all threads.
+/// One is enough: it ends the wait of one taker, which takes the value or finds that another taker
+/// was quicker; that other taker came without waiting, and looks again before it waits. A
+/// notification on each push, not only on the first into an empty queue, because two pushes let two
+/// threads go on. Outside of the mutex the word is a hint; a thread that acts on it looks again
+/// under the mutex. The checker's client task_queue_* shows each policy; its mutants drop a
+/// notification, notify too early, or wake one thread where all are meant.
 template <class T, class Idle, world W = default_world>
   requires idle::policy<Idle, W> && std::is_trivially_copyable_v<T>
 class basic_task_queue {
@@ -60,7 +60,7 @@ class basic_task_queue {
   basic_task_queue& operator=(const basic_task_queue&) = delete;
 
   /// Effects: puts the value in, or says why not. Does not wait for room.
-  /// Synchronisation: what came before happens before the return of the pop that takes it.
+  /// Synchronisation: everything done before happens before the return of the pop that takes it.
   [[nodiscard]] push_result try_push(T value) noexcept {
     {
       const guard held{mutex_};
@@ -77,7 +77,7 @@ class basic_task_queue {
   }
 
   /// Effects: as try_push(), and waits while the queue is full and not closed.
-  /// Progress: none without threads that take.
+  /// Progress: none without takers.
   [[nodiscard]] push_result push(T value) noexcept {
     push_result found = try_push(value);
     while (found == push_result::full) {
@@ -88,7 +88,7 @@ class basic_task_queue {
     return found;
   }
 
-  /// Effects: takes the value that waits longest; nothing if there is none. Does not wait.
+  /// Effects: takes the value that has waited longest; nothing if there is none. Does not wait.
   /// Synchronisation: as try_push().
   [[nodiscard]] std::optional<T> try_pop() noexcept {
     std::optional<T> found;
@@ -107,8 +107,8 @@ class basic_task_queue {
     return found;
   }
 
-  /// Effects: takes the value that waits longest, waiting for one as the idle policy says; nothing
-  /// once the queue is closed and empty.
+  /// Effects: takes the value that has waited longest, waiting for one as the idle policy says;
+  /// nothing once the queue is closed and empty.
   [[nodiscard]] std::optional<T> pop() noexcept {
     for (;;) {
       idle_.wait(state_, [](std::uint32_t seen) { return seen != 0; });
@@ -118,8 +118,8 @@ class basic_task_queue {
     }
   }
 
-  /// Effects: from now on nothing goes in; those that wait for room, or for a value that will never
-  /// come, go on. Does nothing the second time.
+  /// Effects: lets nothing in from now on; threads that wait for room, or for a value that will
+  /// never come, go on. Does nothing the second time.
   void close() noexcept {
     {
       const guard held{mutex_};
@@ -132,7 +132,7 @@ class basic_task_queue {
     room_.notify_all();
   }
 
-  /// How many values wait; others may change that at any time.
+  /// Returns the number of values that wait; other threads may change it at any time.
   [[nodiscard]] std::size_t size() const noexcept {
     // relaxed(hint): old as soon as it is read.
     return state_.load(std::memory_order_relaxed) & ~closed;
@@ -141,7 +141,7 @@ class basic_task_queue {
  private:
   static constexpr std::uint32_t closed = 0x8000'0000;
 
-  // Those that spin look at state_ all the time, and are to leave the others' lines alone.
+  // Spinning threads look at state_ all the time, and must leave the others' cache lines alone.
   alignas(detail::arch::interference_size) typename W::template inner_lock<basic_mutex<W>> mutex_;
   typename W::template var<std::uint32_t> first_{0};  ///< the slot of the value that waits longest
   std::span<slot> slots_;

@@ -27,18 +27,18 @@
 
 namespace lockyard::inline v0 {
 
-/// What a pool's destructor does with tasks that nobody has begun.
+/// The action of a pool's destructor on tasks that no worker has begun.
 enum class at_end : std::uint8_t { run_tasks, drop_tasks };
 
 struct worker_pool_options {
   unsigned workers = std::max(std::thread::hardware_concurrency(), 1U);
-  /// How many tasks may wait; submit() waits where there are more.
+  /// The number of tasks that may wait; submit() waits where there are more.
   std::size_t capacity = 1024;
   at_end destructor = at_end::run_tasks;
-  /// Called first by each worker, with its number from 0 on: to pin it, to name it. Throws nothing.
+  /// Each worker calls it first, with its number from 0 on: to pin it, to name it. Throws nothing.
   std::function<void(unsigned worker)> on_start{};
-  /// Called by the worker whose task has thrown, possibly by several at once. Throws nothing. Where
-  /// it is empty the program ends by std::terminate, as it does for a thread that throws.
+  /// The worker whose task has thrown calls it, possibly several workers at once. Throws nothing.
+  /// Where it is empty the program ends by std::terminate, as it does for a thread that throws.
   std::function<void(const char* task, std::exception_ptr thrown)> on_exception{};
 };
 
@@ -48,11 +48,11 @@ struct refused_task {
   push_result why;
 };
 
-/// What stop_within() found when it returned.
+/// The state that stop_within() found when it returned.
 struct stop_report {
   unsigned workers = 0;              ///< that have not ended
   std::vector<const char*> running;  ///< the names of the tasks that they are in
-  std::size_t waiting = 0;           ///< tasks that nobody has begun
+  std::size_t waiting = 0;           ///< tasks that no worker has begun
 
   [[nodiscard]] bool has_stopped() const noexcept { return workers == 0; }
 };
@@ -60,20 +60,20 @@ struct stop_report {
 /// A fixed team of threads that run tasks from one bounded queue, and pass the time between tasks
 /// as the idle policy says.
 ///
-/// Use: where the policy matters: how soon a task starts after a pause, and what the pause costs.
-///   One queue serves all workers, first in, first out; it is no work-stealing scheduler, and short
-///   tasks spend their time at its mutex.
+/// Use: where the policy matters: how soon a task starts after a pause, and the cost of the pause.
+///   One queue serves all workers, first in, first out; the pool is not a work-stealing scheduler,
+///   and short tasks spend their time at its mutex.
 /// Source: the ways to wait that task schedulers choose from, with an event count in place of the
 ///   waitable object; docs/events/worker_pool.md compares them.
-/// Guarantees: a task that was taken runs once, or comes back from cancel(), or is dropped by the
-///   destructor where that was asked for. A task that throws is reported. No lost wake-up: see
+/// Guarantees: a task that was taken runs once, or comes back from cancel(), or the destructor
+///   drops it where the options say so. A task that throws is reported. No lost wake-up: see
 ///   task_queue.hpp, and `ended_` below.
-/// Threads: every function may be called by any thread, by tasks too but for those that wait for
-///   the end. After fork a child has no workers, and may do nothing with the pool.
+/// Threads: any thread may call every function, and tasks may too, except for the functions that
+///   wait for the end. After fork a child has no workers, and may do nothing with the pool.
 ///
-/// The end. `left_` counts workers; the last thing that one does is to count itself out and to
-/// notify `ended_`. Who waits for the end announces itself there and looks at `left_` once more, so
-/// the last notification finds it or it finds 0. The pool's memory stays until the destructor has
+/// The end. `left_` counts workers; as its last step a worker counts itself out and notifies
+/// `ended_`. A thread that waits for the end enters itself there and looks at `left_` again, so the
+/// last notification finds it or it finds 0. The pool's memory stays until the destructor has
 /// joined the threads, so a worker that has counted itself out may still touch it.
 template <class Idle, world W = default_world>
   requires idle::policy<Idle, W>
@@ -82,7 +82,7 @@ class basic_worker_pool {
   /// Preconditions: on_start and on_exception throw nothing.
   /// Effects: starts the workers. Throws std::invalid_argument if there are to be none, or if there
   /// is no room for a task or for more than most_slots; std::system_error if the system refuses a
-  /// thread, and then none is left; std::bad_alloc.
+  /// thread, and then no thread is left; std::bad_alloc.
   explicit basic_worker_pool(worker_pool_options options = {})
       : options_{checked(std::move(options))},
         slots_{std::make_unique<typename queue::slot[]>(options_.capacity)},
@@ -101,9 +101,9 @@ class basic_worker_pool {
   basic_worker_pool(const basic_worker_pool&) = delete;
   basic_worker_pool& operator=(const basic_worker_pool&) = delete;
 
-  /// Preconditions: no other thread is in a call, and this one is no worker of the pool.
-  /// Effects: takes no more tasks; runs those that wait, or drops them, as `options.destructor`
-  /// says; waits until every worker has ended. A task that never ends keeps it for ever: see
+  /// Preconditions: no other thread is in a call, and this thread is not a worker of the pool.
+  /// Effects: takes no more tasks; runs the waiting tasks, or drops them, as `options.destructor`
+  /// says; waits until every worker has ended. A task that never ends keeps it forever: see
   /// stop_within().
   ~basic_worker_pool() {
     assert(!is_worker() &&
@@ -117,10 +117,10 @@ class basic_worker_pool {
 
   /// Precondition: the task is not empty.
   /// Effects: queues the task; waits while the queue is full. Returns nothing, or the task if the
-  /// pool has been stopped. A task that submits to its own pool, while that is full and all other
-  /// workers do the same, waits for ever: it should try_submit(), and do the work itself if
-  /// refused. Synchronisation: what came before happens before the task runs. Progress: a worker
-  /// that ends a task lets one of those go on that wait.
+  /// pool has been stopped. A task that submits to its own pool, while that pool is full and all
+  /// other workers do the same, waits forever: it should try_submit(), and do the work itself if
+  /// refused. Synchronisation: everything done before happens before the task runs. Progress: a
+  /// worker that ends a task lets one of the waiting submitters go on.
   [[nodiscard]] std::optional<refused_task> submit(task work) noexcept {
     return taken(std::move(work), [this](task::body* each) { return tasks_.push(each); });
   }
@@ -130,16 +130,16 @@ class basic_worker_pool {
     return taken(std::move(work), [this](task::body* each) { return tasks_.try_push(each); });
   }
 
-  /// Precondition: the caller is no worker of the pool.
-  /// Effects: takes no more tasks; returns when all that were taken have ended, and the workers
-  /// too. Synchronisation: what the tasks did happens before the return.
+  /// Precondition: the caller is not a worker of the pool.
+  /// Effects: takes no more tasks; returns when all tasks that were taken have ended, and the
+  /// workers too. Synchronisation: everything that the tasks did happens before the return.
   void drain() noexcept {
     assert(!is_worker() && "worker_pool: one of its own tasks waits for the end of all tasks");
     tasks_.close();
     ended_.await([this] { return has_ended(); });
   }
 
-  /// Effects: takes no more tasks; gives back those that wait, and leaves those that run. Does not
+  /// Effects: takes no more tasks; returns the waiting tasks, and leaves the running ones. Does not
   /// wait. Throws std::bad_alloc, and then the tasks are still there.
   [[nodiscard]] std::vector<task> cancel() {
     tasks_.close();
@@ -149,9 +149,9 @@ class basic_worker_pool {
     return found;
   }
 
-  /// Precondition: the caller is no worker of the pool.
-  /// Effects: as drain(), but gives up after `patience`. Then the pool goes on with what it has;
-  /// the report names the tasks that run, one of which may never end. One that began that very
+  /// Precondition: the caller is not a worker of the pool.
+  /// Effects: as drain(), but gives up after `patience`. Then the pool goes on with its tasks; the
+  /// report names the tasks that run, one of which may never end. A task that began at that very
   /// moment may be missing. A program that cannot end such a task can leave by std::quick_exit, or
   /// never destroy the pool. Throws std::bad_alloc, and the pool goes on stopping.
   /// Synchronisation: as drain() if has_stopped().
@@ -159,7 +159,7 @@ class basic_worker_pool {
     assert(!is_worker() && "worker_pool: one of its own tasks waits for the end of all tasks");
     tasks_.close();
     if (ended_.await_for(patience, [this] { return has_ended(); })) return {};
-    // order[some_ended]: acquire; pairs [ends]; the last one may have ended at this moment.
+    // order[some_ended]: acquire; pairs [ends]; the last worker may have ended at this moment.
     stop_report found{
         .workers = left_.load(std::memory_order_acquire), .running = {}, .waiting = tasks_.size()};
     for (unsigned i = 0; i < options_.workers; ++i) {
@@ -170,17 +170,17 @@ class basic_worker_pool {
     return found;
   }
 
-  /// Tasks that nobody has begun; others may change that at any time.
+  /// Returns the number of tasks that no worker has begun; other threads may change it at any time.
   [[nodiscard]] std::size_t waiting() const noexcept { return tasks_.size(); }
 
  private:
   using queue = basic_task_queue<task::body*, Idle, W>;
-  /// What a worker is at; null between tasks.
+  /// The name of a worker's task; null between tasks.
   struct alignas(detail::arch::interference_size) name_word {
     typename W::template atomic<const char*> is{nullptr};
   };
 
-  /// What comes out of the queue belongs to whoever took it.
+  /// Takes ownership of a value from the queue for the thread that took it.
   static std::unique_ptr<task::body> own(task::body* from) noexcept {
     return std::unique_ptr<task::body>{from};
   }
@@ -213,26 +213,26 @@ class basic_worker_pool {
   }
 
   [[nodiscard]] bool has_ended() const noexcept {
-    // order[all_ended]: acquire; pairs [ends]; makes what the tasks did visible.
+    // order[all_ended]: acquire; pairs [ends]; makes the work of the tasks visible.
     return left_.load(std::memory_order_acquire) == 0;
   }
 
   void work(unsigned self) noexcept {
     if (options_.on_start) options_.on_start(self);
     while (const auto next = tasks_.pop()) run(own(*next), running_[self].is);
-    // order[ends]: release; pairs [all_ended, some_ended]; publishes what the tasks did.
+    // order[ends]: release; pairs [all_ended, some_ended]; publishes the work of the tasks.
     left_.fetch_sub(1, std::memory_order_release);
     ended_.notify_all();
   }
 
   template <class Word>
   void run(std::unique_ptr<task::body> next, Word& running) noexcept {
-    // relaxed(hint): read by stop_within() alone; the text it points to was there before the task.
+    // relaxed(hint): stop_within() alone reads it; the text it points to was there before the task.
     running.store(next->name, std::memory_order_relaxed);
     try {
       next->run();
     } catch (...) {
-      if (!options_.on_exception) std::terminate();  // whose handler can see the exception
+      if (!options_.on_exception) std::terminate();  // its handler can see the exception
       options_.on_exception(next->name, std::current_exception());
     }
     next.reset();  // which is the task's affair too

@@ -57,7 +57,7 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, spinning and then sleeping while it is held.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};

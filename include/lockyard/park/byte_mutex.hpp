@@ -66,7 +66,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
   /// thread sleeps yet, and sleeps otherwise.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: starvation-free among the locks of a bucket if every owner unlocks, the scheduler
   /// runs every thread, and unlocks that find sleepers do not cease.
   void lock() noexcept LOCKYARD_ACQUIRE() {

@@ -70,7 +70,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, sleeping while it is held; may spin briefly before.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free, and unless barging starvation-free once in the queue, provided the
   /// scheduler lets threads that change the queue go on. Threads enter the queue by a race for
   /// busy, which a thread may lose any number of times.

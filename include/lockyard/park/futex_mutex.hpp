@@ -50,7 +50,7 @@ class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_fu
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, sleeping while it is held.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};

@@ -83,7 +83,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost, unless
   /// sleepers have waited too long, and then sleeps.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and the scheduler runs every thread, except
   /// for the bucket lock, which a thread holds for some dozen instructions.
   void lock() noexcept LOCKYARD_ACQUIRE() {

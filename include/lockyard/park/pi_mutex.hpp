@@ -57,7 +57,7 @@ class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mu
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex, sleeping in the kernel while it is held and lending its priority.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; starvation-free among threads of one priority that wait in the
   /// kernel.
   void lock() noexcept LOCKYARD_ACQUIRE() {

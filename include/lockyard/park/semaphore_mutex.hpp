@@ -31,7 +31,7 @@ class LOCKYARD_CAPABILITY basic_semaphore_mutex
 
   /// Effects: acquires the mutex; while it is held, spins for as long as a sleep would cost if no
   /// thread sleeps yet, and sleeps otherwise. Its owner waits for another thread to unlock it.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: first come, first served among sleepers.
   void lock() noexcept LOCKYARD_ACQUIRE() { free_.acquire(); }
 

@@ -59,7 +59,7 @@ class LOCKYARD_CAPABILITY basic_single_spinner_mutex
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: acquires the mutex; while it is held, spins and yields in turns if no other thread
   /// does, and sleeps otherwise.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free; none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};

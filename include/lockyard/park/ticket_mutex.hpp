@@ -55,7 +55,7 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
 
   /// Precondition: the calling thread does not hold the mutex.
   /// Effects: draws a ticket and sleeps until its turn.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and the scheduler runs every thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
