@@ -11,7 +11,7 @@
 
 namespace lockyard::inline v0 {
 
-/// An event that lets one thread through each time it is set: the longest waiter, or, if no thread
+/// An event that lets one thread through each time it is set: the oldest waiter, or, if no thread
 /// waits, the next thread to arrive. docs/events explains it in detail.
 ///
 /// Use: to hand one thing at a time to one of several threads, or to wake a certain thread. Sets do
@@ -54,7 +54,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   basic_auto_reset_event(const basic_auto_reset_event&) = delete;
   basic_auto_reset_event& operator=(const basic_auto_reset_event&) = delete;
 
-  /// Effects: lets the longest waiter through; if no thread waits, sets the event.
+  /// Effects: lets the oldest waiter through; if no thread waits, sets the event.
   /// Synchronisation: everything done before happens before the return of the wait that it lets
   /// through; if it sets the event, before the return of the wait that takes the event.
   /// Progress: lock-free while no thread waits; otherwise it may wait for the bucket lock, and
@@ -63,7 +63,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
     std::uint8_t found = unset;
     do {
       // (state)  unset -> set,  set -> set
-      // order[set]: release; pairs [take]; publishes what led to the event.
+      // order[set]: release; pairs [take]; publishes the work that led to the event.
       // relaxed(revalidated): by the next turn, or under the bucket lock.
       if (state_.compare_exchange_weak(found, set_, std::memory_order_release,
                                        std::memory_order_relaxed)) {

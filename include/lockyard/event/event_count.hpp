@@ -31,7 +31,7 @@ enum class idle_policy : std::uint8_t {
 ///   condition is under a mutex, use a condition variable; where it is a mere flag, an event.
 /// Source: D. Reed and R. Kanodia (1979) for the name; D. Vyukov's eventcount for the protocol of
 ///   prepare, cancel and commit; the barrier on the waiter's side as in basic_mutex.
-/// Guarantees: no lost wake-up (below). notify_one() ends the wait of the longest sleeper, and the
+/// Guarantees: no lost wake-up (below). notify_one() ends the wait of the oldest sleeper, and the
 ///   waits of threads between prepare and commit. A wait may end for no reason. After fork the
 ///   child has no waiters. A signal handler must not use it. Must outlive every call of its
 ///   members. Within one process.
@@ -47,8 +47,9 @@ enum class idle_policy : std::uint8_t {
 /// I1 A thread is counted before it looks at the condition for the last time, and between the two
 ///    there is a barrier on all cores, or, if armed, an acquire fence.
 /// I2 The last waiter clears `armed`. So while `armed` is set, a notifier that reads the count
-///    after the barrier finds waiters; and the barrier makes the store of a notifier that had read
-///    the count before it visible, and happens before the look of every thread that finds `armed`.
+///    after the barrier finds waiters; and if a notifier read the count before the barrier, its own
+///    store is visible after the barrier, which happens before the look of every thread that finds
+///    `armed`.
 /// No lost wake-up: by I1 and I2 either the waiter sees the condition, or the notifier, which makes
 /// it true before it reads the count, sees that the count is not 0. Then it changes epoch_ and
 /// takes the bucket lock. The waiter compares epoch_ with its key under the bucket lock: it goes

@@ -92,7 +92,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     release(false);
   }
 
-  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the longest waiter.
+  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the oldest waiter.
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     release(true);
@@ -174,7 +174,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
-    node self{this, kind, W::now()};  // for its place in line
+    node self{this, kind, W::now()};  // for its place in the queue
     while (!spin()) {
       if (!get_in_line(home, self)) continue;
       const fate told = sleep(home, self, limit...);

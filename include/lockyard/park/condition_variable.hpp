@@ -71,7 +71,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   // std::unique_lock that holds one. Precondition: all threads that wait at one time use the same
   // mutex.
 
-  /// Effects: ends the wait of the longest waiter, which returns when it has the mutex. The caller
+  /// Effects: ends the wait of the oldest waiter, which returns when it has the mutex. The caller
   /// may hold the mutex, and need not.
   /// Synchronisation: none; the mutex provides it.
   /// Progress: wait-free while no thread waits; otherwise it may wait for the bucket lock, and
@@ -155,7 +155,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       learn_from(*oldest, W::now());
     } else {
       // The child of a fork has inherited mutex_.
-      // relaxed(locked): the guard protects it.
+      // relaxed(locked): the bucket lock protects it.
       mutex_.store(nullptr, std::memory_order_relaxed);
     }
     for (;;) {
@@ -180,7 +180,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
         break;
       }
       --left.waits;
-      // relaxed(locked): the guard protects it.
+      // relaxed(locked): the bucket lock protects it.
       if (attendance::bucket::length(oldest) == 1) mutex_.store(nullptr, std::memory_order_relaxed);
       if (!oldest->spins.read() && left.wakes > 0) {
         --left.wakes;
@@ -247,7 +247,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     self.falls_asleep();
     self.spins.write(spin_.is_worthwhile());
     waiters.guard().lock();
-    // relaxed(locked): the guard protects it.
+    // relaxed(locked): the bucket lock protects it.
     [[maybe_unused]] const mutex_type* const other = mutex_.load(std::memory_order_relaxed);
     assert((other == nullptr || other == &held) &&
            "lockyard::condition_variable: threads wait with different mutexes");

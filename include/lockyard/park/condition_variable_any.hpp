@@ -57,7 +57,7 @@ class basic_condition_variable_any
   // wait, wait_for, wait_until: see condition_waits. A lock is any type with lock() and unlock(),
   // and each waiter may use its own. If they throw, std::terminate is called.
 
-  /// Effects: ends the wait of the longest waiter, which returns when it has its lock. The caller
+  /// Effects: ends the wait of the oldest waiter, which returns when it has its lock. The caller
   /// may hold the lock, and need not.
   /// Synchronisation: none; the lock provides it.
   /// Progress: wait-free while no thread waits; otherwise it may wait for the bucket lock, and

@@ -14,9 +14,9 @@ namespace lockyard::inline v0 {
 
 /// The thread that gets a fair_mutex that is released while threads wait for it.
 enum class handoff_policy : std::uint8_t {
-  strict,   ///< the first in line
-  awake,    ///< the first in line that spins; the first in line if none does or it is due
-  barging,  ///< any thread that arrives; the first in line is told to come
+  strict,   ///< the first in the queue
+  awake,    ///< the first in the queue that spins; the first of all if none does or it is due
+  barging,  ///< any thread that arrives; the first in the queue is told to come
 };
 
 /// A mutex with a queue of waiters, first come, first served, in nodes on their own stacks.
@@ -140,7 +140,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       while ((found & flags) == 0) {
         // (word)  line -> line|held,  0 -> held
         // order[barge]: acquire; pairs [unlock, publish]; as in [take].
-        // relaxed(revalidated): the next turn compares what was found.
+        // relaxed(revalidated): the next turn compares the value found.
         if (word_.compare_exchange_strong(found, found | held, std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
           return true;

@@ -109,7 +109,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     release(attendance::to_look_at(this));
   }
 
-  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the longest waiter, before
+  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the oldest waiter, before
   /// any thread that spins or arrives. For an owner that takes the mutex again at once and must let
   /// others have it. Progress: as unlock().
   void unlock_fair() noexcept LOCKYARD_RELEASE() {

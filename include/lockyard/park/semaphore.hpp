@@ -180,7 +180,7 @@ class basic_semaphore {
     while ((found & awaited) == 0 && found / one >= wanted) {
       // (permits,awaited)  n,0 -> n-wanted,0
       // order[take]: acquire; pairs [add, distribute]; goes on after the releases of its permits.
-      // relaxed(revalidated): the next turn compares what was found.
+      // relaxed(revalidated): the next turn compares the value found.
       if (word_.compare_exchange_strong(found, found - wanted * one, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return true;
@@ -195,7 +195,7 @@ class basic_semaphore {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (permits,awaited)  n,0 -> n+added,0
     // order[add]: release; pairs [take, get_in_line]; publishes the work done with the permits.
-    // relaxed(revalidated): the next turn compares what was found.
+    // relaxed(revalidated): the next turn compares the value found.
     while ((found & awaited) == 0 && has_room(found, added) &&
            !word_.compare_exchange_strong(found, found + added * one, std::memory_order_release,
                                           std::memory_order_relaxed)) {
@@ -336,7 +336,7 @@ class basic_semaphore {
       // (permits,awaited)  n,any -> n-wanted,0;  n,any -> n,1
       // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and a later
       // distribution comes, by the bucket lock, after all that was released before.
-      // relaxed(revalidated): the next turn compares what was found.
+      // relaxed(revalidated): the next turn compares the value found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));
     return taken;

@@ -97,7 +97,7 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
       give_up(request::write);
   }
 
-  /// As unlock(), but if the longest sleeper of all wants to write, hands it the lock at once.
+  /// As unlock(), but if the oldest sleeper of all wants to write, hands it the lock at once.
   /// unlock() already lets in readers that sleep, and the last reader hands the lock to a writer
   /// that sleeps.
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
