@@ -90,8 +90,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: hands the mutex to a waiter in the queue, or frees it; wakes that waiter if it
-  /// sleeps.
+  /// Effects: hands the mutex to a waiter, or frees it; wakes a sleeper that it grants or calls.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free if no thread is in the queue or changes it, and the caller was not handed
   /// the mutex as a sleeper (`roused`); otherwise as for entering the queue.
