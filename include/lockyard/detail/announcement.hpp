@@ -11,7 +11,7 @@ namespace lockyard::inline v0::detail {
 /// |---|---|
 /// | 0 | open: unlock may omit its fence, because sleepers execute a barrier on all cores |
 /// | 1 | armed (while open): such a barrier was executed since the last mark was set |
-/// | 2 | fenced: unlock must not omit its fence, whatever bit 0 is; see attendance::expect |
+/// | 2 | fenced: unlock must not omit its fence, whatever bit 0 is; see `attendance::expect` |
 /// | 3 | mixed: threads sleep for several locks |
 /// | 4 to 31 | the number of sleepers |
 /// | 32 to 63 | the marks of the locks for which threads sleep; several locks may share a mark |

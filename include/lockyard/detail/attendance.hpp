@@ -102,7 +102,7 @@ class attendance {
   /// Makes the caller, which was unparked as `designated`, the active waiter. Returns false if
   /// another waiter is awake and has that role; that waiter keeps it.
   bool answer() noexcept {
-    // relaxed(fence): as in attend().
+    // relaxed(fence): as in `attend`.
     std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
     while (!exchange(word, name() | awake)) {
     }
@@ -263,7 +263,7 @@ class attendance {
       announce(announced().with_barrier());
     }
   }
-  /// Requires a fence in every unlock from now on, because a barrier was unavailable.
+  /// Closes the bucket, because a barrier was unavailable: unlock executes a fence until open().
   void close() noexcept { announce(announced().closed()); }
   /// Lets unlock omit its fence from now on, if no thread sleeps in the bucket.
   void open() noexcept {
@@ -284,14 +284,14 @@ class attendance {
     return (word & ~(awake | called)) == name();
   }
   bool exchange(std::uintptr_t& from, std::uintptr_t to) noexcept {
-    // relaxed(fence): as in attend().
+    // relaxed(fence): as in `attend`.
     return bucket_.attended.compare_exchange_strong(from, to, std::memory_order_relaxed,
                                                     std::memory_order_relaxed);
   }
   /// Records that a sleeper is being unparked as the active waiter of a lock that has none. Returns
   /// false if the word belongs to another lock.
   bool call() noexcept {
-    // relaxed(fence): as in attend().
+    // relaxed(fence): as in `attend`.
     std::uintptr_t word = bucket_.attended.load(std::memory_order_relaxed);
     while ((word & (awake | called)) == 0 || is_of_this_lock(word)) {
       if (exchange(word, name() | called | (word & awake))) return true;

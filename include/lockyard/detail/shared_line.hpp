@@ -34,8 +34,8 @@ class shared_line : shared_word {
   /// off to one of these writers.
   static constexpr std::chrono::microseconds patience{500};
 
-  /// Acquires the lock for a writer if the lock is free and no flag is set, which means that no
-  /// thread waits; returns whether it did.
+  /// Acquires the lock for a writer if the word is 0, which means that the lock is free, and no
+  /// thread sleeps for it or is counted in it; returns whether it did.
   bool take_free() noexcept {
     std::uint32_t expected = 0;
     // (word)  0 -> written
