@@ -46,7 +46,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
   using nodes = queue_nodes<typename W::unwatched, std::uint32_t, levels>;
 
-  /// Waits for the lock, after take() and overtake() have failed. Returns `acquired`, or the reason
+  /// Waits for the lock, after `take` and `overtake` have failed. Returns `acquired`, or the reason
   /// of the failure; after a failure the caller is in no queue any longer.
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
@@ -68,9 +68,9 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   using resilient_word<W, Form>::parks;
   using resilient_word<W, Form>::word_;
   static_assert(nodes::last < one_in_tail);
-  /// How much the next waiter tolerates before it stops barging. A sleep that ended with a failed
-  /// attempt, and an attempt that came too late, count `missed`. A sleep that ended at its time
-  /// limit counts one; a long hold or a preempted owner causes one such sleep per millisecond.
+  /// How much the next waiter tolerates before it stops barging. A wake-up without success, and an
+  /// attempt to acquire that came too late, count `missed`. A sleep that ended at its time limit
+  /// counts one; a long hold or a preempted owner causes one such sleep per millisecond.
   static constexpr unsigned most_borne = 16;
   static constexpr unsigned missed = 2;
 

@@ -94,7 +94,7 @@ class resilient_word {
   typename W::template atomic<std::uint32_t> word_{0};
 
  private:
-  using spacing = wait_policies::backing_off<32, 512>;  ///< of threads in no queue, as in mutex
+  using spacing = wait_policies::backing_off<32, 512>;  ///< for threads in no queue, as in mutex
 
   [[gnu::noinline, gnu::cold]] void release_contended(std::uint32_t found) noexcept {
     std::uint32_t left = 0;
