@@ -177,7 +177,7 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
   static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
-  /// The number of the first slot after which, itself included, no slot has had a table.
+  /// The index from which on no slot has had a table.
   static std::size_t count() noexcept {
     // relaxed(fence): the fences of begin_wait() make the last thread of a cycle see all tables.
     return all().count_.load(std::memory_order_relaxed);
@@ -208,8 +208,8 @@ class [[gnu::visibility("default")]] held_locks {
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
-      // A thread that wanted a lock and had not begun to wait has the same entry as an owner: the
-      // lock is not buried if this thread holds it, or twice.
+      // A thread that wanted a lock and had not begun to wait looks like an owner, although another
+      // thread holds the lock.
       each.bury_all(waits, [place](const void* lock) {
         if (!has_below(place, lock) && !all().dead_.contains(lock)) all().dead_.add(lock);
       });
