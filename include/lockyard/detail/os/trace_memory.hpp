@@ -121,7 +121,7 @@ inline bool thread_lives(std::uint32_t id) noexcept {
   return call(SYS_tgkill, getpid(), id, 0) == 0;
 }
 
-/// Returns the kernel's name of the calling thread: at most 16 bytes, the zero at the end included.
+/// Stores the kernel's name of the calling thread in `to`: at most 16 bytes, ended by a zero.
 inline void thread_name(char* to, std::size_t room) noexcept {
   if (pthread_getname_np(pthread_self(), to, room) != 0 && room > 0) to[0] = '\0';
 }
