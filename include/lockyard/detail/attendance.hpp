@@ -219,8 +219,8 @@ class attendance {
 
   // Functions under the bucket lock, for a condition variable whose waiters wait with this lock.
   // Such a waiter sleeps in the lock's bucket from the beginning, in the queue of the condition
-  // variable; a notification moves it to the queue of the lock, where it sleeps on. No thread could
-  // execute a barrier at the time of that move, so the design needs none: a thread that begins to
+  // variable; a notification moves it to the queue of the lock, where it sleeps on. No thread can
+  // wait for a barrier at the time of that move, and none is needed: a thread that begins to
   // wait holds the lock, and every later owner finds the bucket `fenced` and executes a fence in
   // unlock, or finds the moved waiter in the waiter summary before its release.
 
