@@ -70,7 +70,6 @@ def ran(**conditions: Any) -> dict[str, Any]:
 def test_measures_under_conditions_that_need_no_privilege(conditions: dict[str, Any]) -> None:
     record = ran(**conditions)
     assert record["status"] == "ok", record["reason"]
-    assert record["values"]["operations"] > 0
     for key, value in conditions.items():
         assert record["conditions"][key] == value
 

@@ -48,7 +48,7 @@ def check_example(place: Path, option: str) -> None:
     shutil.copytree(EXAMPLE, place / "source")
     lock = place / "source" / "spinlock.hpp"
     faulty = lock.read_text()
-    line = 1 + next(i for i, text in enumerate(faulty.splitlines()) if "the fault" in text)
+    line = 1 + next(i for i, text in enumerate(faulty.splitlines()) if "the fault:" in text)
     configure(place / "source", place / "build", option)
     run("cmake", "--build", place / "build", "--parallel", "2")
     found = attempt(place / "build" / "spinlock_test")

@@ -5,35 +5,36 @@
 
 namespace lockyard::inline v0::detail {
 
-/// What a bucket of the parking lot tells those who unlock about those who sleep, in one word.
+/// The waiter summary: one word in each bucket of the parking lot that tells unlock about sleepers.
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 | open: unlock may leave its fence out, because sleepers execute a barrier on all cores |
-/// | 1 | armed: for each of bits 32 to 63 that is set, such a barrier was executed since; while
-/// open | | 2 | fenced: unlock may not leave its fence out, whatever bit 0 says; see
-/// attendance::expect | | 3 | mixed: threads sleep for several locks | | 4 to 31 | how many sleep |
-/// | 32 to 63 | the marks of the locks for which they sleep: a bit that several locks may share |
+/// | 0 | open: unlock may omit its fence, because sleepers execute a barrier on all cores |
+/// | 1 | armed (while open): such a barrier was executed since the last mark was set |
+/// | 2 | fenced: unlock must not omit its fence, whatever bit 0 is; see `attendance::expect` |
+/// | 3 | mixed: threads sleep for several locks |
+/// | 4 to 31 | the number of sleepers |
+/// | 32 to 63 | the marks of the locks for which threads sleep; several locks may share a mark |
 ///
-/// It changes only under the bucket's guard. While a thread sleeps for a lock, the lock's mark
-/// stands.
+/// The word changes only under the bucket lock. While a thread sleeps for a lock, the lock's mark
+/// is set.
 class announcement {
  public:
   constexpr explicit announcement(std::uint64_t word) noexcept : word_{word} {}
 
-  /// Open, and nobody sleeps: the word on which unlock need not stop.
+  /// Open, without sleepers: the value for which unlock has nothing to do.
   static constexpr std::uint64_t silent = 1;
 
   [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
   [[nodiscard]] constexpr bool is_open() const noexcept { return (word_ & (open | fence)) == open; }
-  /// In a closed bucket each sleeper asks for a barrier of its own, for one that cannot be had any
-  /// more closes it.
+  /// Whether a barrier covers all marks. Never in a closed bucket, where each sleeper requests a
+  /// barrier of its own: a bucket is closed when a barrier has become unavailable.
   [[nodiscard]] constexpr bool is_armed() const noexcept {
     return (word_ & (open | armed)) == (open | armed);
   }
   [[nodiscard]] constexpr bool has_sleepers() const noexcept { return (word_ & count) != 0; }
 
-  /// Whether threads may sleep for a lock with that mark.
+  /// Whether threads may sleep for a lock with this mark.
   [[nodiscard]] constexpr bool concerns(std::uint32_t mark) const noexcept {
     return (marks() & mark) != 0;
   }
@@ -42,9 +43,9 @@ class announcement {
     return (marks() & ~other.marks()) != 0;
   }
 
-  /// The same where so many sleep for the locks of these marks. A barrier does for the marks that
-  /// stood when it was executed: a thread that unlocks a lock with a new one may have been told
-  /// before that no thread sleeps for it.
+  /// Returns the same summary with `sleepers` sleepers, which sleep for the locks of `marks`. A
+  /// barrier covers only the marks that were set when it was executed: a thread that unlocks a lock
+  /// with a new mark may have read earlier that no thread sleeps for the lock.
   [[nodiscard]] constexpr announcement of(std::uint32_t sleepers, std::uint32_t marks,
                                           bool of_several_locks) const noexcept {
     const bool stays_armed = (marks & ~this->marks()) == 0 && sleepers != 0;

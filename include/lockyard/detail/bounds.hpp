@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What <algorithm> has as std::min and std::max, for headers of which every mutex includes the
-// whole: <algorithm> alone is a quarter of <mutex> again.
+// Replacements for std::min and std::max, for headers that every mutex includes: <algorithm> adds
+// a quarter to the size of <mutex>.
 
 namespace lockyard::inline v0::detail {
 

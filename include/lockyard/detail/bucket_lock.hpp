@@ -17,8 +17,8 @@ namespace lockyard::inline v0::detail {
 /// kernel hands a priority-inheritance futex from waiter to waiter, which would make a queue out of
 /// every preemption.
 ///
-/// Source: the kernel's priority-inheritance futex, as in pi_mutex.hpp; the flag for sleepers is
-///   that of U. Drepper's mutex ("Futexes Are Tricky", 2004), in a word of its own.
+/// Source: the kernel's priority-inheritance futex, as in pi_mutex.hpp; the flag for sleepers comes
+///   from U. Drepper's mutex ("Futexes Are Tricky", 2004), and has a word of its own here.
 ///
 /// | word_ | asleep_ | meaning |
 /// |---|---|---|
@@ -32,9 +32,9 @@ namespace lockyard::inline v0::detail {
 /// No lost wake-up: a thread sets asleep_, then tries to acquire word_, and sleeps only while
 /// asleep_ is 1. An unlocker releases word_, then looks at asleep_. All four accesses are
 /// sequentially consistent, so the thread acquires word_, or the unlocker, or a later owner, finds
-/// asleep_ set. A woken thread sets asleep_ again, which keeps I1 for the others. Real-time waiters
-/// are the kernel's: the waiters bit makes the compare-exchange of unlock fail.
-/// The lock lives as long as the process, and a forked child finds it free (parking_lot.hpp).
+/// asleep_ set. A woken thread sets asleep_ again, which keeps I1 for the other sleepers. The
+/// kernel wakes real-time waiters: the waiters bit makes the compare-exchange of unlock fail. The
+/// lock lives as long as the process, and a forked child finds it free (parking_lot.hpp).
 template <world W>
 class bucket_lock {
  public:
@@ -50,9 +50,10 @@ class bucket_lock {
   void unlock() noexcept {
     std::uint32_t expected = W::thread_id();
     // order[unlock]: seq_cst; pairs [take, take_failed]; publishes the critical section, and
-    // forbids the cycle in which this thread misses a sleeper at [look], and the sleeper the
+    // forbids the cycle in which this thread misses a sleeper at [look], and the sleeper misses the
     // release.
-    // relaxed(owner): after a failure the word is held still, and the kernel hands it over.
+    // relaxed(owner): after a failure this thread still holds the word, and the kernel hands it
+    // off.
     if (!word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst,
                                        std::memory_order_relaxed)) [[unlikely]] {
       W::pi_unlock(word_);
@@ -83,8 +84,8 @@ class bucket_lock {
       return;
     }
     for (;;) {
-      // order[mark]: seq_cst; pairs [look]; forbids the cycle named at [unlock]. An exchange, for a
-      // store might come before the unlocker's exchange to 0: a wake-up orders nothing.
+      // order[mark]: seq_cst; pairs [look]; forbids the cycle named at [unlock]. An exchange,
+      // because a store might come before the unlocker's exchange to 0: a wake-up orders nothing.
       asleep_.exchange(1, std::memory_order_seq_cst);
       if (take()) return;
       W::wait(asleep_, 1);
@@ -94,7 +95,7 @@ class bucket_lock {
   bool take_spinning() noexcept {
     const auto limit = W::spin_limit();
     const auto is_free = [](std::uint32_t word) noexcept { return word == 0; };
-    // relaxed(revalidated): by take().
+    // relaxed(revalidated): take() reads the word again.
     while (W::await(word_, is_free, std::memory_order_relaxed, wait_policies::pausing{}, limit)) {
       if (take()) return true;
     }
@@ -102,8 +103,8 @@ class bucket_lock {
   }
 
   [[gnu::noinline, gnu::cold]] void wake_one() noexcept {
-    // relaxed(atomicity): of several unlockers one wakes; a sleeper's store that follows is seen by
-    // a later unlocker.
+    // relaxed(atomicity): one of several unlockers wakes a thread; a later unlocker sees the mark
+    // that a sleeper sets after this exchange.
     if (asleep_.exchange(0, std::memory_order_relaxed) != 0) W::wake(asleep_, 1);
   }
 

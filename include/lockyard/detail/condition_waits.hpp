@@ -18,33 +18,34 @@ inline constexpr bool is_unique_lock = false;
 template <class Lock>
 inline constexpr bool is_unique_lock<std::unique_lock<Lock>> = true;
 
-/// A std::unique_lock, or what derives from one.
+/// A std::unique_lock, or a class that derives from one.
 template <class T>
 concept unique_lock_like = requires(T& held) { []<class Lock>(std::unique_lock<Lock>&) {}(held); };
 
-/// What a wait releases and acquires with its own members. A class that derives from
-/// std::unique_lock is that only for a condition variable with the member `takes_derived_locks`, as
-/// std::condition_variable_any would have it; for others an object of the class stands for its
-/// lock.
+/// A type that a wait releases and acquires by the type's own members. A class that derives from
+/// std::unique_lock is such a type only for a condition variable with the member
+/// `takes_derived_locks`, as in std::condition_variable_any; for other condition variables an
+/// object of the class stands for the lock that it holds.
 template <class T, class Condition>
 concept held_itself =
     !unique_lock_like<T> || (requires { Condition::takes_derived_locks; } && !is_unique_lock<T>);
 
-/// The waits of a condition variable, as the standard has them ([thread.condition]), and a lock
-/// where the standard wants a std::unique_lock. A condition variable derives from
-/// `condition_waits<itself, W>`, makes it a friend, and has one protected member:
+/// The waits of a condition variable, as the standard defines them ([thread.condition]), except
+/// that they also accept a lock where the standard requires a std::unique_lock. A condition
+/// variable derives from `condition_waits<itself, W>`, makes it a friend, and has one protected
+/// member:
 /// - `bool wait_once(lock, watch[, typename W::deadline])` waits, and returns false if the deadline
-///   ended that. Once notifiers can find the thread, and the lock is released, it calls
-///   `watch(end)`, and keeps what that returns until it has the lock again. `end()` ends this wait
-///   and no other, or nothing if it has ended: then the condition variable may be gone.
+///   ended the wait. Once notifiers can find the thread, and the lock is released, it calls
+///   `watch(end)`, and keeps the result until it has the lock again. `end()` ends this wait and no
+///   other one; it does nothing if the wait has ended: then the condition variable may be gone.
 /// So a stop finds the thread waiting, or comes before the watch, which then calls `end` itself.
 /// Empty: it adds no byte.
 ///
-/// Precondition of each: the calling thread holds `lock`. When it returns the thread holds it
-/// again. Effects: releases it and waits, as one step to whoever notifies. A wait without a
-/// predicate may end for no reason; with one it ends when `holds()`, asked under the lock, is true.
-/// Synchronisation: that of the lock's unlock and lock. Errors: what `holds` throws; the lock is
-/// held then.
+/// Precondition of each wait: the calling thread holds `lock`. When the wait returns, the thread
+/// holds the lock again. Effects: releases the lock and waits, as one step for each notifying
+/// thread. A wait without a predicate may end spuriously; a wait with a predicate ends when
+/// `holds()`, called under the lock, returns true. Synchronisation: as the lock's unlock and lock.
+/// Errors: the exceptions of `holds`; the lock is held then.
 template <class Condition, world W>
 class condition_waits {
  public:
@@ -65,8 +66,8 @@ class condition_waits {
     });
   }
 
-  /// Waits for no longer than `duration`, by the steady clock, if that is positive; else releases
-  /// the lock and acquires it again.
+  /// Waits for at most `duration`, measured by the steady clock, if `duration` is positive.
+  /// Otherwise releases the lock and acquires it again.
   template <held_itself<Condition> Lock, class Rep, class Period>
   std::cv_status wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration) noexcept
       LOCKYARD_REQUIRES(lock) {
@@ -90,8 +91,8 @@ class condition_waits {
     return wait_or_stop(stop, holds, [&] { return self().wait_once(lock, watching(stop), limit); });
   }
 
-  /// Waits until `Clock` has reached `limit`; see `limit_by` in deadlines.hpp. The clock is asked
-  /// again at the end: if a steady clock runs slow, the wait has ended for no reason.
+  /// Waits until `Clock` has reached `limit`; see `limit_by` in deadlines.hpp. The clock is read
+  /// again at the end: if a steady clock runs slow, the wait has ended spuriously.
   template <held_itself<Condition> Lock, class Clock, class Duration>
   std::cv_status wait_until(Lock& lock,
                             const std::chrono::time_point<Clock, Duration>& limit) noexcept
@@ -114,8 +115,8 @@ class condition_waits {
     return wait_or_stop(stop, holds, [&] { return wait_by(lock, watching(stop), limit); });
   }
 
-  // A std::unique_lock stands for the lock that it holds, and so does an object of a class that
-  // derives from one, unless `held_itself` takes it. Clang's analysis knows nothing of it.
+  // A std::unique_lock stands for the lock that it holds, and so does an object of a derived class,
+  // unless `held_itself` is true for the class. Clang's analysis does not know that.
 
   template <class Held, class... Rest>
     requires(!held_itself<Held, Condition>)

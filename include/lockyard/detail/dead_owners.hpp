@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks that threads held when they ended.
+// The locks that threads held when they ended.
 
 #include <lockyard/detail/held_table.hpp>
 #include <lockyard/detail/sanitizer.hpp>
@@ -25,12 +25,12 @@ class dead_owners {
     });
   }
 
-  /// Where there is no room, waiters find out by the stall time-out.
+  /// Adds the lock of a dead owner. Where there is no room, waiters leave by the stall time-out.
   void add(const void* lock) noexcept {
     for (word& each : locks_) {
       std::uint64_t free = 0;
-      // order[bury]: release; pairs [exhume]; the thread's acts come before.
-      // relaxed(hint): another one's.
+      // order[bury]: release; pairs [exhume]; publishes the last acts of the dead owner.
+      // relaxed(hint): the place belongs to another lock.
       if (each.compare_exchange_strong(free, entry_tag::entry_of(lock), std::memory_order_release,
                                        std::memory_order_relaxed)) {
         return;
@@ -38,15 +38,16 @@ class dead_owners {
     }
   }
 
-  /// The same by the owner as it ends. To ThreadSanitizer that is a release, for no other thread
-  /// could release what it knows as this one's.
+  /// Adds the lock, called by the owner as it ends. ThreadSanitizer is told of a release, because
+  /// no other thread could release a lock that ThreadSanitizer takes to be held by this thread.
   void leave(const void* lock) noexcept {
     sanitizer::before_release(lock, sanitizer::attempt::blocking);
     add(lock);
     sanitizer::after_release(lock, sanitizer::attempt::blocking);
   }
-  /// By the same thread, if it releases the lock after all; and ThreadSanitizer hears that it has
-  /// it. False if it has been mended meanwhile.
+  /// Removes the lock again, called by the same thread if it releases the lock after all, and tells
+  /// ThreadSanitizer that the thread holds the lock. Returns false if another thread has recovered
+  /// the lock in the meantime.
   bool take_back(const void* lock) noexcept {
     if (!remove(lock)) return false;
     sanitizer::before_acquire(lock, sanitizer::attempt::trying);
@@ -54,12 +55,13 @@ class dead_owners {
     return true;
   }
 
-  /// One thread alone gets true for a lock whose owner has ended: it may release it.
+  /// Removes a lock. Only one thread gets true for a lock whose owner has ended: that thread may
+  /// release the lock.
   bool remove(const void* lock) noexcept {
     for (word& each : locks_) {
       std::uint64_t buried = entry_tag::entry_of(lock);
       // order[exhume]: acquire; pairs [bury]; the dead owner's last acts come before.
-      // relaxed(hint): another one's.
+      // relaxed(hint): the place belongs to another lock.
       if (each.compare_exchange_strong(buried, 0, std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
         return true;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// From the standard's durations and time points, on any clock, to a world's deadlines.
+// Conversion of the standard's durations and time points, on any clock, to a world's deadlines.
 
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
 
 namespace lockyard::inline v0::detail {
 
-/// A duration in nanoseconds: rounded up, because a time-out may be late and never early; zero if
-/// it is negative or no number; at most what nanoseconds can hold.
+/// Converts a duration to nanoseconds: rounded up, because a time-out may be late and never early;
+/// zero if the duration is negative or not a number; at most the largest number of nanoseconds.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds to_nanoseconds(
     const std::chrono::duration<Rep, Period>& duration) noexcept {
@@ -21,9 +21,10 @@ constexpr std::chrono::nanoseconds to_nanoseconds(
   return std::chrono::ceil<nanoseconds>(duration);
 }
 
-/// The time between two points of a clock as such a duration. Neither their difference nor a common
-/// unit of theirs need fit into their types, so it is reckoned in numbers that hold every count of
-/// nanoseconds in 64 bits, and the range of all others.
+/// Returns the time between two points of a clock in nanoseconds, as to_nanoseconds() does. Neither
+/// the difference of the points nor their common unit need fit into their types, so the calculation
+/// uses numbers that represent every count of nanoseconds in 64 bits, and the range of all other
+/// counts.
 template <class Clock, class Earlier, class Later>
 constexpr std::chrono::nanoseconds time_between(
     const std::chrono::time_point<Clock, Earlier>& earlier,
@@ -32,17 +33,18 @@ constexpr std::chrono::nanoseconds time_between(
   return to_nanoseconds(wide{later.time_since_epoch()} - wide{earlier.time_since_epoch()});
 }
 
-/// What `wait` returns of a deadline so far away; false without a positive duration.
+/// Calls `wait` with a deadline after `duration`, and returns its result; returns false, without a
+/// call, if the duration is not positive.
 template <world W, class Rep, class Period, class Wait>
 bool wait_within(const std::chrono::duration<Rep, Period>& duration, Wait wait) noexcept {
   const std::chrono::nanoseconds length = to_nanoseconds(duration);
   return length.count() > 0 && wait(W::deadline_after(length));
 }
 
-/// A time point as a world's deadline. A clock that may be set is asked again while the wait goes
-/// on, in the native world every 50 ms: one that is set forward past the time point ends the wait
-/// by then, one that is set back or runs slow prolongs it. A steady clock is asked once, and the
-/// sleep is one. Must outlive the wait.
+/// A time point as a world's deadline. A clock that may be set is read again while the wait goes
+/// on, in the native world every 50 ms: a clock that is set forward past the time point ends the
+/// wait at the next reading, and a clock that is set back or runs slow prolongs it. A steady clock
+/// is read once, and the wait is one sleep. The object must outlive the wait.
 template <world W, class Clock, class Duration>
 class limit_by : adjustable_limit {
  public:
@@ -56,7 +58,7 @@ class limit_by : adjustable_limit {
   [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
     return time_between(Clock::now(), limit_);
   }
-  /// `left` is how long it takes, as the clock has just said.
+  /// Returns the deadline; `left` is the remaining time by the last reading of the clock.
   [[nodiscard]] typename W::deadline deadline(std::chrono::nanoseconds left) const noexcept {
     if constexpr (Clock::is_steady) {
       return W::deadline_after(left);
@@ -70,8 +72,8 @@ class limit_by : adjustable_limit {
 };
 
 /// Calls `wait` with deadlines until it returns true, or `Clock` has reached `limit`. A steady
-/// clock that runs slow ends the wait late too, never early: it is asked again when the time that
-/// it promised has passed.
+/// clock that runs slow also ends the wait late, never early: it is read again when the remaining
+/// time of its last reading has passed.
 template <world W, class Clock, class Duration, class Wait>
 bool wait_up_to(const std::chrono::time_point<Clock, Duration>& limit, Wait wait) noexcept {
   const limit_by<W, Clock, Duration> end{limit};

@@ -10,26 +10,26 @@
 
 namespace lockyard::inline v0::detail {
 
-/// What is known of the thread that holds a lock.
+/// The knowledge about the thread that holds a lock.
 enum class ownership : std::uint8_t {
   none,     ///< any thread may release the lock
-  watched,  ///< one thread holds it, which a world may have watched
-  known,    ///< the lock itself knows, and has the private member
-            ///< `std::optional<bool> is_held_here() const`, nothing where it cannot tell
+  watched,  ///< one thread holds it, and a world may have recorded which
+  known,    ///< the lock itself knows its owner, and has the private member
+            ///< `std::optional<bool> is_held_here() const`, empty where the lock cannot tell
 };
 
 /// The assertions of a lock about the calling thread. A lock derives from
 /// `held_assertions<itself, W>`; one whose ownership is known makes it a friend. Locks with
 /// time-outs have the same from timed_lock. Empty: it adds no byte.
 ///
-/// Effects of each: tells Clang's thread-safety analysis what it says. A world that watches locks
-/// (the debug mode) reports the misuse `asserted_held` or `asserted_not_held` where it is not true.
-/// In other worlds a lock that knows its owner ends the process with a message, and any other one
-/// does nothing. Progress: wait-free, but for the watch.
+/// Effects of each assertion: states it to Clang's thread-safety analysis. A world that watches
+/// locks (the debug mode) reports a false assertion as the misuse `asserted_held` or
+/// `asserted_not_held`. In other worlds a false assertion ends the process with a message if the
+/// lock knows its owner, and does nothing otherwise. Progress: wait-free, except for the watch.
 template <class Lock, world W, ownership Known = ownership::watched>
 class LOCKYARD_CAPABILITY held_assertions {
  public:
-  /// The calling thread holds the lock.
+  /// Asserts that the calling thread holds the lock.
   void assert_held() const noexcept LOCKYARD_ASSERT_HELD(this) {
     if constexpr (Known == ownership::none) return;
     if (W::expect_held(&self())) return;
@@ -42,7 +42,7 @@ class LOCKYARD_CAPABILITY held_assertions {
     }
   }
 
-  /// The calling thread does not hold the lock in any way.
+  /// Asserts that the calling thread does not hold the lock in any way.
   void assert_not_held() const noexcept LOCKYARD_EXCLUDES(this) {
     if constexpr (Known == ownership::none) return;
     if (W::expect_not_held(&self())) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The tables of all threads, and what a thread does with its own: the base of the detection of
-// deadlocks.
+// The tables of all threads, and the operations of a thread on its own table: the base of the
+// detection of deadlocks.
 
 #include <lockyard/detail/dead_owners.hpp>
 #include <lockyard/detail/held_table.hpp>
@@ -23,8 +23,8 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The tables of all threads, and the locks that dead threads held. Tables are found by thread
-/// slot and never go away, so that they may be read at any time.
+/// The tables of all threads, and the locks that dead threads held. A thread slot has one table,
+/// which is never deallocated, so it may be read at any time.
 template <world W>
 class [[gnu::visibility("default")]] held_locks {
  public:
@@ -35,8 +35,8 @@ class [[gnu::visibility("default")]] held_locks {
 
   // The fast paths of the calling thread.
 
-  /// Enters a lock that the thread is about to acquire. Null where there is no room; the lock is
-  /// counted then.
+  /// Enters a lock that the thread is about to acquire, and returns its entry. Returns null where
+  /// there is no room, and only counts the lock then.
   static entry* enter(const void* lock) noexcept {
     entry* const place = own().top;
     if (place != nullptr && !is_taken(*place)) [[likely]]
@@ -44,8 +44,8 @@ class [[gnu::visibility("default")]] held_locks {
     return enter_above(place, lock);
   }
 
-  /// The entry of a lock that is about to be released, if it is the last one that the thread has
-  /// acquired; null if not.
+  /// Returns the entry of a lock that is about to be released, if the thread acquired it last;
+  /// otherwise null.
   static entry* begin_release(const void* lock) noexcept {
     entry* const top = own().top;
     if (top == nullptr) [[unlikely]]
@@ -56,19 +56,20 @@ class [[gnu::visibility("default")]] held_locks {
     return mark(top - 1, lock, entry_tag::releasing);
   }
 
-  /// It is released. A handler that comes in between uses what is above, and leaves it empty.
+  /// Ends the release of the lock at `place`. A signal handler that runs in between uses the
+  /// entries above, and leaves them empty.
   static void end_release(entry* place) noexcept {
     keep_order();
-    // relaxed(owner): others believe entries of a thread that waits; this one does not.
+    // relaxed(owner): other threads rely only on entries of a waiting thread; this one runs.
     place->store(0, std::memory_order_relaxed);
     keep_order();
-    // A store that the next locked instruction has to wait for: most pairs need none.
+    // The condition avoids a store, for which the next locked instruction would have to wait.
     if (own().top != place) own().top = place;
   }
 
-  // The slow ones.
+  // The slow paths of the calling thread.
 
-  /// As begin_release(), of any lock that has an entry.
+  /// The same as begin_release(), for any lock that has an entry.
   static entry* begin_release_below(const void* lock) noexcept {
     const std::span<entry> mine = own_below(nullptr);
     for (std::size_t i = mine.size(); i-- > 0;) {
@@ -77,8 +78,8 @@ class [[gnu::visibility("default")]] held_locks {
     return nullptr;
   }
 
-  /// The lock is released, or was not acquired. Entries above move down, so that no hole remains:
-  /// each is there twice for a moment, and never missing.
+  /// Removes the entry of a lock that is released, or was not acquired. The entries above move
+  /// down, so that no hole remains: each one is there twice for a moment, and never missing.
   static void remove(entry* place) noexcept {
     keep_order();
     for (const entry* const end = end_of_own(); place + 1 < end; ++place) {
@@ -88,15 +89,15 @@ class [[gnu::visibility("default")]] held_locks {
     end_release(place);
   }
 
-  /// A lock without an entry was not acquired, or is not held any more. Returns false if no such
-  /// lock can be held.
+  /// Subtracts from the count a lock without an entry that was not acquired, or is not held any
+  /// longer. Returns false if the thread can hold no such lock.
   static bool forget_unlisted() noexcept {
     auto& mine = own();
     if (mine.beyond == 0) return false;
     --mine.beyond;
     return true;
   }
-  /// A lock that the thread's end has left, and that the thread releases after all.
+  /// Takes back a lock that the end of the thread left, because the thread releases it after all.
   static bool take_back(const void* lock) noexcept {
     return own().has_ended && all().dead_.take_back(lock);
   }
@@ -111,7 +112,7 @@ class [[gnu::visibility("default")]] held_locks {
     });
   }
 
-  /// Whether the calling thread holds the lock; nothing where that may be one without an entry.
+  /// Whether the calling thread holds the lock; empty where it may hold locks without an entry.
   static std::optional<bool> holds(const void* lock) noexcept {
     if (has_below(nullptr, lock)) return true;
     return own().beyond != 0 || own().has_ended ? std::nullopt : std::optional{false};
@@ -128,7 +129,7 @@ class [[gnu::visibility("default")]] held_locks {
   static table* own_table() noexcept { return own().of; }
   static bool& inside_handler() noexcept { return own().inside_handler; }
 
-  /// What a wait that begins hides of the one that it interrupts.
+  /// The data of an interrupted wait, which a new wait hides.
   struct interrupted {
     std::uint64_t wait;
     std::int64_t since;
@@ -136,7 +137,7 @@ class [[gnu::visibility("default")]] held_locks {
     std::source_location at;
   };
 
-  /// The thread waits for the lock at `place`: from here on others may count on that.
+  /// Records that the thread waits for the lock at `place`: other threads may rely on that now.
   static interrupted begin_wait(entry& place, const void* lock, std::int64_t since,
                                 const char* name, std::source_location at) noexcept {
     at_start_.catch_up(&place);
@@ -147,43 +148,43 @@ class [[gnu::visibility("default")]] held_locks {
     if (before.wait != 0) hide(mine);
     mine.describe(since, name, at);
     mark(&place, lock, entry_tag::waiting);
-    // relaxed(atomicity): a number that no other wait has; a handler may come in between.
+    // relaxed(atomicity): a number that no other wait has; a handler may run in between.
     const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
     const auto index = static_cast<std::uint64_t>(&place - mine.entries.data());
-    // order[begin]: release; pairs [wait_graph.hpp:look]; who sees the wait sees what the thread
-    // holds.
+    // order[begin]: release; pairs [wait_graph.hpp:look]; a thread that sees the wait sees the
+    // locks that the waiting thread holds.
     mine.wait.store(serial * table::entries_in_wait + index, std::memory_order_release);
-    // order[begun]: seq_cst; pairs [begun]; of the threads of a cycle the one whose fence is the
-    // last sees the waits of all the others when it looks next. And with the release sequence of
-    // the lock's word, a wait that ended before an owner released the lock is seen to be over.
+    // order[begun]: seq_cst; pairs [begun]; the thread of a cycle whose fence comes last sees the
+    // waits of all the other threads at its next look. And with the release sequence of the lock's
+    // word, a wait that ended before an owner released the lock is seen to be over.
     W::fence(std::memory_order_seq_cst);
     return before;
   }
 
-  /// The wait is over; its lock is held or not.
+  /// Records the end of the wait, whether the thread holds the lock or not.
   static void end_wait(entry& place, const void* lock, const interrupted& before) noexcept {
     table& mine = *own().of;
     hide(mine);
     mark(&place, lock, entry_tag::held);
-    // Even where no wait was visible: one may have been about to become so.
+    // Also where no wait was visible: an interrupted wait may have been about to become visible.
     mine.describe(before.since, before.name, before.at);
     if (before.wait == 0) return;
     // relaxed(atomicity): as in begin_wait().
     const std::uint64_t serial = mine.waits.fetch_add(1, std::memory_order_relaxed) + 1;
-    // order[resume]: release; pairs [wait_graph.hpp:look]; as there.
+    // order[resume]: release; pairs [wait_graph.hpp:look]; as in begin_wait().
     mine.wait.store(serial * table::entries_in_wait + table::entry_of_wait(before.wait),
                     std::memory_order_release);
   }
 
   static table& of(std::size_t slot) noexcept { return all().tables_[slot]; }
-  /// From here on no slot has had a table.
+  /// The index from which on no slot has had a table.
   static std::size_t count() noexcept {
-    // relaxed(fence): of a cycle, begin_wait()'s fences make the last one see all tables.
+    // relaxed(fence): the fences of begin_wait() make the last thread of a cycle see all tables.
     return all().count_.load(std::memory_order_relaxed);
   }
 
-  /// Whether its owner has ended. Of a lock that a thread of the parent was acquiring or releasing
-  /// at a fork it may seem so, until a living one has it.
+  /// Whether the lock's owner has ended. For a lock that a thread of the parent was acquiring or
+  /// releasing at a fork, the result may be true until a living thread holds it.
   static bool is_dead(const void* lock) noexcept {
     at_start_.catch_up();
     return all().dead_.contains(lock) && table_of_owner(lock) == nullptr;
@@ -198,15 +199,17 @@ class [[gnu::visibility("default")]] held_locks {
     return all().dead_.remove(lock);
   }
 
-  /// After fork the child has none of the other threads: what they held is a dead thread's. `place`
-  /// is that of the lock for which the calling thread is about to wait, or null.
+  /// Marks the locks of all other threads as held by dead threads, because the child of a fork has
+  /// only one thread. `place` is the entry of the lock for which the calling thread is about to
+  /// wait, or null.
   static void forget_in_child(const entry* place = nullptr) noexcept {
     for (std::size_t slot = 0; slot < count(); ++slot) {
       table& each = of(slot);
       if (&each == own().of) continue;
       // relaxed(owner): the child has one thread.
       const bool waits = each.wait.load(std::memory_order_relaxed) != 0;
-      // Who wanted a lock, and had not begun to wait, looks as if it held that: another one does.
+      // A thread that wanted a lock and had not begun to wait looks like an owner, although another
+      // thread holds the lock.
       each.bury_all(waits, [place](const void* lock) {
         if (!has_below(place, lock) && !all().dead_.contains(lock)) all().dead_.add(lock);
       });
@@ -217,7 +220,7 @@ class [[gnu::visibility("default")]] held_locks {
   }
 
  private:
-  /// Of the calling thread. Trivially destructible, so that locks may be used until its very end.
+  /// The calling thread's own data; trivially destructible, so that locks work until its very end.
   struct [[gnu::visibility("default")]] memory {
     entry* top = nullptr;  ///< the last entry in use, or the one after it; null: no table
     table* of = nullptr;
@@ -226,7 +229,7 @@ class [[gnu::visibility("default")]] held_locks {
     bool has_told = false;
     bool inside_handler = false;
   };
-  /// Buries what the thread still holds when it ends.
+  /// Records the locks that the thread still holds when it ends as locks of a dead thread.
   struct [[gnu::visibility("default")]] last_will {
     memory* of = nullptr;
 
@@ -235,7 +238,7 @@ class [[gnu::visibility("default")]] held_locks {
     last_will& operator=(const last_will&) = delete;
     ~last_will() {
       if (of == nullptr || of->of == nullptr) return;
-      of->has_ended = true;  // first: a handler opens no table any more
+      of->has_ended = true;  // first: from here on a handler opens no table
       keep_order();
       of->of->bury_all(false, [](const void* lock) { all().dead_.leave(lock); });
       of->top = nullptr;
@@ -247,7 +250,7 @@ class [[gnu::visibility("default")]] held_locks {
   static const table* table_of_owner(const void* lock) noexcept {
     for (std::size_t slot = 0; slot < count(); ++slot) {
       for (const entry& each : of(slot).entries) {
-        // relaxed(hint): a caller that gets it wrong looks again, or only reports it.
+        // relaxed(hint): a caller with a wrong result looks again, or only reports the result.
         if (each.load(std::memory_order_relaxed) == entry_tag::entry_of(lock)) return &of(slot);
       }
     }
@@ -257,7 +260,7 @@ class [[gnu::visibility("default")]] held_locks {
   static held_locks& all() noexcept { return W::template process_state<held_locks>(); }
   static memory& own() noexcept { return W::template thread_state<memory>(); }
   static void keep_order() noexcept {
-    // order[own]: acq_rel; pairs [own]; the thread's handlers find each step done or not begun.
+    // order[own]: acq_rel; pairs [own]; the thread's handlers find each step done, or not begun.
     std::atomic_signal_fence(std::memory_order_acq_rel);
   }
 
@@ -284,15 +287,15 @@ class [[gnu::visibility("default")]] held_locks {
     return mark(place + 1, lock, entry_tag::held);
   }
   static entry* mark(entry* place, const void* lock, std::uint64_t tag) noexcept {
-    // relaxed(owner): others see it by the wait that begins afterwards.
+    // relaxed(owner): the wait that begins afterwards makes the entry visible to other threads.
     place->store(entry_tag::entry_of(lock) | tag, std::memory_order_relaxed);
     keep_order();
     return place;
   }
   static void hide(table& mine) noexcept {
-    // relaxed(fence): a reader that sees what follows does not find the old wait any more.
+    // relaxed(fence): a reader that sees any later store does not find the old wait any longer.
     mine.wait.store(0, std::memory_order_relaxed);
-    // order[hide]: release; pairs [wait_graph.hpp:look_again]; for that reason.
+    // order[hide]: release; pairs [wait_graph.hpp:look_again]; orders the store above before them.
     W::fence(std::memory_order_release);
   }
 
@@ -313,15 +316,15 @@ class [[gnu::visibility("default")]] held_locks {
   static bool open_table() noexcept {
     const std::uint32_t slot = W::thread_slot();
     if (slot == no_slot) return false;
-    static_cast<void>(&at_start_);  // makes sure that it exists
+    static_cast<void>(&at_start_);  // instantiates the object
     auto& mine = own();
     mine.of = &of(slot);
     mine.top = mine.of->entries.data();
-    W::template thread_state<last_will>().of = &mine;  // made after the slot's: ends before it
+    W::template thread_state<last_will>().of = &mine;  // made after the slot: destroyed before it
     mine.of->thread.write(W::thread_id());
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = all().count_.load(std::memory_order_relaxed);
-    // relaxed(atomicity): tables are there from the beginning.
+    // relaxed(atomicity): all tables exist from the beginning.
     while (found <= slot &&
            !all().count_.compare_exchange_weak(found, slot + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What one thread holds and waits for, where other threads can read it.
+// The locks that one thread holds and waits for, in a table that other threads can read.
 
 #include <lockyard/world/world.hpp>
 
@@ -19,12 +19,12 @@ namespace lockyard::inline v0::detail {
 template <world W>
 using lock_name = typename W::template var<const char*>;
 
-/// What a table says of a lock beside its address, in the two low bits.
+/// The state of a lock in a table, in the two low bits next to the lock's address.
 struct entry_tag {
   static constexpr std::uint64_t held = 0;     ///< or being acquired, for some instructions
-  static constexpr std::uint64_t waiting = 1;  ///< the thread is, or was interrupted while it was
+  static constexpr std::uint64_t waiting = 1;  ///< the thread waits, or a handler interrupted that
   static constexpr std::uint64_t releasing =
-      2;  ///< to others it is free, to its handlers it is not
+      2;  ///< free for other threads, and not free for the thread's handlers
   static constexpr std::uint64_t all = 3;
 
   static const void* lock_of(std::uint64_t entry) noexcept {
@@ -35,16 +35,16 @@ struct entry_tag {
   }
 };
 
-/// A value of a table that is only told in reports. A checker, which has few words, has none.
+/// A value of a table that only reports use. It is absent under a checker, which has few words.
 template <world W, class T, bool IsKept>
 class told {
  public:
   void write(T value) noexcept {
-    // relaxed(owner): only its thread writes it; others see it by the wait that begins afterwards.
+    // relaxed(owner): only its thread writes it; the wait that begins afterwards makes it visible.
     if constexpr (IsKept) value_.store(value, std::memory_order_relaxed);
   }
   [[nodiscard]] T read() const noexcept {
-    // relaxed(fence): wait_graph finds out whether it belongs to the wait.
+    // relaxed(fence): wait_graph checks whether the value belongs to the wait.
     if constexpr (IsKept) return value_.load(std::memory_order_relaxed);
     return T{};
   }
@@ -53,38 +53,42 @@ class told {
   std::conditional_t<IsKept, typename W::template atomic<T>, T> value_{};
 };
 
-/// The locks of one thread: first come those that it holds, in the order in which it took them, and
-/// last what it waits for. A signal handler's come behind those of the code that it interrupted.
+/// The locks of one thread: first the locks that it holds, in the order in which it acquired them,
+/// and last the lock that it waits for. The locks of a signal handler come after the locks of the
+/// code that it interrupted.
 ///
-/// Only its thread writes a table. Others read it, and believe what they read if the thread was
-/// in one and the same wait before and after: a thread that waits changes nothing below. So the
-/// fast paths need neither fences nor a version; `wait` is the version, and changes when a
-/// wait begins or ends.
+/// Only its own thread writes a table. Other threads read it, and rely on a value if the thread was
+/// in the same wait before and after they read it: a waiting thread does not change the entries
+/// below the wait. So the fast paths need neither fences nor a version; `wait` is the version, and
+/// changes when a wait begins or ends.
 template <world W>
 struct held_table {
   using word = typename W::template atomic<std::uint64_t>;
 
-  /// What the kernel has; fewer in a world of few threads, which a checker has to search.
+  /// Whether the table is of full size. It is small in a world of few threads, where a checker has
+  /// to search all states.
   static constexpr bool is_large = W::slot_count > 64;
   static constexpr std::size_t most = is_large ? 31 : 3;
   static constexpr std::size_t bytes = (most + 1) * sizeof(std::uint64_t);
   static_assert(std::has_single_bit(bytes));
 
-  /// 0 while the thread does not wait; otherwise never the same for two waits at one entry.
+  /// The unit of `wait`, which is 0 while the thread does not wait; otherwise it is the index of
+  /// the wait's entry plus a multiple of this number that no other wait has.
   static constexpr std::uint64_t entries_in_wait = most + 1;
   static std::size_t entry_of_wait(std::uint64_t wait) noexcept { return wait % entries_in_wait; }
 
-  /// What is told of a wait that begins.
+  /// Stores the description of a wait that begins, for reports.
   void describe(std::int64_t wait_since, const char* lock, std::source_location where) noexcept {
     since.write(wait_since);
     name.write(lock);
     at.write(where);
   }
-  /// Empties the table of a thread that is no more. What it waited for last it did not hold.
+  /// Empties the table of a thread that has ended or ends, and calls `bury_one` for each lock that
+  /// it held. If `but_last`, the last entry is a lock that it waited for, and did not hold.
   template <class Bury>
   void bury_all(bool but_last, Bury bury_one) noexcept {
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      // relaxed(owner): the thread ends, or is no more.
+      // relaxed(owner): the thread ends, or has ended.
       const std::uint64_t found = entries[i].load(std::memory_order_relaxed);
       // relaxed(owner): as above.
       const bool is_last =
@@ -95,14 +99,14 @@ struct held_table {
     }
   }
 
-  // The end of the entries is where the alignment ends: an address shows that a table is full.
+  // The entries end at a multiple of the alignment: an address shows whether a table is full.
   alignas(bytes) word wait{0};
   std::array<word, most> entries{};
-  // Of the wait, for reports and for the choice of a victim.
+  // The description of the wait, for reports and for the choice of a victim.
   told<W, std::int64_t, is_large> since;
   told<W, const char*, is_large> name;
   told<W, std::source_location, is_large> at;
-  // And of the thread.
+  // The thread's number, and the count of its waits.
   told<W, std::uint32_t, is_large> thread;
   word waits{0};
 };

@@ -9,26 +9,25 @@
 
 namespace lockyard::inline v0::detail {
 
-/// Whether it pays to spin before a sleep, learnt from the lengths of recent waits. A spin is as
-/// long as a sleep and a wake-up take, so it pays if more than every other wait is shorter than
-/// that.
+/// An estimate, learned from the lengths of recent waits, of whether a spin before a sleep pays. A
+/// spin lasts as long as a sleep and a wake-up take, so it pays if more than half of the waits are
+/// shorter than that.
 template <world W>
 class learnt_spin {
  public:
-  /// A wait this long, with the sleep and the wake-up, would have ended within a spin, more or
-  /// less.
+  /// A wait of this length, with the sleep and the wake-up, would have ended within about one spin.
   static constexpr std::chrono::microseconds brief{20};
 
   [[nodiscard]] bool is_worthwhile() const noexcept {
-    // relaxed(hint): how to wait.
+    // relaxed(hint): it only decides how to wait.
     return long_share_.load(std::memory_order_relaxed) < all / 2;
   }
 
-  // What became of a wait: a spin was enough; or this thread goes to sleep, and has slept.
+  // The outcome of a wait: a spin was enough, or a spin failed, or the thread has slept.
 
   void sufficed() noexcept { learn(false); }
   void was_in_vain() noexcept { learn(true); }
-  /// Where nobody spun: how long the wait was, without the wake-up.
+  /// Records the length of a wait without a spin, not counting the wake-up.
   void would_have_had_to_last(std::chrono::nanoseconds length) noexcept { learn(length > brief); }
   [[nodiscard]] static typename W::deadline brief_from_now() noexcept {
     return W::deadline_after(brief);
@@ -42,7 +41,7 @@ class learnt_spin {
     // relaxed(hint): a lost lesson is repeated.
     const std::int32_t known = long_share_.load(std::memory_order_relaxed);
     const std::int32_t learnt = known + ((was_long ? all : 0) - known) / weight;
-    // relaxed(hint): as above; left alone where it would not change, for others read it.
+    // relaxed(hint): as above; not written if unchanged, because other threads read the word.
     if (learnt != known) long_share_.store(learnt, std::memory_order_relaxed);
   }
 
@@ -51,7 +50,7 @@ class learnt_spin {
   typename W::template atomic<std::int32_t> long_share_{0};
 };
 
-/// For those who do not spin.
+/// The same interface for locks that do not spin.
 struct no_spin {
   struct nothing {};
 

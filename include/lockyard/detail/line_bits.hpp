@@ -5,13 +5,13 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The words of a resilient lock: its own, and its waiters' nodes.
+/// The bits of a resilient lock's words: the lock's own word, and its waiters' nodes.
 ///
 /// | bits of the word | meaning |
 /// |---|---|
 /// | 0 | owned |
-/// | 1 | asleep: unlock has to wake whoever is next (parks) |
-/// | 2 | open: newcomers may overtake those who wait (parks) |
+/// | 1 | asleep: unlock has to wake the next waiter (parks) |
+/// | 2 | open: newcomers may barge past the waiters (parks) |
 /// | 8 | pending: one waiter goes before the queue |
 /// | 16 to 31 | tail: number of the queue's last node, or 0 |
 ///
@@ -19,9 +19,9 @@ namespace lockyard::inline v0::detail {
 /// |---|---|
 /// | 0 | in use |
 /// | 1 | granted: its waiter is the head of the queue |
-/// | 2 | expired, beside granted: and leaves, and everybody behind it |
+/// | 2 | expired, only with granted: its waiter leaves, and all waiters behind it leave too |
 /// | 3 | cancelled: its waiter is gone |
-/// | 4 | passed: whoever comes behind it is the head of the queue |
+/// | 4 | passed: the next waiter behind it is the head of the queue |
 /// | 5 | parked: its waiter has to be woken |
 /// | 16 to 31 | number of the node behind, or 0 |
 struct line_bits {
@@ -35,7 +35,8 @@ struct line_bits {
     return !is_waited_for(word) && (word & owned) == 0;
   }
 
-  /// Where nobody waits any more, nobody sleeps, and the lock is free to try_lock.
+  /// Returns the word without `bits`. If no thread waits any longer, no thread sleeps either, so
+  /// only `owned` is kept, and try_lock can acquire a free lock.
   static constexpr std::uint32_t left_without(std::uint32_t word, std::uint32_t bits) noexcept {
     const std::uint32_t left = word & ~bits;
     return is_waited_for(left) ? left : left & owned;

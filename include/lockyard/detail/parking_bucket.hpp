@@ -11,14 +11,14 @@
 
 namespace lockyard::inline v0::detail {
 
-/// What a node waits for, besides an address. A lock may end while a thread is still about to wake
-/// its waiters, and another object may begin its life at that address: each kind of object, and
-/// each way in which a thread may want it, has a queue of its own, so a late thread never finds the
-/// waiters of another kind. A late thread that finds waiters of the same kind gives them a spurious
-/// wake-up, which each kind allows.
+/// The kind of object, and of request, that a node waits for; its address comes in addition. A lock
+/// may end while a thread is still about to wake its waiters, and another object may begin its life
+/// at that address. Therefore each kind of object, and each request that a thread can make of it,
+/// has a queue of its own, and a late thread never finds the waiters of another kind. A late thread
+/// that finds waiters of the same kind gives them a spurious wake-up, which each kind allows.
 enum class waiter_kind : std::uint8_t {
   mutex,      ///< any basic_mutex, whatever its fences
-  condition,  ///< basic_condition_variable; in the bucket of the mutex
+  condition,  ///< basic_condition_variable; its waiters are in the bucket of the mutex
   any_condition,
   byte_mutex,
   semaphore,
@@ -28,21 +28,21 @@ enum class waiter_kind : std::uint8_t {
   shared_upgrade,
   shared_write,
   shared_write_on,
-  others,  ///< from here on: clients of the checker, and tests
+  others,  ///< this number and all above it: clients of the checker, and tests
 };
 
-/// What a sleeper is told. Each lock says what its words mean.
+/// The wake reason of a sleeper. Each lock defines the meaning of its reasons.
 enum class parking_fate : std::uint32_t {
-  asleep,      ///< nothing yet
-  awake,       ///< look again
-  designated,  ///< look again; others count on it
-  owner,       ///< the lock was handed over
+  asleep,      ///< no reason yet
+  awake,       ///< retry
+  designated,  ///< retry, as the active waiter: other threads rely on it
+  owner,       ///< the lock was handed off to this thread
 };
 
 template <world W>
 class parking_bucket;
 
-/// A waiter: on the stack of the thread that waits. parking_lot.hpp has the rules.
+/// A waiter: a node on the stack of the thread that waits. parking_lot.hpp has the rules.
 template <world W>
 class parking_node {
  public:
@@ -55,34 +55,36 @@ class parking_node {
   parking_node& operator=(const parking_node&) = delete;
 
   [[nodiscard]] typename W::time_point since() const noexcept { return since_.read(); }
-  /// Under the guard once it has been linked.
+  /// Precondition: the caller holds the bucket lock, if the node has been linked.
   [[nodiscard]] waiter_kind kind() const noexcept { return waits_for_.read().kind; }
-  /// Under the guard: whether its sleep was ended before, and it did not get what it waits for.
+  /// Whether the thread was unparked before and did not get the lock or event that it waits for.
+  /// Precondition: the caller holds the bucket lock.
   [[nodiscard]] bool was_roused() const noexcept { return was_roused_.read(); }
 
-  /// Before the node is linked.
+  /// Marks the node as asleep. Precondition: the node is not linked yet.
   void falls_asleep() noexcept {
-    // relaxed(unpublished): the guard publishes the node.
+    // relaxed(unpublished): the bucket lock publishes the node.
     fate_.store(static_cast<std::uint32_t>(fate::asleep), std::memory_order_relaxed);
   }
-  /// Under the guard, after its own thread has unlinked it: others see that it sleeps no more.
+  /// Shows other threads that the node's thread is not asleep any longer. Preconditions: the caller
+  /// holds the bucket lock, and the node's own thread has unlinked the node.
   void gets_up() noexcept {
-    // relaxed(locked): who relies on it holds the guard.
+    // relaxed(locked): each thread that relies on the value holds the bucket lock.
     fate_.store(static_cast<std::uint32_t>(fate::awake), std::memory_order_relaxed);
   }
   [[nodiscard]] fate seen() const noexcept {
-    // order[seen]: acquire; pairs [told]; the owner-to-be starts after the last owner's section.
+    // order[seen]: acquire; pairs [told]; the next owner starts after the last owner's section.
     return static_cast<fate>(fate_.load(std::memory_order_acquire));
   }
-  /// Spins until something has been told, or the deadline has passed.
+  /// Spins until the node has a wake reason, or the deadline has passed.
   void spin(typename W::deadline limit) const noexcept {
     const auto is_news = [](std::uint32_t told) noexcept {
       return told != static_cast<std::uint32_t>(fate::asleep);
     };
-    // relaxed(revalidated): by seen().
+    // relaxed(revalidated): seen() reads the word again.
     W::await(fate_, is_news, std::memory_order_relaxed, wait_policies::pausing{}, limit);
   }
-  /// Sleeps while nothing has been told; may return for no reason.
+  /// Sleeps while the node has no wake reason; may return spuriously.
   template <class... Deadline>
   auto sleep(Deadline... limit) const noexcept {
     return W::wait(fate_, static_cast<std::uint32_t>(fate::asleep), limit...);
@@ -96,10 +98,10 @@ class parking_node {
     waiter_kind kind;
     bool operator==(const key&) const noexcept = default;
   };
-  /// What the first node of a queue carries for all.
+  /// The queue's data, which its first node carries for all nodes.
   struct head {
     parking_node* last;
-    parking_node* next_queue;  ///< of the bucket
+    parking_node* next_queue;  ///< first node of the bucket's next queue
     std::uint32_t length;
   };
 
@@ -112,7 +114,7 @@ class parking_node {
   typename W::template var<head> head_{};
 };
 
-/// All zero bytes, so that the table costs nothing until it is used.
+/// A bucket of the parking lot. It starts as zero bytes, so the table costs nothing until its use.
 template <world W>
 class alignas(arch::interference_size / 2) parking_bucket {
  public:
@@ -120,7 +122,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
   using fate = parking_fate;
   using sleeping_word = typename node::sleeping_word;
 
-  /// How far along a queue a node may be put before or behind those that are there.
+  /// The most nodes of a queue that link() passes while it looks for a node's place.
   static constexpr unsigned most_places = 16;
 
   constexpr parking_bucket() noexcept = default;
@@ -128,16 +130,17 @@ class alignas(arch::interference_size / 2) parking_bucket {
   using guard_type = typename W::template inner_lock<bucket_lock<W>>;
   guard_type& guard() noexcept { return guard_; }
 
-  /// One bit of 32, which tells most locks of one bucket apart.
+  /// Returns one bit of 32, which differs between most locks of one bucket.
   static std::uint32_t mark_of(const void* lock) noexcept {
     return std::uint32_t{1} << (W::hash(lock) >> 17U & 31U);
   }
 
-  // For all that follows the caller holds the guard.
+  // Precondition of all functions below: the caller holds the bucket lock.
 
-  /// In the order in which the threads began to wait, not to sleep: a thread that was roused and
-  /// got nothing comes back to its place. It looks for that place from the front, a newcomer from
-  /// the back, each for `most_places` at most.
+  /// Links a node. A queue is in the order in which its threads began to wait, not to sleep: a
+  /// thread that was unparked without success returns to its place. link() looks for the place of
+  /// such a thread from the front, and for the place of a newcomer from the back, for at most
+  /// `most_places` nodes.
   void link(node& added) noexcept {
     const place at = find(added.waits_for_.read());
     if (at.leader == nullptr) {
@@ -185,7 +188,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
       put_queue(at.prev_leader, all.next_queue);
     }
   }
-  /// Lets a linked node wait for another object of this bucket, from now on.
+  /// Moves a linked node to the queue of another object of this bucket.
   void move(node& linked, const void* object, waiter_kind kind,
             typename W::time_point now) noexcept {
     remove(linked);
@@ -193,18 +196,18 @@ class alignas(arch::interference_size / 2) parking_bucket {
     linked.since_.write(now);
     link(linked);
   }
-  /// The first node that waits for the object in this way; null if there is none.
+  /// Returns the first node that waits for the object with this kind of request, or null.
   [[nodiscard]] node* first(const void* object, waiter_kind kind) const noexcept {
     return find({object, kind}).leader;
   }
-  /// The next one in the same queue.
+  /// Returns the next node in the same queue, or null.
   [[nodiscard]] static node* next(const node& one) noexcept { return one.next_.read(); }
-  /// How many there are in the queue of its first node; 0 without one.
+  /// Returns the number of nodes in the queue that begins with `first`; 0 if `first` is null.
   [[nodiscard]] static std::uint32_t length(const node* first) noexcept {
     return first == nullptr ? 0 : first->head_.read().length;
   }
 
-  /// Of the objects of one kind that have a queue here: how many there are, and their marks.
+  /// The number and the marks of the objects of one kind that have a queue in this bucket.
   struct census {
     std::uint32_t objects = 0;
     std::uint32_t marks = 0;
@@ -222,46 +225,47 @@ class alignas(arch::interference_size / 2) parking_bucket {
     return all;
   }
 
-  /// Whether the caller's node has not been unlinked by another thread.
+  /// Whether the caller's node is linked: no other thread has unlinked it.
   [[nodiscard]] static bool is_linked(const node& own) noexcept {
-    // relaxed(locked): every write to it is made under the guard.
+    // relaxed(locked): every write to the word is made under the bucket lock.
     return own.fate_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(fate::asleep);
   }
 
-  /// Unlinks a node and tells it its fate.
+  /// Unlinks a node and writes its wake reason, as tell() does.
   [[nodiscard]] const sleeping_word& release(node& sleeper, fate told) noexcept {
     remove(sleeper);
     return tell(sleeper, told);
   }
-  /// Tells an unlinked node its fate. The node may be gone afterwards; the result is for W::wake,
-  /// after the guard.
+  /// Writes the wake reason of an unlinked node. The node may be gone afterwards. The result is the
+  /// argument for W::wake, which the caller calls after it has released the bucket lock.
   [[nodiscard]] static const sleeping_word& tell(node& sleeper, fate told) noexcept {
     const sleeping_word& name = sleeper.fate_;
     sleeper.was_roused_.write(true);
-    // order[told]: release; pairs [seen]; the next owner starts after the last one.
+    // order[told]: release; pairs [seen]; the next owner starts after the last owner's section.
     sleeper.fate_.store(static_cast<std::uint32_t>(told), std::memory_order_release);
     return name;
   }
 
-  /// Whether `every` has passed since this was true last.
+  /// Whether the time `every` has passed since this function last returned true.
   [[nodiscard]] bool is_due(typename W::time_point now, std::chrono::microseconds every) noexcept {
     if (now <= due_.read()) return false;
     due_.write(now + every);
     return true;
   }
 
-  // What basic_mutex keeps here because it has no room of its own.
+  // State that basic_mutex keeps here because the mutex itself has no room for it.
 
-  /// Who sleeps, for those who do not hold the guard: an `announcement`.
+  /// The waiter summary, which threads read without the bucket lock; see `announcement`.
   typename W::template atomic<std::uint64_t> announced{0};
-  /// The lock of which one waiter is awake, or on its way, and will take it or see to it: see
+  /// The lock that has an active waiter: one that is awake, or being woken, and bound to retry; see
   /// `attendance`.
   typename W::template atomic<std::uintptr_t> attended{0};
-  /// When a sleeper was roused last, or when the first one came.
+  /// The time of the last unpark; before the first unpark, the time when the first sleeper came.
   typename W::template atomic<typename W::time_point> relieved{};
-  /// Under the guard: how many sleep for something else, and may yet be moved to a basic_mutex.
+  /// The number of condition waiters: they sleep for a condition variable and may be moved to a
+  /// basic_mutex later. Read and written under the bucket lock.
   typename W::template var<std::uint32_t> expected{};
-  /// Under the guard: how often the announcement got a mark.
+  /// How often the waiter summary got a new mark. Read and written under the bucket lock.
   typename W::template var<std::uint32_t> marked{};
 
  private:
@@ -269,8 +273,8 @@ class alignas(arch::interference_size / 2) parking_bucket {
   using head = typename node::head;
 
   struct place {
-    node* prev_leader;  ///< of the queue before it; null for the first queue
-    node* leader;       ///< null: there is no such queue
+    node* prev_leader;  ///< first node of the queue before; null for the bucket's first queue
+    node* leader;       ///< first node of the queue; null if there is no such queue
   };
 
   [[nodiscard]] place find(const key& wanted) const noexcept {
@@ -280,7 +284,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
     }
     return at;
   }
-  /// Makes `first` the first node of the queue that comes after the queue of `prev_leader`.
+  /// Makes `first` the first node of the queue that follows the queue of `prev_leader`.
   void lead(node* prev_leader, node& first, const head& all) noexcept {
     first.head_.write(all);
     put_queue(prev_leader, &first);
@@ -295,7 +299,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
     }
   }
 
-  /// The node after which `added` belongs; null for the first place.
+  /// Returns the node after which `added` belongs; null for the first place.
   static node* place_from_back(node* last, const node& added) noexcept {
     node* at = last;
     for (unsigned i = 0; i < most_places && at != nullptr && added.since() < at->since(); ++i) {

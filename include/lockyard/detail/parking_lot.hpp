@@ -17,32 +17,32 @@
 
 namespace lockyard::inline v0::detail {
 
-/// Where the waiters of locks too small to hold a queue sleep: a table of buckets, one table per
-/// process, found by a lock's address. The idea is that of WebKit's parking lot (F. Pizlo 2016).
+/// The table in which the waiters of locks too small to hold a queue sleep. A process has one
+/// table, and a lock's address selects the bucket. Source: WebKit's parking lot (F. Pizlo 2016).
 ///
 /// A bucket is the list of the queues of all objects whose addresses fall into it, one queue for
-/// each address and kind, and a guard (the bucket lock) that protects them. A waiter is a node on
-/// the stack of the thread that waits; the first node of a queue carries the queue's head. Time,
-/// order and hand-off are the locks' own affair; what is common is this:
+/// each address and kind, and a bucket lock (`guard()`) that protects them. A waiter is a node on
+/// the stack of the thread that waits; the first node of a queue carries the queue's head. Each
+/// lock decides on time, order and hand-off; all locks share these rules:
 ///
-/// N1 A node is linked and unlinked only under its bucket's guard, and by its own thread once at
-///    least: linked by it, unlinked by it or by the thread that ends its sleep.
+/// N1 A node is linked and unlinked only under the bucket lock. The node's own thread links it, and
+///    the same thread, or the thread that ends its sleep, unlinks it.
 /// N2 A thread that unlinks another thread's node writes the node's `fate` last, still under the
-///    guard, and does not touch the node again. From that write on the node may be gone, with its
-///    stack. The wake that follows uses the address of `fate` alone.
-/// N3 A thread leaves the frame of its node only after it has seen its fate, or has unlinked the
-///    node itself under the guard.
-/// So a node outlives every use of it, and `fate` is the one word through which a sleeper learns
-/// anything. The checker's clients parking_lot and reuse_*, and the clients of the locks, would
-/// show a use after the end.
+///    bucket lock, and does not touch the node again. After that write the node may be gone, with
+///    its stack. The wake that follows uses the address of `fate` alone.
+/// N3 A thread leaves the frame of its node only after it has read its wake reason (`fate`), or has
+///    unlinked the node itself under the bucket lock.
+/// So a node outlives every use of it, and a sleeper receives all information through the one word
+/// `fate`. The checker's clients parking_lot and reuse_*, and the clients of the locks, would show
+/// a use after the end.
 ///
-/// B1 No thread makes a system call while it holds a guard, but for the look at the clock where
-///    that is one.
-/// B2 The work done under a guard is bounded by the number of objects that have sleepers in the
-///    bucket, plus `batch` ended sleeps, plus `bucket::most_places` steps along one queue. It does
-///    not grow with the number of threads that sleep for one object. So a thread waits for a guard
-///    for as long as such sections take, and for as long as their owners are preempted. A thread
-///    with a real-time policy lends its priority to an owner that was preempted (bucket_lock.hpp).
+/// B1 No thread makes a system call while it holds a bucket lock, except to read the clock, where
+///    that needs a system call.
+/// B2 The work done under a bucket lock is bounded by the number of objects that have sleepers in
+///    the bucket, plus `batch` ended sleeps, plus `bucket::most_places` steps along one queue. It
+///    does not grow with the number of threads that sleep for one object. So a thread waits for a
+///    bucket lock as long as such sections take, and as long as their owners are preempted. A
+///    thread with a real-time policy lends its priority to a preempted owner (bucket_lock.hpp).
 template <world W>
 class parking_lot {
  public:
@@ -51,14 +51,14 @@ class parking_lot {
   using fate = parking_fate;
   using sleeping_word = typename W::template atomic<std::uint32_t>;
 
-  /// How many sleeps a thread ends before it gives others a turn with the guard.
+  /// The number of sleeps that a thread ends before it lets other threads have the bucket lock.
   static constexpr std::uint32_t batch = 16;
-  /// Those whose sleep has ended under a guard, by the addresses that wake them behind it.
+  /// The sleepers that were unparked under a bucket lock: the addresses to wake after its release.
   class wake_list {
    public:
     void add(const sleeping_word& sleeper) noexcept { sleepers_[count_++] = &sleeper; }
     [[nodiscard]] std::uint32_t room() const noexcept { return batch - count_; }
-    /// With no guard held.
+    /// Wakes all of them. Precondition: the caller holds no bucket lock.
     void wake() noexcept {
       while (count_ > 0) W::wake(*sleepers_[--count_], 1);
     }
@@ -69,16 +69,17 @@ class parking_lot {
   };
 
   static bucket& bucket_of(const void* lock) noexcept {
-    static_cast<void>(&at_start_);  // makes sure that it exists
+    static_cast<void>(&at_start_);  // instantiates the object
     return W::template process_state<table>().buckets[index_of(W::hash(lock))];
   }
-  /// The same for a look at the announcement alone: may be a bucket that is all zero bytes, where
-  /// no thread has slept in this process.
+  /// The same bucket, only to read its waiter summary. Where no thread has slept in this process,
+  /// the result may be a bucket of zero bytes.
   static const bucket& bucket_to_look_at(const void* lock) noexcept {
     return W::template process_state_to_look_at<table>().buckets[index_of(W::hash(lock))];
   }
-  /// Sleeps until the linked node has been told something, and returns that. At the deadline, if
-  /// there is one: unlinks the node, calls `left` under the guard, and returns `asleep`.
+  /// Sleeps until the linked node has a wake reason, and returns that reason. If there is a
+  /// deadline and it passes first: unlinks the node, calls `left` under the bucket lock, and
+  /// returns `asleep`.
   template <class Left, class... Deadline>
   static fate sleep(bucket& home, node& self, Left left, Deadline... limit) noexcept {
     fate told = self.seen();
@@ -97,11 +98,11 @@ class parking_lot {
     }
     return told;
   }
-  /// Ends the sleeps of the first `most` that wait for the object when the call begins, or of all
-  /// if there are fewer, a batch at a time. Calls `before` under the guard for each, and tells it
-  /// whether no other node of the object is linked: then the object may be gone afterwards. Between
-  /// two batches nodes may come, behind these, and go, so that some that came later may be among
-  /// those whose sleeps end.
+  /// Unparks the first `most` threads that wait for the object when the call begins, or all threads
+  /// if there are fewer, one batch at a time. For each thread it calls `before` under the bucket
+  /// lock, with the argument true if no other node of the object is linked: the object may be gone
+  /// after that call. Between two batches, nodes may be linked behind these nodes and other nodes
+  /// may be unlinked, so the call may also unpark threads that came later.
   template <class Before>
   static void wake_up_to(std::uint32_t most, const void* object, waiter_kind kind,
                          Before before) noexcept {
@@ -128,7 +129,7 @@ class parking_lot {
   }
 
  private:
-  /// After fork the child has none of the threads that slept or held a guard.
+  /// After fork the child has none of the threads that slept or held a bucket lock.
   struct [[gnu::visibility("default")]] table {
     static constexpr state_traits process_traits{
         .key = state_key{"parking_lot"}.add_world<W>().value(),

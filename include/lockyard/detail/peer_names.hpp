@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks that are measured beside ours are only named here, for the catalogue; whoever uses them
-// includes harness/peers/all.hpp, so that the library needs no other one. The origin of a peer is
-// its library, by the name that harness/peers/CMakeLists.txt knows it by if it may be missing.
+// Declarations of the locks of other libraries that are measured next to this library's locks, for
+// the catalogue. Code that uses these locks includes harness/peers/all.hpp, so that the library
+// depends on no other library. The origin of a peer is its library, under the name that
+// harness/peers/CMakeLists.txt has for it if the library may be missing.
 
 namespace lockyard::inline v0 {
 

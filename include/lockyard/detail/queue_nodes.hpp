@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a waiter in a queue is known by, for locks whose nodes may not lie on the waiter's stack:
-// one word, which never goes away, with a number that fits into a lock's word.
+// The nodes of queues for locks whose nodes must not lie on the waiter's stack: a node is one word,
+// which is never deallocated, with a number that fits into a lock's word.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/world/process_state.hpp>
@@ -14,13 +14,15 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The nodes of all threads: a few for each slot. A node is a word; zero means that nobody uses it,
-/// and everything else is the affair of the lock whose waiter it is.
+/// The nodes of all threads: a few for each slot. A node is a word; zero means that no thread uses
+/// it, and the lock whose waiter uses the node defines all other values.
 ///
-/// A thread has several because its signal handlers may wait while it does, and because another
-/// thread may not have let go of a node yet. Slots pass on their nodes from thread to thread: one
-/// that is still in use when its thread ends is not free for the slot's next one either.
-/// Lifetime: that of the process. So a late look at a node is never a look at other memory.
+/// A thread has several nodes because its signal handlers may wait while the thread waits, and
+/// because another thread may still use a node. The nodes stay with the slot when it passes from
+/// thread to thread: a node that is still in use when its thread ends is not free for the slot's
+/// next thread either.
+/// Lifetime: the nodes live as long as the process, so a late access to a node never reaches other
+/// memory.
 template <world W, class Word = std::uint64_t, std::uint32_t Levels = 4>
 class [[gnu::visibility("default")]] queue_nodes {
  public:
@@ -33,15 +35,16 @@ class [[gnu::visibility("default")]] queue_nodes {
       .key = state_key{"queue_nodes"}.add_world<W>().add(sizeof(Word)).add(Levels).value(),
       .starts_as_zeros = true};
 
-  /// Takes a free node of the calling thread and puts `taken` into it, which is not zero. Returns
-  /// its number, 1 to `last`; `none` if all are in use, or if the thread has no slot.
+  /// Claims a free node of the calling thread and stores `taken` in it, which must not be zero.
+  /// Returns the node's number, 1 to `last`; `none` if all nodes are in use, or if the thread has
+  /// no slot.
   static std::uint32_t claim(Word taken) noexcept {
     const std::uint32_t slot = W::thread_slot();
     if (slot == no_slot) return none;
     for (std::uint32_t number = slot * levels + 1; number <= (slot + 1) * levels; ++number) {
       Word free = 0;
-      // relaxed(owner): only this thread claims its nodes; but a handler of its own may come
-      // between a load and a store, so it is one step.
+      // relaxed(owner): only this thread claims its nodes; but one of its signal handlers may run
+      // between a load and a store, so the claim is one step.
       if (of(number).compare_exchange_strong(free, taken, std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
         return number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The line of those who wait for a resilient lock. Why a wait ends without the lock is the affair
-// of a watch (stall_watch.hpp); how it ends is this file's.
+// The queue of the waiters of a resilient lock. A watch (stall_watch.hpp) decides why a wait ends
+// without the lock; this file implements how it ends.
 
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/line_bits.hpp>
@@ -20,29 +20,34 @@ namespace lockyard::inline v0::detail {
 
 /// A queued spinlock whose waiters may leave at any time, wherever they stand.
 ///
-/// I1 Whoever sets `pending` for good found neither it nor a tail; where the lock is not open,
-///    the word is taken only where nobody waits, by the pending waiter, or by the head while nobody
-///    is pending. I2 The head's place is one: it is a thread's, or lies in a granted node whose
-///    waiter has not seen it yet, or in a passed one behind which nobody has linked yet. I3 pass()
-///    is the only way to give it on, so whoever leaves the place does so with the queue closed
-///    (tail 0) or with the place handed on. Nobody ever waits for a link: who passes while the one
-///    behind is on its way leaves the place in its own node, where that one finds it. I4 Granting
-///    and cancelling are read-modify-writes of one node, so each of the two sides knows which came
-///    first: a cancelled node is passed over, a granted one cannot be cancelled any more.
-/// Lifetime: nodes never go away. A node is given back (0) when nobody can have its number: by the
-/// thread that closes the queue at it, by the one that passes over it once it is linked, or by the
-/// one that has linked behind it and found it passed.
-/// No lost wake-up: a sleeper of the word has set `asleep` in the very value that it sleeps on, and
-/// the release takes it away in one step; one of a node has set `parked` so, and the grant finds
-/// it. unlock wakes by the address alone. docs/locks/resilient.md has the whole of these arguments.
+/// I1 A thread that sets `pending`, and keeps it, found neither `pending` nor a tail. Where the
+/// lock
+///    is not open, the word is acquired only if no thread waits, by the pending waiter, or by the
+///    head while no thread is pending.
+/// I2 There is one head's place: a thread has it, or it is in a granted node whose waiter has not
+///    seen the grant yet, or in a passed node behind which no thread has linked its node yet.
+/// I3 Only pass() hands the place on, so a thread that leaves the place has closed the queue (tail
+///    0) or has handed the place on. No thread ever waits for a link: a thread that passes the
+///    place while the next waiter is about to link leaves the place in its own node, where that
+///    waiter finds it.
+/// I4 Granting and cancelling are read-modify-writes of one node, so each of the two sides knows
+///    which came first: a cancelled node is passed over, and a granted node cannot be cancelled any
+///    longer.
+/// Lifetime: nodes are never deallocated. A node is released (set to 0) when no thread can have its
+/// number: by the thread that closes the queue at the node, by the thread that passes over it once
+/// a node is linked behind it, or by the thread that has linked behind it and found it passed.
+/// No lost wake-up: a sleeper on the word has set `asleep` in the same value that it sleeps on, and
+/// the release clears `asleep` in one step. A sleeper on a node has set `parked` in the same way,
+/// and the grant finds it. unlock wakes by the address alone. docs/locks/resilient.md has these
+/// arguments in full.
 template <world W, line_form Form>
 class resilient_line : public resilient_word<W, Form>, private line_bits {
  public:
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
   using nodes = queue_nodes<typename W::unwatched, std::uint32_t, levels>;
 
-  /// After take() and overtake() failed. `acquired`, or why not; then the caller is in no line any
-  /// more.
+  /// Waits for the lock, after `take` and `overtake` have failed. Returns `acquired`, or the reason
+  /// of the failure; after a failure the caller is in no queue any longer.
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
     if (claim_pending(found)) return acquire_as_pending(watch);
@@ -63,23 +68,23 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   using resilient_word<W, Form>::parks;
   using resilient_word<W, Form>::word_;
   static_assert(nodes::last < one_in_tail);
-  /// How much the one that is next bears before nobody may overtake any more: sleeps that ended in
-  /// vain, and takings that came too late, count `missed`; a sleep that ended by itself, of which a
-  /// long hold or a preempted owner makes one a millisecond, counts one.
+  /// How much the next waiter tolerates before it stops barging. A wake-up without success, and an
+  /// attempt to acquire that came too late, count `missed`. A sleep that ended at its time limit
+  /// counts one; a long hold or a preempted owner causes one such sleep per millisecond.
   static constexpr unsigned most_borne = 16;
   static constexpr unsigned missed = 2;
 
   bool claim_pending(std::uint32_t found) noexcept {
     if (is_waited_for(found)) return false;
     // (tail,pending,owned)  t,p,o -> t,1,o
-    // relaxed(revalidated): the wait looks again, even where the owner is gone.
+    // relaxed(revalidated): the wait reads the word again, even where the owner is gone.
     found = word_.fetch_or(pending, std::memory_order_relaxed);
     if (!is_waited_for(found)) return true;
     if ((found & pending) == 0) give_up_pending();
     return false;
   }
 
-  /// The head waits for that, too, and may have gone to sleep meanwhile.
+  /// Clears `pending`. The head waits for that, too, and may be asleep by now.
   void give_up_pending() noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
@@ -98,9 +103,9 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       const lock_errc how = await_free(owned, found, watch, in_line::pending, borne);
       if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
-      // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; somebody may have
-      // overtaken since the wait, and left the word as it was.
-      // relaxed(revalidated): a failure waits again.
+      // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; another thread may
+      // have barged since the wait, and left the word unchanged.
+      // relaxed(revalidated): after a failure the thread waits again.
       if (word_.compare_exchange_strong(found, found - pending + owned, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return lock_errc::acquired;
@@ -109,20 +114,20 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     }
   }
 
-  /// Appends the node. True if nobody is ahead: then the place of the head is the caller's.
+  /// Appends the node. Returns true if no waiter is ahead: then the caller has the head's place.
   bool line_up(std::uint32_t self) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (tail,pending,owned)  t,p,o -> self,p,o
     // order[enqueue]: acq_rel; pairs [enqueue]; a link adds to the claim of the node ahead,
-    // and is not wiped out by the zero that ended that node's last use.
-    // relaxed(revalidated): compared again.
+    // and is not overwritten by the zero that ended that node's last use.
+    // relaxed(revalidated): the next iteration compares the value found.
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
     const std::uint32_t ahead = found / one_in_tail;
     if (ahead == 0) return true;
-    // order[link]: release; pairs [pass]; who passes to this node finds it claimed.
+    // order[link]: release; pairs [pass]; a thread that passes to this node finds it claimed.
     const std::uint32_t node =
         nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_release);
     if ((node & passed) == 0) return false;
@@ -130,7 +135,8 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     return true;
   }
 
-  /// Until the place of the head is the caller's. Else the node is somebody else's affair.
+  /// Waits until the caller has the head's place, and returns `acquired` then. After any other
+  /// result the node belongs to other threads.
   template <class Watch>
   lock_errc await_grant(std::uint32_t self, Watch& watch) noexcept {
     auto& node = nodes::of(self);
@@ -140,7 +146,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       if (const auto found = watch.await(node, is_told, policy{}, parks)) {
         told = *found;
       } else if (const lock_errc why = watch.look(in_line::queued); why != lock_errc::acquired) {
-        // relaxed(atomicity): I4. What a new head goes by it changes in one step with a look.
+        // relaxed(atomicity): I4: the cancellation and the check for a grant are one step.
         told = node.fetch_or(cancelled, std::memory_order_relaxed);
         if (!is_told(told)) return why;
       } else {
@@ -156,7 +162,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
 
   template <class Watch>
   void park(typename nodes::node& node, Watch& watch) noexcept {
-    // relaxed(revalidated): who finds the grant looks again.
+    // relaxed(revalidated): a thread that finds the grant reads the node again.
     const std::uint32_t found = node.fetch_or(parked, std::memory_order_relaxed);
     if ((found & granted) == 0) watch.sleep(node, found | parked, in_line::queued);
   }
@@ -167,14 +173,15 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       std::uint32_t found = 0;
       const lock_errc how = await_free(owned | pending, found, watch, in_line::head, borne);
       if (how != lock_errc::acquired) {
-        // Those behind a lock that stalls leave, too; another's deadlock is not theirs.
+        // The waiters behind leave, too, if the lock stalls; a deadlock of the caller's alone is no
+        // reason for that.
         pass(self, watch.has_stalled() ? granted | expired : granted);
         return how;
       }
       const bool is_last = found / one_in_tail == self;
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
       // order[own_head]: acquire; pairs [resilient_word.hpp:unlock_waited]; as in
-      // acquire_as_pending(). relaxed(revalidated): a failure waits again.
+      // acquire_as_pending(). relaxed(revalidated): after a failure the thread waits again.
       if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
         if constexpr (parks) bear(borne);
@@ -185,18 +192,18 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     }
   }
 
-  /// Hands the head's place on from a node of which nothing else is left: to the first one behind
-  /// that has not gone, or to nobody, and closes the queue.
+  /// Hands the head's place on from a node that has no other use left: to the first waiter behind
+  /// it that has not cancelled. If there is none, closes the queue.
   void pass(std::uint32_t from, std::uint32_t signal) noexcept {
     for (;;) {
       if (close(from)) return give_back(from);
-      // order[pass]: acquire; pairs [link]; the node behind is claimed before it is granted.
+      // order[pass]: acquire; pairs [link]; the claim of the node behind comes before its grant.
       const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acquire);
       const std::uint32_t next = node / one_in_next;
       if (next == 0) return;
       give_back(from);
       if constexpr (parks) keep_open_for(next);
-      // relaxed(atomicity): as for a cancelled one.
+      // relaxed(atomicity): I4, as for the cancellation.
       const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_relaxed);
       if ((behind & cancelled) == 0) {
         if ((behind & parked) != 0) W::wake(nodes::of(next), 1);
@@ -206,24 +213,25 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     }
   }
 
-  /// While one that has to wake up first is on its way, others go on.
+  /// Lets newcomers barge while the next waiter, which is parked, wakes up.
   void keep_open_for(std::uint32_t next) noexcept {
-    // relaxed(hint): one that parks later keeps the line open itself; so does a pending waiter.
+    // relaxed(hint): a waiter that parks later keeps the lock open itself; so does a pending
+    // waiter.
     if ((nodes::of(next).load(std::memory_order_relaxed) & parked) == 0 ||
         (word_.load(std::memory_order_relaxed) & pending) != 0) {
       return;
     }
-    // relaxed(atomicity): a permission; goes when nobody waits, and the node is still in the line.
+    // relaxed(atomicity): a permission, cleared when no thread waits; the node is still queued.
     word_.fetch_or(open, std::memory_order_relaxed);
   }
 
-  /// Whether the node was the last of the queue, which is none any more.
+  /// Closes the queue if the node is its last one; returns whether it did.
   bool close(std::uint32_t last) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while (found / one_in_tail == last) {
       // (tail,pending,owned)  last,p,o -> 0,p,o
-      // relaxed(atomicity): numbers; a node that is free for its thread is used by none any more.
+      // relaxed(atomicity): only numbers change; no thread uses a node once it is free.
       if (word_.compare_exchange_strong(found, left_without(found, last * one_in_tail),
                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
         return true;
@@ -233,7 +241,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   }
 
   static void give_back(std::uint32_t number) noexcept {
-    // relaxed(atomicity): its thread claims it by a read-modify-write of this zero.
+    // relaxed(atomicity): the node's thread claims it by a read-modify-write of this zero.
     nodes::of(number).store(0, std::memory_order_relaxed);
   }
 
@@ -248,11 +256,12 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   }
 
   void bear(unsigned& borne) noexcept {
-    // relaxed(atomicity): takes back a permission.
+    // relaxed(atomicity): revokes a permission.
     if ((borne += missed) > most_borne) word_.fetch_and(~open, std::memory_order_relaxed);
   }
 
-  /// Waits in front, on the word, until none of `bits` is in it, and puts it into `found`.
+  /// Waits in front of the queue, on the word, until none of `bits` is set; stores the word in
+  /// `found`.
   template <class Watch>
   lock_errc await_free(std::uint32_t bits, std::uint32_t& found, Watch& watch, in_line where,
                        unsigned& borne) noexcept {
@@ -274,7 +283,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     while ((found & bits) != 0) {
       const std::uint32_t opened = borne < most_borne ? found | open : found & ~open;
       const std::uint32_t wanted = opened | asleep;
-      // relaxed(atomicity): a request to the owner, who finds it in the step that releases.
+      // relaxed(atomicity): a request to the owner, which finds it in the step that releases.
       if (wanted == found || word_.compare_exchange_strong(found, wanted, std::memory_order_relaxed,
                                                            std::memory_order_relaxed)) {
         borne += watch.sleep(word_, wanted, where) ? missed : 1;

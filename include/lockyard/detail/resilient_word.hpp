@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The word of a resilient lock, for who owns it or comes upon it free.
+// The word of a resilient lock, with the operations of owners, and of threads that do not queue.
 
 #include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/stall_watch.hpp>
@@ -13,11 +13,13 @@
 namespace lockyard::inline v0::detail {
 
 enum class line_form : std::uint8_t {
-  spins,  ///< first come, first served, but for a thread without a node
-  parks,  ///< waiters sleep; while the one that is next does, newcomers may overtake it, some times
+  spins,  ///< first come, first served, except for a thread without a node
+  parks,  ///< waiters sleep; while the next one sleeps, newcomers may barge a limited number of
+          ///< times
 };
 
-/// Taken and released in one step each; who waits is the affair of resilient_line.hpp.
+/// The word of a resilient lock: one step acquires it, one step releases it. resilient_line.hpp
+/// implements the waiting.
 template <world W, line_form Form>
 class resilient_word {
   using word_bits = line_bits;
@@ -27,12 +29,12 @@ class resilient_word {
   resilient_word(const resilient_word&) = delete;
   resilient_word& operator=(const resilient_word&) = delete;
 
-  /// Acquires if nobody has it or waits for it.
+  /// Acquires the lock if no thread holds it or waits for it.
   bool take(std::uint32_t& found) noexcept {
     // (tail,pending,owned)  0,0,0 -> 0,0,1
     // order[take]: acquire; pairs [unlock, unlock_unwaited, unlock_waited]; the critical section
-    // starts after the last one's end. relaxed(revalidated): what a failure finds is compared again
-    // by whoever goes on.
+    // starts after the end of the last one. relaxed(revalidated): the caller compares the value
+    // that a failure finds again.
     return word_.compare_exchange_strong(found, word_bits::owned, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -41,7 +43,7 @@ class resilient_word {
     if constexpr (parks) {
       std::uint32_t found = word_bits::owned;
       // order[unlock_unwaited]: release; pairs [take]; publishes the critical section.
-      // relaxed(revalidated): compared again.
+      // relaxed(revalidated): release_contended() compares the value found.
       if (!word_.compare_exchange_strong(found, 0, std::memory_order_release,
                                          std::memory_order_relaxed)) [[unlikely]] {
         release_contended(found);
@@ -54,11 +56,11 @@ class resilient_word {
   }
 
   [[nodiscard]] bool is_owned() const noexcept {
-    // relaxed(hint): of an owner that has ended, and cannot leave.
+    // relaxed(hint): used only for an owner that has ended, and cannot release the lock.
     return (word_.load(std::memory_order_relaxed) & word_bits::owned) != 0;
   }
 
-  /// Stays awake for a while, where newcomers need not line up.
+  /// Spins for a while and barges if newcomers may; returns whether it has acquired the lock.
   bool overtake() noexcept {
     if constexpr (!parks) return false;
     const auto may_take = [](std::uint32_t word) noexcept {
@@ -77,7 +79,7 @@ class resilient_word {
       const std::uint32_t taken =
           word_bits::is_waited_for(*found) ? *found | word_bits::owned : word_bits::owned;
       // order[overtake]: acquire; pairs [unlock_waited]; as in take().
-      // relaxed(revalidated): the next turn looks again.
+      // relaxed(revalidated): the next iteration reads the word again.
       if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return true;
@@ -92,7 +94,7 @@ class resilient_word {
   typename W::template atomic<std::uint32_t> word_{0};
 
  private:
-  using spacing = wait_policies::backing_off<32, 512>;  ///< of those in no line, as in mutex
+  using spacing = wait_policies::backing_off<32, 512>;  ///< for threads in no queue, as in mutex
 
   [[gnu::noinline, gnu::cold]] void release_contended(std::uint32_t found) noexcept {
     std::uint32_t left = 0;
@@ -100,10 +102,10 @@ class resilient_word {
       left = word_bits::is_waited_for(found) ? found & ~(word_bits::owned | word_bits::asleep) : 0;
       // order[unlock_waited]: release; pairs [take, overtake, resilient_line.hpp:own_pending,
       // resilient_line.hpp:own_head]; publishes the
-      // critical section. relaxed(revalidated): compared again.
+      // critical section. relaxed(revalidated): the next iteration compares the value found.
     } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,
                                           std::memory_order_relaxed));
-    if ((found & word_bits::asleep) != 0) W::wake(word_, 2);  // a pending one, and the head
+    if ((found & word_bits::asleep) != 0) W::wake(word_, 2);  // the pending waiter, and the head
   }
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What ThreadSanitizer is told about locks. It needs no help to see that a lock of this library
-// synchronises: the preset tsan-lock relies on that and would show a lock that does not. With
-// LOCKYARD_TSAN_ANNOTATIONS (the preset tsan-user) it knows locks as mutexes instead, and reports
-// lock-order inversions and misuse in the program under test.
+// The annotations of locks for ThreadSanitizer. ThreadSanitizer needs no help to see that a lock of
+// this library synchronises: the preset tsan-lock relies on that, and would show a lock that does
+// not. With LOCKYARD_TSAN_ANNOTATIONS (the preset tsan-user) it treats locks as mutexes instead,
+// and reports lock-order inversions and misuse in the program under test.
 
 #include <cstdint>
 
@@ -28,7 +28,7 @@ namespace lockyard::inline v0::detail::sanitizer {
 /// Whether this build runs under ThreadSanitizer, which models neither fences nor membarrier.
 inline constexpr bool under_tsan = LOCKYARD_UNDER_TSAN != 0;
 
-/// How a lock is acquired, and how it was, for a release.
+/// The way in which a lock is acquired; for a release, the way in which it was acquired.
 enum class attempt : std::uint8_t { blocking, trying, sharing, trying_to_share };
 
 constexpr bool is_trying(attempt kind) noexcept {

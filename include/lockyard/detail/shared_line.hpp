@@ -15,8 +15,9 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The word of a basic_shared_mutex with all that is done to it, and its line of sleepers in the
-/// parking lot. shared_mutex.hpp has the table, and the argument that no sleeper is forgotten.
+/// The word of a basic_shared_mutex with all operations on it, and the lock's queues of sleepers in
+/// the parking lot. shared_mutex.hpp has the table of states, and the argument that no wake-up is
+/// lost.
 template <world W>
 class shared_line : shared_word {
   using lot = parking_lot<typename W::unwatched>;
@@ -29,33 +30,36 @@ class shared_line : shared_word {
  public:
   using shared_word::request;
 
-  /// How long newcomers may overtake the sleeping writers of a bucket before one is handed its
-  /// lock.
+  /// How long newcomers may barge past the sleeping writers of a bucket before the lock is handed
+  /// off to one of these writers.
   static constexpr std::chrono::microseconds patience{500};
 
-  /// False unless the lock is free, and nobody is on its way.
+  /// Acquires the lock for a writer if the word is 0, which means that the lock is free, and no
+  /// thread sleeps for it or is counted in it; returns whether it did.
   bool take_free() noexcept {
     std::uint32_t expected = 0;
     // (word)  0 -> written
-    // order[take_free]: acquire; pairs [free, leave, give_up, redistribute]; starts after all that
-    // held it.
-    // relaxed(hint): a failure promises nothing.
+    // order[take_free]: acquire; pairs [free, leave, give_up, redistribute]; starts after the
+    // critical sections of all earlier owners.
+    // relaxed(hint): a failure guarantees nothing.
     return word_.compare_exchange_strong(expected, written, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
 
-  /// By a writer. False, and nothing is done, if somebody sleeps or is on its way.
+  /// Releases the lock of a writer. Returns false, without any effect, if a thread sleeps for the
+  /// lock or is counted in the word.
   bool free() noexcept {
     std::uint32_t expected = written;
     // (word)  written -> 0
     // order[free]: release; pairs [take_free, enter, take, get_in_line, redistribute]; publishes
     // the critical section.
-    // relaxed(hint): after a failure the word is read anew.
+    // relaxed(hint): after a failure the word is read again.
     return word_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
 
-  /// A reader comes. If in vain (false), it is counted nevertheless, and has to leave.
+  /// Counts a reader, and returns whether it has acquired the lock. If not, the reader is counted
+  /// all the same, and has to call leave().
   bool enter() noexcept {
     // (word)  any -> + reader
     // order[enter]: acquire; pairs [free, give_up, redistribute]; starts after the last writer.
@@ -63,24 +67,25 @@ class shared_line : shared_word {
     return (found & blocked_by(request::read)) == 0;
   }
 
-  /// A reader leaves. True if somebody has to look after the line.
+  /// Releases the lock of a reader. Returns true if the caller has to call look_after(), because it
+  /// was the last reader and a writer sleeps.
   [[nodiscard]] bool leave() noexcept {
     // (word)  any -> - reader
-    // order[leave]: release; pairs [take_free, take, get_in_line, redistribute]; publishes what it
-    // did.
+    // order[leave]: release; pairs [take_free, take, get_in_line, redistribute]; publishes the
+    // critical section.
     const std::uint32_t found = word_.fetch_sub(reader, std::memory_order_release);
     return (found & (readers | closed | written)) == (reader | closed);
   }
 
-  /// Grants the request if nothing is in its way.
+  /// Acquires the lock as requested if no owner and no flag blocks the request.
   bool take(request wanted) noexcept {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & blocked_by(wanted)) == 0) {
       // (word)  any -> + taken_by
-      // order[take]: acquire; pairs [free, leave, give_up, redistribute]; starts after all whose
-      // release made it possible.
-      // relaxed(revalidated): the next turn compares what was found.
+      // order[take]: acquire; pairs [free, leave, give_up, redistribute]; starts after the critical
+      // sections of all owners whose releases made it possible.
+      // relaxed(revalidated): the next iteration compares the value found.
       if (word_.compare_exchange_strong(found, found + taken_by(wanted), std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return true;
@@ -89,23 +94,24 @@ class shared_line : shared_word {
     return false;
   }
 
-  /// The same where a forked child may have inherited flags from threads of its parent: takes the
-  /// guard if flags alone are in the way.
+  /// The same where a forked child may have inherited flags from threads of its parent: acquires
+  /// the bucket lock to check if only flags block the request.
   bool try_take(request wanted) noexcept {
     if (take(wanted)) return true;
-    // relaxed(hint): the guard decides.
+    // relaxed(hint): the check under the bucket lock decides.
     const std::uint32_t found = word_.load(std::memory_order_relaxed);
     return (found & blocked_by(wanted)) == closed && take_unless_awaited(wanted);
   }
 
-  /// Releases what `held` was granted, and keeps what `kept` would be, at once.
+  /// Releases the lock, which was acquired as `held`; the second overload keeps it as `kept`, in
+  /// one step.
   void give_up(request held, bool is_fair = false) noexcept { give_up(taken_by(held), is_fair); }
   void give_up(request held, request kept) noexcept {
     give_up(taken_by(held) - taken_by(kept), false);
   }
 
-  /// Releases `released`, and gives those in line what they can get. Without anything to release,
-  /// the lock may be gone unless a node of it is linked.
+  /// Subtracts `released` from the word, and grants the requests of waiters that can be granted. If
+  /// `released` is 0, the lock may be gone, unless a node of the lock is linked.
   void look_after(std::uint32_t released = 0, bool is_fair = false) noexcept {
     bucket& home = lot::bucket_of(&word_);
     wake_list awake;
@@ -119,8 +125,8 @@ class shared_line : shared_word {
     if (leaves_readers) let_readers_in(home);
   }
 
-  /// False if there is a deadline and it passed first. Spins do not ask for it: a time-out may be
-  /// late by the length of one.
+  /// Waits until the request is granted. Returns false if there is a deadline and it passed first.
+  /// Spins do not check the deadline: a time-out may be late by the length of one spin.
   template <class... Deadline>
   bool wait_for(request wanted, Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(&word_);
@@ -128,7 +134,7 @@ class shared_line : shared_word {
     while (!spin(wanted)) {
       const std::uint32_t found = get_in_line(home, self, wanted);
       if ((found & blocked_by(wanted)) == 0) return true;
-      // Readers leave soon when no new ones come.
+      // The readers soon leave, because no new readers can come.
       if (writes(wanted) && (found & readers) != 0) self.spin(W::spin_limit());
       const fate told = sleep(home, self, limit...);
       if (told != fate::awake) return told == fate::owner;
@@ -142,7 +148,7 @@ class shared_line : shared_word {
                                     index_of(wanted));
   }
 
-  /// The first node for each request; null where none sleeps.
+  /// The first node for each request; null where no thread sleeps for that request.
   struct sleepers {
     std::array<node*, 4> first{};
 
@@ -154,7 +160,7 @@ class shared_line : shared_word {
       std::ranges::transform(first, asleep.counts.begin(), &bucket::length);
       return asleep;
     }
-    /// Whether a thread that wants to write began to wait before all others.
+    /// Whether the thread that began to wait before all others requests `write`.
     [[nodiscard]] bool oldest_writes() const noexcept {
       const node* const writer = first[index_of(request::write)];
       return writer != nullptr && std::ranges::all_of(first, [writer](const node* one) {
@@ -162,7 +168,8 @@ class shared_line : shared_word {
              });
     }
   };
-  /// Under the guard; knows the lock by its address alone.
+  /// Returns the lock's sleepers; uses the lock's address only. Precondition: the caller holds the
+  /// bucket lock.
   [[nodiscard]] sleepers sleepers_in(const bucket& home) const noexcept {
     sleepers found;
     for (const request each :
@@ -172,15 +179,15 @@ class shared_line : shared_word {
     return found;
   }
 
-  /// Modulo 2^32.
+  /// Subtracts `released` from the word, modulo 2^32.
   void give_up(std::uint32_t released, bool is_fair) noexcept {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while ((found & watched) == 0) {
       // (word)  any -> - released
       // order[give_up]: release; pairs [take_free, enter, take, get_in_line, redistribute];
-      // publishes what it did.
-      // relaxed(revalidated): the next turn compares what was found.
+      // publishes the critical section.
+      // relaxed(revalidated): the next iteration compares the value found.
       if (word_.compare_exchange_strong(found, found - released, std::memory_order_release,
                                         std::memory_order_relaxed)) {
         return;
@@ -189,8 +196,9 @@ class shared_line : shared_word {
     look_after(released, is_fair);
   }
 
-  /// Under the guard: takes `released` from the word, and gives those in line what they can get.
-  /// True if readers are left that could be let in, too.
+  /// Subtracts `released` from the word, and grants the requests of waiters that can be granted.
+  /// Returns true if more readers are asleep that could be admitted too. Precondition: the caller
+  /// holds the bucket lock.
   [[nodiscard]] bool redistribute(bucket& home, std::uint32_t released, bool after_writer,
                                   bool is_fair, wake_list& awake) noexcept {
     const sleepers in_line = sleepers_in(home);
@@ -204,10 +212,11 @@ class shared_line : shared_word {
     do {
       chosen = choose(asleep, found - released, after_writer, is_due);
       next = granted(asleep, chosen, found - released);
-      // (word)  any -> - released + what the chosen ones get, closed and watched for those left
+      // (word)  any -> - released + the chosen grants, closed and watched for the waiters left
       // order[redistribute]: acq_rel; pairs [take_free, enter, take, get_in_line, redistribute,
-      // free, leave, give_up]; publishes what this thread did, and by the fates what others did.
-      // relaxed(revalidated): the next turn compares what was found.
+      // free, leave, give_up]; publishes this thread's critical section, and through the fates the
+      // sections of earlier owners.
+      // relaxed(revalidated): the next iteration compares the value found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acq_rel,
                                             std::memory_order_relaxed));
     if (chosen.first_of) {
@@ -217,13 +226,13 @@ class shared_line : shared_word {
     node* reading = in_line.first[index_of(request::read)];
     for (std::uint32_t left = chosen.readers; left > 0; --left) {
       node& one = *reading;
-      reading = bucket::next(one);  // before the node may be gone
+      reading = bucket::next(one);  // read now: the node may be gone after its release
       awake.add(home.release(one, fate::owner));
     }
     return chosen.readers != 0 && chosen.readers < asleep.of(request::read);
   }
-  /// After a batch of readers: the others that sleep. The lock may be gone unless a node of it is
-  /// linked, and may be held by a writer again.
+  /// Admits the readers that still sleep after a batch of readers was admitted. The lock may be
+  /// gone, unless a node of the lock is linked, and a writer may hold it again.
   void let_readers_in(bucket& home) noexcept {
     for (bool leaves_readers = true; leaves_readers;) {
       wake_list awake;
@@ -234,16 +243,18 @@ class shared_line : shared_word {
     }
   }
 
-  /// Who wants to write spins for writers alone, and not if others sleep: only in line does it stop
-  /// new readers. Who wants to read spins for writers that are there, and not behind one that
-  /// sleeps: that one has to wake, write and leave before, and may want this processor for it.
+  /// Spins until the request is granted; returns false if the caller should sleep instead. A writer
+  /// spins only while a writer holds the lock, and not if other threads sleep: only as a sleeper
+  /// does it keep new readers out. A reader spins for the writer that holds the lock, but not
+  /// behind a sleeping writer: that writer has to wake, write and leave first, and may need this
+  /// processor.
   bool spin(request wanted) noexcept {
     const auto limit = W::spin_limit();
     const std::uint32_t stops = writes(wanted) ? readers | watched : closed;
     const auto is_news = [wanted, stops](std::uint32_t word) noexcept {
       return (word & blocked_by(wanted)) == 0 || (word & stops) != 0;
     };
-    // relaxed(revalidated): take() and the guard decide.
+    // relaxed(revalidated): take() decides, or the check under the bucket lock.
     while (const auto seen = W::await(word_, is_news, std::memory_order_relaxed,
                                       wait_policies::pausing{}, limit)) {
       if (take(wanted)) return true;
@@ -252,8 +263,8 @@ class shared_line : shared_word {
     return false;
   }
 
-  /// Links the node unless nothing is in the way any more, in which case it takes the lock. Returns
-  /// the word as it was, without flags that a forked child has inherited.
+  /// Links the node if the request is still blocked, and acquires the lock otherwise. Returns the
+  /// previous value of the word, without flags that a forked child has inherited.
   std::uint32_t get_in_line(bucket& home, node& self, request wanted) noexcept {
     self.falls_asleep();
     home.guard().lock();
@@ -264,8 +275,8 @@ class shared_line : shared_word {
     return found;
   }
 
-  /// Under the guard: takes the lock if nothing is in the way, and sets `marks` otherwise. Returns
-  /// the word as it was.
+  /// Acquires the lock if the request is not blocked, and sets `marks` otherwise. Returns the
+  /// previous value of the word. Precondition: the caller holds the bucket lock.
   std::uint32_t take_guarded(const bucket& home, request wanted, std::uint32_t marks) noexcept {
     // A forked child has the flags of its parent, and none of the threads that slept there.
     const std::uint32_t stale = sleepers_in(home).any() ? 0 : closed | watched;
@@ -279,7 +290,7 @@ class shared_line : shared_word {
       next = is_blocked ? found | marks : found + taken_by(wanted);
       // (word)  any -> + closed + watched,  any -> + taken_by
       // order[get_in_line]: acquire; pairs [free, leave, give_up, redistribute]; as in [take].
-      // relaxed(revalidated): the next turn compares what was found.
+      // relaxed(revalidated): the next iteration compares the value found.
     } while (!word_.compare_exchange_strong(word, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));
     return found;
@@ -293,12 +304,13 @@ class shared_line : shared_word {
     return (found & blocked_by(wanted)) == 0;
   }
 
-  /// What the node was told in the end; nothing (`asleep`) if the deadline passed first.
+  /// Sleeps until the node has a wake reason, and returns that reason; returns `asleep` if the
+  /// deadline passed first.
   template <class... Deadline>
   fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
     wake_list awake;
     bool leaves_readers = false;
-    // Readers may have slept for it alone.
+    // Readers may have slept only because this thread waited to write.
     const auto left = [&] { leaves_readers = redistribute(home, 0, false, false, awake); };
     const fate told = lot::sleep(home, self, left, limit...);
     awake.wake();

@@ -9,40 +9,40 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The word of basic_shared_mutex, and who gets the lock next: arithmetic, without a world.
+/// The word of basic_shared_mutex, and the choice of the next owners: arithmetic, without a world.
 struct shared_word {
   static constexpr std::uint32_t written = 1;     ///< a writer holds the lock
-  static constexpr std::uint32_t closed = 2;      ///< one that will write sleeps: readers keep out
-  static constexpr std::uint32_t watched = 4;     ///< somebody sleeps
-  static constexpr std::uint32_t upgradable = 8;  ///< an upgrader holds it, beside readers
-  static constexpr std::uint32_t reader = 16;     ///< one of them
+  static constexpr std::uint32_t closed = 2;      ///< a writer sleeps: new readers are kept out
+  static constexpr std::uint32_t watched = 4;     ///< a thread sleeps
+  static constexpr std::uint32_t upgradable = 8;  ///< an upgrader holds it, as readers may too
+  static constexpr std::uint32_t reader = 16;     ///< one reader: the count is in bits 4 to 31
   static constexpr std::uint32_t readers = ~(reader - 1);
 
-  /// What threads ask for; the numbers by which the parking lot knows their nodes.
+  /// The requests of threads; the parking lot knows their nodes by these numbers.
   enum class request : std::uint8_t {
     read = 1,
-    upgrade,  ///< to read, and to be the one that may upgrade
+    upgrade,  ///< to read, as the only thread that may upgrade
     write,
-    write_on,  ///< as the upgrader: to upgrade
+    write_on,  ///< to write, by the thread that holds the lock as `upgrade`
   };
 
   static constexpr std::size_t index_of(request wanted) noexcept {
     return static_cast<std::size_t>(wanted) - 1;
   }
   static constexpr bool writes(request wanted) noexcept { return wanted >= request::write; }
-  /// What may not be in the word when the request is granted.
+  /// The bits of the word that block the request.
   static constexpr std::uint32_t blocked_by(request wanted) noexcept {
     constexpr std::array masks{written | closed, written | closed | upgradable,
                                written | upgradable | readers, readers};
     return masks[index_of(wanted)];
   }
-  /// What granting it adds to the word, modulo 2^32.
+  /// The number that a grant of the request adds to the word, modulo 2^32.
   static constexpr std::uint32_t taken_by(request wanted) noexcept {
     constexpr std::array sums{reader, upgradable, written, written - upgradable};
     return sums[index_of(wanted)];
   }
 
-  /// Who sleeps.
+  /// The number of sleepers for each request.
   struct line {
     std::array<std::uint32_t, 4> counts{};  ///< by request
 
@@ -60,20 +60,20 @@ struct shared_word {
     }
   };
 
-  /// Who of them is roused.
+  /// The sleepers that are unparked.
   struct choice {
-    std::uint32_t readers = 0;          ///< so many
-    std::optional<request> first_of{};  ///< the first that wants this
-    bool is_granted = true;  ///< else that one is to look again, and others may be faster
+    std::uint32_t readers = 0;          ///< the number of readers
+    std::optional<request> first_of{};  ///< besides: the first sleeper with this request
+    bool is_granted = true;             ///< false: that sleeper retries, and others may barge
   };
 
-  /// The most readers that are roused at once.
+  /// The most readers that are unparked at once.
   static constexpr std::uint32_t most_readers = 15;
 
-  /// Who gets the lock when the word would be `next`. After a writer it is the turn of readers,
-  /// unless the oldest writer is due; after the last reader it is the turn of writers. Of more
-  /// readers than `most_readers` the first ones are chosen, and the others are left for another
-  /// choice.
+  /// Chooses the next owners for a word that would be `next` without them. After a writer it is the
+  /// turn of readers, unless the oldest writer is due; after the last reader it is the turn of
+  /// writers. If more than `most_readers` readers sleep, the first ones are chosen, and the others
+  /// wait for another choice.
   static constexpr choice choose(const line& asleep, std::uint32_t next, bool after_writer,
                                  bool is_due) noexcept {
     if ((next & written) != 0) return {};
@@ -88,7 +88,7 @@ struct shared_word {
     return {.first_of = writing, .is_granted = !after_writer || is_due};
   }
 
-  /// The word with what the chosen ones get, and with the flags that those left in line need.
+  /// Returns the word with the chosen grants, and with the flags that the remaining sleepers need.
   static constexpr std::uint32_t granted(line asleep, const choice& chosen,
                                          std::uint32_t word) noexcept {
     word += chosen.readers * reader;

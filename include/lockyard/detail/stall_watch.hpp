@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a waiter of a resilient lock does between the slices of its wait: it looks for the reasons
-// why it may wait for ever.
+// The work of a resilient lock's waiter between the slices of its wait: it looks for reasons why
+// the wait may last forever.
 
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/wait_graph.hpp>
@@ -22,31 +22,33 @@
 
 namespace lockyard::inline v0::detail {
 
-/// Where a waiter stands.
+/// The place of a waiter.
 enum class in_line : std::uint8_t {
   pending,   ///< goes before the queue
-  head,      ///< of the queue
-  queued,    ///< behind others: the head looks after the lock's stall
-  nodeless,  ///< in no line, for want of a node
+  head,      ///< the head of the queue
+  queued,    ///< behind other waiters: the head checks whether the lock stalls
+  nodeless,  ///< in no queue, because no node is free
 };
 
-/// How long waits are cut into slices, and how stalled time is counted.
+/// The lengths of the slices of a wait, and the rules by which stalled time is counted.
 struct stall_clock {
-  /// Before the first look: what short waits take.
+  /// The slice before the first look: as long as short waits take.
   static constexpr std::chrono::microseconds first_slice{10};
   static constexpr std::chrono::milliseconds slice{1};
-  /// Of a sleeper that holds nothing else and stands behind others, or has looked often enough: who
-  /// closes a cycle later looks by itself.
+  /// The slice of a sleeper that is behind other waiters and holds no other lock, or has looked
+  /// often enough: a thread that closes a cycle later looks for the cycle itself.
   static constexpr std::chrono::milliseconds long_slice{50};
   static constexpr unsigned looks_before_long = 8;
-  /// More between two looks is not the lock's doing: the waiter itself did not run.
+  /// The most time between two looks that counts as stalled: in a longer time the waiter itself did
+  /// not run.
   static constexpr std::chrono::milliseconds most_counted{10};
   static constexpr std::chrono::seconds nodeless_limit{1};
-  /// After so many looks at a cycle whose chosen victim stays, another one leaves.
+  /// The looks at a cycle whose chosen victim stays, after which another thread leaves.
   static constexpr unsigned most_looks_at_cycle = 3;
 };
 
-/// The stall time-outs of a type of locks. Not words of a world: nothing hangs on their order.
+/// The stall time-outs of a type of locks. Not atomics of a world, because their order is
+/// irrelevant.
 template <resilience R>
 class [[gnu::visibility("default")]] limits_of_type {
  public:
@@ -78,7 +80,7 @@ class [[gnu::visibility("default")]] limits_of_type {
   std::atomic<std::int64_t> head_{R.head_ms * ns_in_ms};
 };
 
-/// Of one call that waits. The lock's queue asks it after each slice whether to leave.
+/// The watch of one waiting call. The lock's queue asks it after each slice whether to leave.
 template <world W, resilience R>
 class stall_watch {
  public:
@@ -95,7 +97,7 @@ class stall_watch {
   stall_watch& operator=(const stall_watch&) = delete;
   ~stall_watch() { end(); }
 
-  /// Waits awake for the predicate until it is time to look.
+  /// Spins until the predicate is true, or until it is time to look.
   template <class Predicate, class Policy>
   std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
                                      bool sleeps_then) const noexcept {
@@ -103,11 +105,11 @@ class stall_watch {
                            ? W::spin_limit(stall_clock::first_slice)
                            : W::deadline_after(looks_ == 0 ? nanoseconds{stall_clock::first_slice}
                                                            : stall_clock::slice);
-    // relaxed(revalidated): who waits takes what it has seen by an exchange.
+    // relaxed(revalidated): the waiter acquires by an exchange that compares the value seen.
     return W::await(on, predicate, std::memory_order_relaxed, policy, limit);
   }
-  /// Sleeps while the word holds `expected`, until it is time to look. Returns false if that ended
-  /// the sleep.
+  /// Sleeps while the word holds `expected`, until it is time to look. Returns false if that time
+  /// ended the sleep.
   bool sleep(const word& on, std::uint32_t expected, in_line where) const noexcept {
     const bool may_be_long = where == in_line::queued && own_limit_ == nullptr &&
                              (holds_nothing_else() || looks_ > stall_clock::looks_before_long);
@@ -116,7 +118,7 @@ class stall_watch {
     return W::wait(on, expected, until) != W::wait_result::timed_out;
   }
 
-  /// Whether there is a reason to leave; `acquired` if there is none.
+  /// Returns the reason to leave; `acquired` if there is none.
   lock_errc look(in_line where) noexcept {
     const auto now = W::now();
     if (looks_++ == 0) {
@@ -132,34 +134,37 @@ class stall_watch {
     return lock_errc::acquired;
   }
 
-  /// The waiter stands elsewhere in the line: a new owner's time begins.
+  /// Restarts the stalled time, because the waiter has moved up in the queue: the time of a new
+  /// owner begins.
   void advance() noexcept {
     stalled_ = {};
     if (looks_ != 0) last_look_ = W::now();
   }
 
-  /// The lock is the caller's own already, which needs no wait to know.
+  /// Returns `deadlock` for a lock that the caller holds already, which is known without a wait.
   lock_errc deny() noexcept { return leave(lock_errc::deadlock, lock_event::deadlock); }
-  /// No node is free. A handler that interrupted a wait does not wait for the one that has them.
+  /// Whether a caller without a free node is a signal handler that interrupted a wait: it must not
+  /// wait for a thread that uses the nodes.
   bool is_nested_too_deep() noexcept {
     const auto* const mine = tables::own_table();
-    // relaxed(owner): the thread's own.
+    // relaxed(owner): the thread's own word.
     if (mine == nullptr || mine->wait.load(std::memory_order_relaxed) == 0) return false;
     event_ = lock_event::nested_busy;
     return true;
   }
-  /// The head of the queue has given up, and everybody behind it with it.
+  /// Records that the head of the queue has given up because the lock stalls, and that all waiters
+  /// behind it leave too.
   void expire() noexcept { event_ = lock_event::stalled; }
   [[nodiscard]] bool has_stalled() const noexcept { return event_ == lock_event::stalled; }
 
-  /// The wait is over.
+  /// Ends the wait.
   void end() noexcept {
     if (before_) tables::end_wait(*place_, lock_.address, *before_);
     before_.reset();
   }
 
-  /// Tells the handler why the wait failed, if it is to know. Precondition: the wait is over, the
-  /// lock's entry removed.
+  /// Reports to the handler why the wait failed, if the reason is one to report. Precondition: the
+  /// wait has ended, and the lock's entry is removed.
   void report() const noexcept {
     if (!event_) return;
     std::array<lock_label, held_table<W>::most> held;
@@ -172,11 +177,12 @@ class stall_watch {
             tables::inside_handler());
   }
 
-  /// The names of locks that the calling thread holds, and that are there for that reason.
+  /// Stores the labels of the locks that the calling thread holds; these locks exist, because they
+  /// are held. Returns their number.
   static std::size_t held_by_caller(std::span<lock_label> held) noexcept {
     std::size_t count = 0;
     for (const entry& each : tables::own_below(nullptr)) {
-      // relaxed(owner): the thread's own.
+      // relaxed(owner): the thread's own word.
       const std::uint64_t found = each.load(std::memory_order_relaxed);
       // A handler may have interrupted an unlock: the lock may be gone.
       if (found == 0 || (found & entry_tag::all) == entry_tag::releasing) continue;
@@ -190,7 +196,7 @@ class stall_watch {
   using nanoseconds = std::chrono::nanoseconds;
   using time_point = typename W::time_point;
 
-  /// The wait becomes visible only now, so that short ones cost nothing.
+  /// Makes the wait visible to other threads: not earlier, so that short waits cost nothing.
   void begin(time_point now) noexcept {
     if (place_ == nullptr) return;
     before_ =
@@ -201,7 +207,7 @@ class stall_watch {
     return place_ == nullptr || tables::own_below(place_).empty();
   }
 
-  /// Who holds nothing is in no cycle.
+  /// Whether this thread is the victim of a deadlock. A thread that holds no lock is in no cycle.
   bool is_victim() noexcept {
     if (holds_nothing_else()) return false;
     if (!graph_) graph_.emplace();
@@ -242,10 +248,10 @@ class stall_watch {
   std::optional<typename tables::interrupted> before_;
   time_point last_look_{};
   nanoseconds stalled_{};
-  std::optional<wait_graph<W>> graph_;  // large, and rarely asked
+  std::optional<wait_graph<W>> graph_;  // large, and rarely needed
 };
 
-/// For locks that do not recover: there is never a reason to leave.
+/// The watch of locks that do not recover: there is never a reason to leave.
 template <world W>
 struct no_watch {
   using word = typename W::template atomic<std::uint32_t>;

@@ -8,10 +8,11 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The timed half of a parking lock, as the standard has it ([thread.timedmutex.requirements]).
-/// A lock derives from `timed_lock<itself, W>`, makes it a friend, and has two private members:
-/// `bool take()`, which acquires if it can at once, and `bool take_until(typename W::deadline)`,
-/// which waits for that and returns false if the deadline passed first. Empty: it adds no byte.
+/// The timed half of a parking lock, as the standard defines it
+/// ([thread.timedmutex.requirements]). A lock derives from `timed_lock<itself, W>`, makes it a
+/// friend, and has two private members: `bool take()`, which acquires the lock if that is possible
+/// at once, and `bool take_until(typename W::deadline)`, which waits for the lock and returns false
+/// if the deadline passed first. Empty: it adds no byte.
 template <class Lock, world W>
 class LOCKYARD_CAPABILITY timed_lock {
  public:
@@ -34,8 +35,9 @@ class LOCKYARD_CAPABILITY timed_lock {
     return scope.result(self().take() || wait_up_to<W>(limit, take_by()));
   }
 
-  // As held_assertions, which is no base here: GCC 12 fails to compile `new (place) Lock()` at -Og
-  // where the only byte of a lock comes after two levels of empty bases.
+  // The same as in held_assertions, which is not a base here: GCC 12 fails to compile
+  // `new (place) Lock()` at -Og where the only byte of a lock comes after two levels of empty
+  // bases.
 
   void assert_held() const noexcept LOCKYARD_ASSERT_HELD(this) {
     static_cast<void>(W::expect_held(&self()));
@@ -53,12 +55,12 @@ class LOCKYARD_CAPABILITY timed_lock {
   }
 };
 
-/// The same for threads that share the lock ([thread.sharedtimedmutex.requirements]), by the
+/// The same for threads that share the lock ([thread.sharedtimedmutex.requirements]), with the
 /// members `take_shared()` and `take_shared_until(typename W::deadline)`.
 template <class Lock, world W>
 class LOCKYARD_CAPABILITY timed_shared_lock : public timed_lock<Lock, W> {
  public:
-  /// As try_lock_for(), and the lock is shared.
+  /// The same as try_lock_for(), but acquires the lock shared.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(
       const std::chrono::duration<Rep, Period>& duration) noexcept
@@ -67,7 +69,7 @@ class LOCKYARD_CAPABILITY timed_shared_lock : public timed_lock<Lock, W> {
     return scope.result(self().take_shared() || wait_within<W>(duration, take_shared_by()));
   }
 
-  /// As try_lock_until(), and the lock is shared.
+  /// The same as try_lock_until(), but acquires the lock shared.
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(
       const std::chrono::time_point<Clock, Duration>& limit) noexcept
@@ -76,7 +78,7 @@ class LOCKYARD_CAPABILITY timed_shared_lock : public timed_lock<Lock, W> {
     return scope.result(self().take_shared() || wait_up_to<W>(limit, take_shared_by()));
   }
 
-  /// The calling thread shares the lock, or holds it alone.
+  /// Asserts that the calling thread shares the lock, or holds it exclusively.
   void assert_held_shared() const noexcept LOCKYARD_ASSERT_HELD_SHARED(this) {
     static_cast<void>(W::expect_held(static_cast<const Lock*>(this), W::sharing));
   }

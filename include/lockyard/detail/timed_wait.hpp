@@ -13,7 +13,8 @@ namespace lockyard::inline v0::detail {
 template <class Event, world W>
 class timed_wait {
  public:
-  /// Effects: waits for at least `duration` if it has to; returns whether the event let it through.
+  /// Effects: waits for at least `duration` if it has to; returns whether the event let the caller
+  /// through.
   /// Without a positive duration: as try_wait(). Measured by the steady clock.
   /// Synchronisation: as wait() if it returns true, none otherwise.
   template <class Rep, class Period>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How a trace lies in its file: a page about the whole, then rings, each of a head and its events.
-// The file is mapped by who writes it, so that it can be read while the program runs, or after it
-// has crashed. docs/tracing.md is the description for readers.
+// The format of a trace file: a page about the whole trace, then rings, each with a head and its
+// events. The writing process maps the file, so that the file can be read while the program runs,
+// or after it has crashed. docs/tracing.md describes the format for readers.
 
 #include <array>
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace lockyard::inline v0::trace {
 
-/// What an event says. The numbers are the file's.
+/// The kinds of events, with their numbers in the file.
 enum class event_kind : std::uint32_t {
-  called = 1,  ///< of a lock; the argument of these five is how, as the sanitizers' `attempt`
+  called = 1,  ///< a lock was called; the argument of these five kinds is an `attempt`
   acquired = 2,
   failed = 3,
   releasing = 4,
@@ -22,23 +22,24 @@ enum class event_kind : std::uint32_t {
   yield_end = 7,
   sleep_begin = 8,
   sleep_end = 9,
-  wake_begin = 10,  ///< the argument is how many at most
+  wake_begin = 10,  ///< the argument is the most threads to wake
   wake_end = 11,
   switch_out = 32,  ///< the argument is 1 if the thread could have gone on
   switch_in = 33,
-  woken = 34,         ///< the argument is the thread that did it
-  migrated = 35,      ///< the argument is the processor that it came from
-  records_lost = 36,  ///< switches before the next one that are not here; the argument: how many
+  woken = 34,         ///< the argument is the waking thread
+  migrated = 35,      ///< the argument is the previous processor
+  records_lost = 36,  ///< switches before the next one are missing; the argument is their number
   gap = 48,           ///< time that the machine took away; the argument is its length in ticks
   named = 64,         ///< the argument is the index of the lock's name
 };
 
-/// Who is seen in a ring.
+/// The subject of a ring.
 enum class ring_kind : std::uint32_t {
   unused = 0,
-  stamps = 1,    ///< a thread, by itself, and its switches, by the kernel
-  switches = 2,  ///< a thread, by the kernel; of thread 0: all, each event's `lock` is the thread
-  gaps = 3,      ///< a processor
+  stamps = 1,  ///< a thread's own records, and the kernel's records of its switches
+  switches =
+      2,     ///< kernel's records of a thread; thread 0: of all, `lock` of an event is the thread
+  gaps = 3,  ///< the gaps of a processor
   names = 4,
 };
 
@@ -53,17 +54,17 @@ struct event {
 };
 static_assert(sizeof(event) == 32);
 
-/// Followed by its events, a power of two of them; number n is at place n modulo that.
+/// A ring, which its events follow. Their number is a power of two; event n is at n modulo it.
 struct alignas(64) ring {
   ring_kind kind;
   std::uint32_t tid;
-  std::uint64_t written;  ///< events ever
-  std::uint32_t cpu;      ///< of gaps
+  std::uint64_t written;  ///< the number of all events written so far
+  std::uint32_t cpu;      ///< the processor of a ring of gaps
   std::uint32_t index;
-  std::uint64_t lost;  ///< events that were not written, or that another thread's have replaced
+  std::uint64_t lost;  ///< events that were not written, or that another thread's events replaced
   std::array<char, 16> name;
-  std::uint64_t pages;     ///< where the kernel writes; for the program that writes the trace
-  std::uint64_t switches;  ///< switch records that were read, and 1; 0: none are kept
+  std::uint64_t pages;     ///< where the kernel writes; only for the program that writes the trace
+  std::uint64_t switches;  ///< switch records that were read, plus 1; 0: no records are kept
 
   [[nodiscard]] event* events() noexcept { return reinterpret_cast<event*>(this + 1); }
   [[nodiscard]] const event* events() const noexcept {
@@ -79,7 +80,7 @@ struct header {
   static constexpr std::size_t bytes = 4096;
   static constexpr std::array<char, 8> right_magic{'L', 'Y', 'T', 'R', 'A', 'C', 'E', '\0'};
   static constexpr std::uint32_t right_version = 1;
-  /// The ring of switches that were added when the trace ended, where threads have theirs recorded.
+  /// The ring of the switches that were added at the end of the trace, if switches are recorded.
   static constexpr std::uint32_t last_switches = 1;
 
   std::array<char, 8> magic;
@@ -98,13 +99,13 @@ struct header {
   sentence why_no_switches;
   sentence title;
   std::uint64_t ends_ticks;            ///< 0 while it is being written
-  std::uint64_t threads_without_ring;  ///< nothing of them is in the trace
+  std::uint64_t threads_without_ring;  ///< threads that are not in the trace
   std::uint32_t rings_taken;
   std::uint32_t uses_counter;  ///< ticks are the processor's counter, not CLOCK_MONOTONIC_RAW
   std::uint32_t names;
-  std::uint32_t threads_without_switches;  ///< why is said in why_no_switches
+  std::uint32_t threads_without_switches;  ///< why_no_switches has the reason
   std::array<std::byte, 1184> nothing_yet;
-  std::array<char, 2048> all_names;  ///< each ended by a zero
+  std::array<char, 2048> all_names;  ///< a zero ends each name
 
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
     return sizeof(ring) + std::size_t{ring_events} * sizeof(event);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who waits for whom: cycles among the tables of held_locks.hpp.
+// Cycles of waiting threads, found in the tables of held_locks.hpp.
 
 #include <lockyard/detail/held_locks.hpp>
 #include <lockyard/lock_report.hpp>
@@ -16,17 +16,18 @@
 
 namespace lockyard::inline v0::detail {
 
-/// A walk from the calling thread, which waits, to the thread that holds what it wants, to what
-/// that one waits for, and so on.
+/// A walk from the calling thread, which waits, to the thread that holds the wanted lock, to the
+/// lock that this thread waits for, and so on.
 ///
-/// A cycle that is found has existed: each thread of it was in one wait from before its table was
-/// read until after the last one was (`look`, `look_again`), a thread that waits acquires and
-/// releases nothing, and what is below the entry of its wait is what it holds. So at the
-/// moment between the first pass and the second all the waits and holds were there together. A wait
-/// whose lock has just been acquired, and not yet been declared over, does no harm: its lock is not
-/// below any other thread's wait. Only where a signal handler waits in the middle of a lock() or
-/// unlock() that it interrupted may a cycle be one more than there is, because that lock counts as
-/// held: the handler has to end before the code below it can let go.
+/// A cycle that is found has existed. Each of its threads was in one wait from before the first
+/// read of its table until after the last table was read (`look`, `look_again`); a waiting thread
+/// acquires and releases nothing; and the entries below the entry of its wait are the locks that it
+/// holds. So at the moment between the first pass and the second all waits and holds existed at the
+/// same time. A wait whose lock has just been acquired, and that has not been recorded as ended,
+/// does no harm: its lock is not below any other thread's wait. There is one exception: where a
+/// signal handler waits in the middle of a lock() or unlock() that it interrupted, a cycle may be
+/// found that does not exist, because that lock counts as held: the handler has to end before the
+/// interrupted code can release the lock.
 template <world W>
 class wait_graph {
  public:
@@ -35,8 +36,8 @@ class wait_graph {
   using entry = typename tables::entry;
   static constexpr std::size_t longest = table::is_large ? 32 : 4;
 
-  /// Precondition: the calling thread has begun to wait for the lock at `place`. Returns whether a
-  /// cycle through it was found, which is kept until the next call.
+  /// Looks for a cycle through the calling thread, and returns whether there is one; the cycle is
+  /// kept until the next call. Precondition: the thread has begun to wait for the lock at `place`.
   bool find_cycle(const entry& place, const void* lock) noexcept {
     const table& mine = *tables::own_table();
     count_ = 0;
@@ -48,8 +49,8 @@ class wait_graph {
     return false;
   }
 
-  /// Whether this thread began to wait after all the others of the cycle; among equals, whether its
-  /// table is the last.
+  /// Whether this thread began to wait after all other threads of the cycle; among equal times,
+  /// whether its table is the last one.
   [[nodiscard]] bool is_youngest() const noexcept {
     const auto youngest = std::max_element(
         links_.begin(), links_.begin() + count_, [](const link& one, const link& other) {
@@ -74,8 +75,8 @@ class wait_graph {
     return static_cast<std::size_t>(&place - of.entries.data());
   }
 
-  /// Adds the waiting thread that holds the lock; returns what it waits for, or null if there is
-  /// none.
+  /// Adds the waiting thread that holds the lock. Returns the lock that this thread waits for, or
+  /// null if there is no such thread.
   const void* add_holder_of(const void* lock) noexcept {
     for (std::size_t slot = 0; slot < tables::count(); ++slot) {
       const table& each = tables::of(slot);
@@ -93,13 +94,13 @@ class wait_graph {
                        [&each](const link& known) { return known.of == &each; });
   }
 
-  /// Adds a thread if it waits, and returns what for.
+  /// Adds a thread if it waits. Returns the lock that it waits for, or null.
   const void* add(const table& each) noexcept {
-    // order[look]: acquire; pairs [held_locks.hpp:begin, held_locks.hpp:resume]; what the thread
-    // held when it began to wait is seen.
+    // order[look]: acquire; pairs [held_locks.hpp:begin, held_locks.hpp:resume]; this thread sees
+    // the locks that the other one held when it began to wait.
     const std::uint64_t wait = each.wait.load(std::memory_order_acquire);
     if (wait == 0) return nullptr;
-    // relaxed(fence): was_there_throughout() finds out whether these belong to the wait.
+    // relaxed(fence): was_there_throughout() checks whether these values belong to the wait.
     const void* const wanted = entry_tag::lock_of(
         each.entries[table::entry_of_wait(wait)].load(std::memory_order_relaxed));
     links_[count_++] = {&each,
@@ -109,8 +110,9 @@ class wait_graph {
     return wanted;
   }
 
-  /// Whether the lock is among the first so many entries. One that is being released is, too: below
-  /// a wait it is there because a handler has interrupted its unlock, maybe before the release.
+  /// Whether the lock is among the first `count` entries. A lock that is being released counts too:
+  /// below a wait, such an entry means that a handler has interrupted the unlock, maybe before the
+  /// release.
   static bool holds(const table& each, std::size_t count, const void* lock) noexcept {
     return std::any_of(each.entries.begin(), each.entries.begin() + count,
                        [lock](const entry& known) {
@@ -121,8 +123,8 @@ class wait_graph {
   }
 
   [[nodiscard]] bool was_there_throughout() const noexcept {
-    // order[look_again]: acquire; pairs [held_locks.hpp:hide]; who read what came after a wait does
-    // not find that wait any more.
+    // order[look_again]: acquire; pairs [held_locks.hpp:hide]; a thread that has read a value from
+    // after the end of a wait does not find that wait any longer.
     W::fence(std::memory_order_acquire);
     return std::all_of(links_.begin(), links_.begin() + count_, [](const link& each) {
       // relaxed(fence): ordered by the fence above.

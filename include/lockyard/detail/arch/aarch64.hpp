@@ -6,8 +6,8 @@
 
 namespace lockyard::inline v0::detail::arch {
 
-/// Lets time pass in a spin loop: `isb` discards what was fetched ahead, and so holds the thread up
-/// for a while; `yield` is a no-op on most cores.
+/// Lets time pass in a spin loop: `isb` discards the instructions fetched ahead, and so delays the
+/// thread for a while; `yield` is a no-op on most cores.
 inline void pause() noexcept {
   asm volatile("isb" ::: "memory");
 }
@@ -15,30 +15,30 @@ inline void pause() noexcept {
 /// Bytes that two threads must keep apart to stay out of each other's way.
 inline constexpr std::size_t interference_size = 128;
 
-/// Where the thread's own data begin.
+/// Returns the address where the thread's own data begin.
 inline std::uintptr_t thread_pointer() noexcept {
   std::uintptr_t begin = 0;
   asm("mrs %0, tpidr_el0" : "=r"(begin));
   return begin;
 }
 
-/// The virtual counter, not before every earlier branch is decided, nor then the load that it
-/// depends on: so not before an acquisition, which ends with such a branch. Earlier loads that
-/// nothing was decided by, and stores, may still be under way.
+/// Reads the virtual counter, after every earlier branch is decided, and therefore after the load
+/// that a branch depends on: so after an acquisition, which ends with such a branch. Earlier
+/// stores, and earlier loads that no branch depends on, may still be under way.
 inline std::uint64_t cycle_counter() noexcept {
   std::uint64_t ticks = 0;
   asm volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks)::"memory");
   return ticks;
 }
 
-/// Nothing after it begins before every earlier branch is decided; what no branch waits for may
-/// still be under way.
+/// Delays all later instructions until every earlier branch is decided; an earlier instruction that
+/// no branch waits for may still be under way.
 inline void settle() noexcept {
   asm volatile("isb" ::: "memory");
 }
 
-/// The virtual counter, perhaps before earlier instructions have been executed: for the
-/// beginning of an interval, to which what was still under way is then added.
+/// Reads the virtual counter, perhaps before earlier instructions have been executed: for the
+/// beginning of an interval, which then includes the instructions that were still under way.
 inline std::uint64_t cycle_counter_early() noexcept {
   std::uint64_t ticks = 0;
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks)::"memory");

@@ -18,14 +18,14 @@ inline void pause() noexcept {
 /// the spatial prefetcher fetches them in pairs.
 inline constexpr std::size_t interference_size = 128;
 
-/// Where the thread's own data begin, which the ABI keeps at their beginning.
+/// Returns the address where the thread's own data begin; the ABI stores it at that address.
 inline std::uintptr_t thread_pointer() noexcept {
   std::uintptr_t begin = 0;
   asm("movq %%fs:0, %0" : "=r"(begin));
   return begin;
 }
 
-/// The time-stamp counter, not before every earlier instruction has been executed.
+/// Reads the time-stamp counter after every earlier instruction has been executed.
 inline std::uint64_t cycle_counter() noexcept {
   std::uint32_t low = 0;
   std::uint32_t high = 0;
@@ -34,13 +34,13 @@ inline std::uint64_t cycle_counter() noexcept {
   return std::uint64_t{high} << 32U | low;
 }
 
-/// The time-stamp counter, perhaps before earlier instructions have been executed: for the
-/// beginning of an interval, to which what was still under way is then added.
+/// Reads the time-stamp counter, perhaps before earlier instructions have been executed: for the
+/// beginning of an interval, which then includes the instructions that were still under way.
 inline std::uint64_t cycle_counter_early() noexcept {
   return __builtin_ia32_rdtsc();
 }
 
-/// Nothing after it begins before every earlier instruction has been executed.
+/// Delays all later instructions until every earlier instruction has been executed.
 inline void settle() noexcept {
   __builtin_ia32_lfence();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where in the program a thread is, for the debug mode alone: the native world includes none of it.
+// The position of a thread in the program. Only the debug mode uses this file: the native world
+// does not include it.
 
 #include <lockyard/detail/os/linux.hpp>
 
@@ -16,14 +17,14 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// The calls that led somewhere, innermost first: return addresses, and null after the last one.
+/// A stack of calls, the innermost first: return addresses, and null after the last one.
 struct call_stack {
   static constexpr std::size_t depth = 12;
   std::array<const void*, depth> calls;
 };
 
-/// The calls that led to the one that returns to `from`, that one included. Takes no lock of the
-/// program's and allocates nothing.
+/// Returns the stack of calls whose innermost call returns to `from`. Acquires no lock of the
+/// program, and allocates no memory.
 [[gnu::noinline]] inline call_stack calls_from(const void* from) noexcept {
   struct walk {
     const void* from;
@@ -43,14 +44,14 @@ struct call_stack {
   return walked.found;
 }
 
-/// Whether the address belongs to a program's or library's own data, and not to stack or heap.
+/// Whether the address belongs to the static data of a program or library, not to stack or heap.
 inline bool is_static(const void* address) noexcept {
   Dl_info found;
   return dladdr(address, &found) != 0;
 }
 
-/// Prints `module+offset (symbol+offset)`. The first offset is what addr2line understands; both
-/// point into the call, not behind it.
+/// Prints `module+offset (symbol+offset)`. The first offset is for addr2line; both offsets point
+/// into the call instruction, not behind it.
 inline void print_call(std::FILE* out, const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   Dl_info info{};

@@ -22,23 +22,23 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// Ends the process because the kernel refused what a lock cannot do without. A lock that went on
-/// would lose its guarantee silently; `call` and errno say what was refused.
+/// Ends the process because the kernel refused a call that a lock depends on. A lock that continued
+/// would silently lose its guarantee; the message names `call` and the error.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fatal(const char* call, int error) noexcept {
   std::fprintf(stderr, "lockyard: %s failed with errno %d; a lock cannot go on without it\n", call,
                error);
   std::abort();
 }
 
-/// Ends the process because the caller asked for what cannot be; the message says what, and what to
-/// do.
+/// Ends the process because the caller requested the impossible; the message says what is wrong,
+/// and what to do.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse(const char* message) noexcept {
   std::fprintf(stderr, "lockyard: %s\n", message);
   std::abort();
 }
 
-/// A system call that leaves errno as it found it, for a lock may be taken between a call that sets
-/// errno and the line that reads it; returns the result or the negated error.
+/// Makes a system call and preserves errno, because a lock may be acquired between a call that sets
+/// errno and the line that reads it. Returns the result or the negated error.
 template <class... Arguments>
 inline long call(long number, Arguments... arguments) noexcept {
   const int saved = errno;
@@ -53,7 +53,7 @@ inline void yield() noexcept {
   sched_yield();
 }
 
-/// On how many processors this thread may run; 1 if the kernel does not say.
+/// Returns the number of processors on which this thread may run; 1 if the kernel does not say.
 inline int allowed_processors() noexcept {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -64,17 +64,17 @@ inline int allowed_processors() noexcept {
 }
 
 enum class wait_result : std::uint8_t {
-  woken,      ///< by a wake, a signal, or for no reason: look again
+  woken,      ///< by a wake, by a signal, or spuriously: look again
   changed,    ///< the word did not hold the expected value, so there was no sleep
   timed_out,  ///< the deadline passed
 };
 
-// The futex calls share one shape: the word is named by its address alone, and only the kernel
-// looks at it. A wake may therefore name a word that has been freed meanwhile: at worst it wakes a
-// thread that sleeps on something new at that address, which is a spurious wake-up.
+// All futex calls name the word by its address alone, and only the kernel reads the word. A wake
+// may therefore name a word that has been freed in the meantime: at worst it wakes a thread that
+// sleeps on a new object at that address, which is a spurious wake-up.
 
-/// Sleeps while the word holds `expected`, at longest until `deadline` (CLOCK_MONOTONIC; null is
-/// never).
+/// Sleeps while the word holds `expected`, at most until `deadline` (CLOCK_MONOTONIC; null means
+/// without a limit).
 inline wait_result futex_wait(const void* word, std::uint32_t expected,
                               const timespec* deadline) noexcept {
   const long result = call(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
@@ -88,14 +88,14 @@ inline wait_result futex_wait(const void* word, std::uint32_t expected,
   }
 }
 
-/// The kernel takes counts as int; more than INT_MAX sleepers cannot exist.
+/// Returns the count for the kernel, which takes an int; more than INT_MAX sleepers cannot exist.
 inline long futex_count(std::uint32_t count) noexcept {
   return count > INT_MAX ? INT_MAX : count;
 }
 
-/// Wakes at most `count` sleepers; returns how many it woke. Two errors are none here, because the
-/// word may be gone, and with it everybody who slept on it: EFAULT, its page is unmapped; EINVAL, a
-/// priority-inheritance futex lies at its address meanwhile.
+/// Wakes at most `count` sleepers; returns how many it woke. Two errors are not failures here,
+/// because the word may be gone, and all its sleepers with it: EFAULT, the word's page is unmapped;
+/// EINVAL, a priority-inheritance futex is at the word's address now.
 inline std::uint32_t futex_wake(const void* word, std::uint32_t count) noexcept {
   if (count == 0) return 0;  // the kernel would wake one
   const long result = call(SYS_futex, word, FUTEX_WAKE_PRIVATE, futex_count(count));
@@ -105,7 +105,7 @@ inline std::uint32_t futex_wake(const void* word, std::uint32_t count) noexcept 
 }
 
 /// If `from` still holds `expected`: wakes at most `wake` of its sleepers, moves at most `move`
-/// others to `to`, and returns how many that were together. Nothing if the word had changed.
+/// other sleepers to `to`, and returns the sum of both numbers. Empty if the word has changed.
 inline std::optional<std::uint32_t> futex_requeue(const void* from, std::uint32_t expected,
                                                   std::uint32_t wake, std::uint32_t move,
                                                   const void* to) noexcept {
@@ -116,12 +116,12 @@ inline std::optional<std::uint32_t> futex_requeue(const void* from, std::uint32_
   fatal("futex requeue", static_cast<int>(-result));
 }
 
-/// The calling thread's number in the system.
+/// Returns the calling thread's number in the system.
 inline std::uint32_t thread_id() noexcept {
   return static_cast<std::uint32_t>(call(SYS_gettid));
 }
 
-/// Has `handler` called in the child after each fork; false if there is no memory for that.
+/// Makes each fork call `handler` in the child; returns false if memory for that is unavailable.
 inline bool call_in_forked_child(void (*handler)()) noexcept {
   return pthread_atfork(nullptr, nullptr, handler) == 0;
 }
@@ -130,14 +130,14 @@ inline bool call_in_forked_child(void (*handler)()) noexcept {
 /// code runs there; returns false where that is unavailable, as on kernels before 4.14. The range
 /// starts at a page, and the rest of its last page is filled too.
 inline bool wipe_on_fork(void* begin, std::size_t bytes) noexcept {
-  // Some emulators report success for any advice, and do nothing.
+  // Some emulators report success for any advice, and ignore the advice.
   constexpr int no_advice = -1;
   return call(SYS_madvise, begin, bytes, no_advice) != 0 &&
          call(SYS_madvise, begin, bytes, MADV_WIPEONFORK) == 0;
 }
 
-/// As FUTEX_LOCK_PI2, on kernels before 5.14, whose only clock for this is the wall clock. A
-/// time-out that comes too soon, because that was set meanwhile, is reported as EAGAIN.
+/// The same as FUTEX_LOCK_PI2, for kernels before 5.14, whose only clock for this call is the wall
+/// clock. A time-out that comes too soon, because the clock was set, is reported as EAGAIN.
 [[gnu::cold]] inline long lock_pi_by_wall_clock(const void* word,
                                                 const timespec* deadline) noexcept {
   constexpr std::int64_t second = 1'000'000'000;
@@ -159,7 +159,8 @@ inline bool wipe_on_fork(void* begin, std::size_t bytes) noexcept {
   return result == -ETIMEDOUT && left() > 0 ? -EAGAIN : result;
 }
 
-/// Sleeps for a millisecond, at longest until `deadline` (CLOCK_MONOTONIC); false if it has passed.
+/// Sleeps for a millisecond, at most until `deadline` (CLOCK_MONOTONIC); returns false if the
+/// deadline has passed.
 [[gnu::cold]] inline bool nap_until(const timespec& deadline) noexcept {
   const auto is_before = [](const timespec& a, const timespec& b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
@@ -175,11 +176,12 @@ inline bool wipe_on_fork(void* begin, std::size_t bytes) noexcept {
   return true;
 }
 
-/// Acquires a priority-inheritance word for the calling thread; false if `deadline`
-/// (CLOCK_MONOTONIC; null is never) passed first. The kernel's EAGAIN is an owner that is ending;
-/// its EDEADLK a cycle of threads that wait for each other's words, which a wait with a deadline
-/// may be part of, for it ends. The kernel does not queue that thread, so it naps and asks again.
-/// `is_mine` tells whether the word is the calling thread's own, of which nothing can come.
+/// Acquires a priority-inheritance word for the calling thread; returns false if `deadline`
+/// (CLOCK_MONOTONIC; null means without a limit) passed first. The kernel's EAGAIN means that the
+/// owner is ending. EDEADLK means a cycle of threads that wait for each other's words; a wait with
+/// a deadline may be part of a cycle, because it ends. The kernel does not queue such a thread, so
+/// the thread naps and tries again. `is_mine` tells whether the calling thread itself holds the
+/// word, in which case the wait could never succeed.
 template <class Predicate>
 bool futex_lock_pi(const void* word, const timespec* deadline, Predicate is_mine) noexcept {
   for (;;) {
@@ -199,14 +201,14 @@ bool futex_lock_pi(const void* word, const timespec* deadline, Predicate is_mine
   }
 }
 
-/// Whether this thread's policy is one of real time; false if the kernel does not say.
+/// Whether this thread has a real-time scheduling policy; false if the kernel does not say.
 inline bool is_real_time() noexcept {
   const long policy = call(SYS_sched_getscheduler, 0) & ~long{SCHED_RESET_ON_FORK};
   constexpr long deadline = 6;  // SCHED_DEADLINE, which the C library does not name
   return policy == SCHED_FIFO || policy == SCHED_RR || policy == deadline;
 }
 
-/// Hands the calling thread's word on, or frees it.
+/// Hands off the word that the calling thread holds, or frees it if no thread waits.
 inline void futex_unlock_pi(const void* word) noexcept {
   long result = 0;
   do {

@@ -16,9 +16,9 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// What the other parts see of a part.
+/// The data of a part that the other parts see.
 struct part_root {
-  std::atomic<void*> shared{nullptr};  ///< what all parts share; null until this part knows it
+  std::atomic<void*> shared{nullptr};  ///< shared by all parts; null until this part knows it
 };
 
 /// The root of the part that this is compiled into. Its name is written by hand because the note
@@ -26,8 +26,8 @@ struct part_root {
 [[gnu::visibility("hidden"),
   gnu::used]] inline constinit part_root own_part_root asm("lockyard_part_root_1");
 
-// A note whose type is the version of part_root and of all that it leads to, and which says how far
-// away the root is. The linker keeps notes, and several copies in one part do no harm.
+// A note with the distance of the root. The note's type is the version of part_root and of all data
+// reached from it. The linker keeps notes, and several copies in one part do no harm.
 asm(".pushsection .note.lockyard, \"a\", %note\n"
     ".balign 4\n"
     ".long 9, 8, 1\n"
@@ -36,7 +36,7 @@ asm(".pushsection .note.lockyard, \"a\", %note\n"
     "0: .quad lockyard_part_root_1 - 0b\n"
     ".popsection\n");
 
-/// Where a loaded object has its part_root; null if it has none of this version.
+/// Returns the part_root of a loaded object; null if it has no part_root of this version.
 inline part_root* root_of(const dl_phdr_info& object) noexcept {
   constexpr std::uint32_t version = 1;
   const auto is_loaded = [&object](std::uintptr_t begin, std::size_t bytes) {
@@ -81,7 +81,7 @@ inline part_root* root_of(const dl_phdr_info& object) noexcept {
 }
 
 /// Calls `visit` with the root of each part, in an order that does not change, until it returns
-/// true. The loader unloads no part meanwhile.
+/// true. The loader unloads no part during the call.
 template <class Visit>
 void visit_parts(Visit visit) noexcept {
   const auto each = [](dl_phdr_info* object, std::size_t /*bytes*/, void* visitor) {
@@ -91,7 +91,7 @@ void visit_parts(Visit visit) noexcept {
   dl_iterate_phdr(each, &visit);
 }
 
-/// So many zero bytes, which no part owns. Fatal if there is no memory.
+/// Allocates zero bytes that no part owns. Ends the process if memory is unavailable.
 inline void* map_for_all_parts(std::size_t bytes) noexcept {
   void* const begin =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -23,30 +23,30 @@
 namespace lockyard::inline v0::detail::os {
 
 struct switch_record {
-  std::uint64_t raw_ns;  ///< of CLOCK_MONOTONIC_RAW
+  std::uint64_t raw_ns;  ///< the time by CLOCK_MONOTONIC_RAW
   std::uint32_t cpu;
   bool is_out;
-  bool could_go_on;  ///< of a switch-out: it was preempted, or yields
+  bool could_go_on;  ///< for a switch-out: the thread was preempted, or yields
 };
 
-/// Pages of records. The kernel goes on writing them, whether or not a descriptor is open, until
-/// nothing is mapped there; the end of their thread ends the records, and not the pages.
+/// Pages of records. The kernel continues to write records, whether or not a descriptor is open,
+/// until the pages are unmapped; the end of their thread ends the records, and not the pages.
 struct switch_pages {
-  std::byte* begin = nullptr;  ///< the first is the kernel's books
-  std::uint64_t bytes = 0;     ///< of records, behind it
+  std::byte* begin = nullptr;  ///< the first page, which holds the kernel's control data
+  std::uint64_t bytes = 0;     ///< the size of the records, which follow the first page
 };
 
 struct switch_pages_or_error {
   switch_pages of;
   int error;                ///< 0 if there are pages
-  bool memory_was_refused;  ///< and not the records
+  bool memory_was_refused;  ///< the kernel refused memory, and not the records
 };
 
 inline std::size_t page_bytes() noexcept {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Up to so many pages of records of the calling thread, from now on.
+/// Opens at most `most_pages` pages of records, which record the calling thread from now on.
 inline switch_pages_or_error open_switch_pages(std::size_t most_pages) noexcept {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
@@ -67,7 +67,7 @@ inline switch_pages_or_error open_switch_pages(std::size_t most_pages) noexcept 
   const int saved = errno;
   int error = 0;
   for (std::size_t bytes = most_pages * page; bytes >= page; bytes /= 2) {
-    // Not writable: the kernel then overwrites what nobody has read. It is not copied by a fork.
+    // Not writable: the kernel then overwrites records that were not read. A fork does not copy it.
     void* const found = mmap(nullptr, page + bytes, PROT_READ, MAP_SHARED, event, 0);
     if (found != MAP_FAILED) {
       close(event);
@@ -80,33 +80,33 @@ inline switch_pages_or_error open_switch_pages(std::size_t most_pages) noexcept 
   return {{}, error, true};
 }
 
-/// How far the kernel is with these pages: it begins at 0 and goes below, by `switch_bytes` for
+/// Returns the kernel's position in these pages: it begins at 0 and decreases by `switch_bytes` for
 /// each record.
 inline std::uint64_t* switch_head(switch_pages of) noexcept {
   return reinterpret_cast<std::uint64_t*>(
       &reinterpret_cast<perf_event_mmap_page*>(of.begin)->data_head);
 }
 
-/// Those at this address.
+/// Returns the pages at this address; no pages for the address 0.
 inline switch_pages switch_pages_at(std::uint64_t begin) noexcept {
   auto* const books = reinterpret_cast<perf_event_mmap_page*>(begin);
   return begin == 0 ? switch_pages{}
                     : switch_pages{reinterpret_cast<std::byte*>(books), books->data_size};
 }
 
-/// Pages that nobody looks at any more.
+/// Unmaps pages that no thread reads any longer.
 inline void close_switch_pages(switch_pages of) noexcept {
   munmap(of.begin, page_bytes() + of.bytes);
 }
 
-/// Pages that their thread may still be looking at: from now on it finds zeros there, which take no
-/// memory. Not by mmap(), which ThreadSanitizer takes for a write that nobody may read beside.
+/// Blanks pages that their thread may still read: from now on it reads zeros, which take no memory.
+/// Does not use mmap(), which ThreadSanitizer treats as a write that no other thread may race with.
 inline void blank_switch_pages(switch_pages of) noexcept {
   call(SYS_mmap, of.begin, page_bytes() + of.bytes, PROT_READ,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0L);
 }
 
-/// A record as it lies there, by the sample_type that is asked for.
+/// The layout of a record in the pages, as the requested sample_type defines it.
 struct switch_bytes_of_record {
   perf_event_header head;
   std::uint32_t pid;
@@ -118,7 +118,7 @@ struct switch_bytes_of_record {
 inline constexpr std::uint64_t switch_bytes = sizeof(switch_bytes_of_record);
 static_assert(switch_bytes == 32);
 
-/// Where a reader is: everything from here on is known to it.
+/// The position of a reader, which has read all records from this position on.
 struct switch_reader {
   std::uint64_t seen = 0;
 
@@ -127,7 +127,7 @@ struct switch_reader {
   }
   [[nodiscard]] std::uint64_t records() const noexcept { return (0 - seen) / switch_bytes; }
 
-  /// Leaves out all that is new but the latest records; returns how many.
+  /// Skips all new records except the latest ones; returns how many it skipped.
   std::uint64_t skip_all_but(switch_pages of, std::uint64_t latest) noexcept {
     // order[switch_skip]: acquire; pairs [kernel]; the kernel's records come before its head.
     const std::uint64_t newest = std::atomic_ref{*switch_head(of)}.load(std::memory_order_acquire);
@@ -137,9 +137,9 @@ struct switch_reader {
     return fresh - latest;
   }
 
-  /// Calls `each` with what is new, the oldest first; before a record that follows overwritten ones
-  /// `lost`, with their number and the record's time. Of pages that are blanked meanwhile nothing
-  /// more is told.
+  /// Calls `each` with every new record, the oldest first. Before a record that follows overwritten
+  /// records it calls `lost`, with their number and the record's time. Stops at pages that are
+  /// blanked in the meantime.
   template <class Each, class Lost>
   void read(switch_pages of, Each each, Lost lost) noexcept {
     const std::atomic_ref<std::uint64_t> head{*switch_head(of)};
@@ -148,7 +148,7 @@ struct switch_reader {
     if (newest == 0) return;
     std::uint64_t at = seen;
     std::uint64_t missed = 0;
-    // One place is where the kernel may be writing the next record.
+    // The kernel may be writing the next record in one place.
     const auto is_overwritten = [&] {
       // order[switch_again]: acquire; pairs [kernel]; as above.
       const std::uint64_t now = head.load(std::memory_order_acquire);
@@ -164,8 +164,7 @@ struct switch_reader {
       switch_bytes_of_record found;
       const std::uint64_t place = (at - switch_bytes) & (of.bytes - 1);
       std::memcpy(&found, first + place, sizeof found);
-      // order[copied]: acquire; pairs [kernel]; the copy is made before the head is looked at
-      // again.
+      // order[copied]: acquire; pairs [kernel]; the copy is made before the head is read again.
       std::atomic_thread_fence(std::memory_order_acquire);
       if (is_overwritten() || found.head.type != PERF_RECORD_SWITCH) {
         ++missed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What is left to be done at the very end of a thread.
+// The acts that a thread performs at its very end.
 
 #include <lockyard/detail/os/linux.hpp>
 
@@ -12,14 +12,14 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// Something that a thread does once, when its thread_local objects are gone.
+/// An act that a thread performs once, after the end of its thread_local objects.
 class last_act {
  public:
   last_act() = default;
   last_act(const last_act&) = delete;
   last_act& operator=(const last_act&) = delete;
 
-  /// The calling thread will do this at its end, after what it was given before.
+  /// Schedules this act for the end of the calling thread, after the acts scheduled before.
   void schedule() noexcept {
     auto* last = static_cast<last_act*>(pthread_getspecific(list()));
     if (last == nullptr) {
@@ -34,13 +34,14 @@ class last_act {
  protected:
   ~last_act() = default;
 
-  /// Does it, and ends the object.
+  /// Performs the act, and ends the lifetime of the object.
   virtual void perform() noexcept = 0;
 
  private:
-  /// The C library ends thread-specific data after the thread_local objects of C++, so the acts of
-  /// a thread are listed there. The thread that ends the process has no such end: its acts come
-  /// with what was registered by std::atexit, which is after its thread_local objects too.
+  /// The C library destroys thread-specific data after the thread_local objects of C++, so the list
+  /// of a thread's acts is thread-specific data. For the thread that ends the process the C library
+  /// does not do so: its acts run in a function registered by std::atexit, which is after the end
+  /// of its thread_local objects too.
   static pthread_key_t list() noexcept {
     static const pthread_key_t made = make_list();
     return made;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a trace asks of the system, for the traced world alone: the native world includes none of
-// it.
+// The system calls of a trace. Only the traced world uses this file: the native world does not
+// include it.
 
 #include <lockyard/detail/os/linux.hpp>
 
@@ -22,13 +22,13 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// Memory that is a file, or why there is none: then `begin` is null.
+/// Memory mapped from a file, or the reason for its absence: then `begin` is null.
 struct mapping {
   void* begin;
   int error;
 };
 
-/// Whether what the name stands for is a regular file that begins with these bytes.
+/// Whether the name denotes a regular file that begins with these bytes.
 inline bool file_begins_with(const char* path, const char* bytes, std::size_t count) noexcept {
   char found[16] = {};
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -42,8 +42,8 @@ inline bool file_begins_with(const char* path, const char* bytes, std::size_t co
   return begins;
 }
 
-/// Maps a new file of so many zero bytes, with room for all of them: a full file system is an error
-/// now, and not a signal later. Replaces a file only if it begins with `replaceable`.
+/// Maps a new file of zero bytes, and allocates all its blocks: a full file system is an error now,
+/// and not a signal later. Replaces a file only if it begins with `replaceable`.
 inline mapping map_new_file(const char* path, std::size_t bytes, const char* replaceable,
                             std::size_t replaceable_bytes) noexcept {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -68,7 +68,7 @@ inline mapping map_new_file(const char* path, std::size_t bytes, const char* rep
   return {nullptr, error};
 }
 
-/// Zero bytes, all of them there; null if there is no memory. `unmap` gives them back.
+/// Allocates zero bytes, all of them resident; null if memory is unavailable. `unmap` frees them.
 inline void* map_memory(std::size_t bytes) noexcept {
   void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -78,7 +78,7 @@ inline void unmap(void* begin, std::size_t bytes) noexcept {
   munmap(begin, bytes);
 }
 
-/// The clock that perf events can be asked to use, too.
+/// The clock that perf events can use, too.
 inline std::uint64_t monotonic_raw_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
@@ -86,8 +86,8 @@ inline std::uint64_t monotonic_raw_ns() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Whether the kernel takes its own time from the processors' counter, which it does only where all
-/// of them agree.
+/// Whether the kernel takes its own time from the processors' counters, which it does only where
+/// all counters agree.
 inline bool kernel_trusts_counter() noexcept {
   char name[32] = {};
   const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -99,8 +99,8 @@ inline bool kernel_trusts_counter() noexcept {
          (std::strcmp(name, "tsc\n") == 0 || std::strcmp(name, "arch_sys_counter\n") == 0);
 }
 
-/// Where the kernel writes on which processor this thread runs; null where it does not. `thread` is
-/// the thread pointer.
+/// Returns the address where the kernel stores the processor that this thread runs on; null where
+/// the kernel does not store it. `thread` is the thread pointer.
 inline std::uint32_t* cpu_of_thread([[maybe_unused]] std::uintptr_t thread) noexcept {
 #if __has_include(<sys/rseq.h>)
   if (__rseq_size == 0) return nullptr;
@@ -121,7 +121,7 @@ inline bool thread_lives(std::uint32_t id) noexcept {
   return call(SYS_tgkill, getpid(), id, 0) == 0;
 }
 
-/// The name that the calling thread has for the kernel: 16 bytes at most, ended by a zero.
+/// Stores the kernel's name of the calling thread in `to`: at most 16 bytes, ended by a zero.
 inline void thread_name(char* to, std::size_t room) noexcept {
   if (pthread_getname_np(pthread_self(), to, room) != 0 && room > 0) to[0] = '\0';
 }
