@@ -81,7 +81,8 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
   basic_mcs_spinlock& operator=(const basic_mcs_spinlock&) = delete;
 
   /// Precondition: the calling thread does not hold the lock.
-  /// Effects: acquires the lock, waiting in line while it is held, spinning and yielding in turns.
+  /// Effects: acquires the lock; while it is held, waits in the queue, spinning and yielding in
+  /// turns.
   /// Synchronisation: all that earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and the scheduler runs every thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
@@ -90,8 +91,8 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
       lock_contended();
   }
 
-  /// The same with a node that is not in use. Precondition also: the node lives until
-  /// unlock(mine), by which the lock is to be released.
+  /// As lock(), with a node that is not in use. Further precondition: the node lives until
+  /// unlock(mine), which must release the lock.
   void lock(node& mine) noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take(mine)) [[unlikely]]

@@ -163,7 +163,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
         break;
       }
       // (tail,pending,owned)  self,0,0 -> 0,0,1
-      // A claim of `pending` that is about to be withdrawn makes this fail too, without a
+      // A claim of `pending` that is about to be withdrawn also makes this fail; then there is no
       // successor.
       // relaxed(atomicity): [head] has acquired, and by I2 no other thread can.
       if (word_.compare_exchange_strong(found, owned, std::memory_order_relaxed,

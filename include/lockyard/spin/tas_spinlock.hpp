@@ -14,8 +14,7 @@ namespace lockyard::inline v0 {
 /// example to avoid. Every waiter writes the lock's cache line without a pause. The writes slow
 /// down the owner and, through the interconnect, threads that do not use the lock.
 ///
-/// Use: to measure the gain of the other spinlocks. In all other cases use yielding_spinlock or a
-/// mutex.
+/// Use: only to measure the gain of other spinlocks. Otherwise use yielding_spinlock or a mutex.
 /// Source: the "terrible_spinlock" of M. Skarupke, "Measuring Mutexes, Spinlocks and how Bad the
 ///   Linux Scheduler Really is" (2019).
 /// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.

@@ -38,7 +38,7 @@ struct native_deadline : std::chrono::steady_clock::time_point {
       return *this;
     return after(at_most<nanoseconds>(left(), longest_without_a_look));
   }
-  /// Returns true if a sleep that ended by time-out ended before this deadline.
+  /// After a sleep that ended by time-out: returns true if the deadline has not been reached yet.
   [[nodiscard]] bool is_early() const noexcept {
     return adjustable != nullptr && left().count() != 0;
   }

@@ -159,7 +159,7 @@ inline void look_at_clocks(own_ring& mine, std::uint64_t ticks) noexcept {
   std::atomic_ref{to.switches}.store(1 + mine.reader.records(), std::memory_order_release);
 }
 
-/// Adds the kernel's records of a thread since its last stamp, and no other events. Called by the
+/// Adds the kernel's records of a thread since its last stamp, at most `room` events. Called by the
 /// thread that ends the trace, at that moment.
 inline void add_last_switches(ring& from, const switch_events& made, header& whole,
                               std::uint64_t room) noexcept {
