@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checks a lock, or any other use of a world, in all the executions that C++20 allows it. For
-// tests; no lock and no program needs it. docs/checking.md says what it covers and what it cannot
-// see, examples/my_lock shows a test. Link lockyard::check, which is built with
+// Checks a lock, or other code over a world, in all executions that C++20 allows. The checker is
+// for tests; no lock and no program needs it. docs/checking.md lists the checker's coverage and
+// limits, and examples/my_lock shows a test. Link lockyard::check, which is built with
 // -DLOCKYARD_BUILD_CHECK_LIBRARY=ON.
 
 #if !__has_include(<lockyard/model/client.hpp>)
@@ -26,13 +26,13 @@ can be checked: link lockyard::check, from a lockyard with LOCKYARD_BUILD_CHECK_
 
 namespace lockyard::inline v0::check {
 
-/// The world in which everything is checked; satisfies the concept lockyard::world.
+/// The checker's world; satisfies the concept lockyard::world.
 using world = model::model;
 
-/// Threads that share objects of the checker's world; see docs/checking.md for what they may do.
-/// - `threads()`: how many there are, 1 to max_threads.
-/// - `thread(index)`: what each does. Shared objects are members, made by the constructor.
-/// - `finish()`: after all have ended; sees everything that they did.
+/// Threads that share objects of the checker's world; docs/checking.md says what they may do.
+/// - `threads()`: the number of threads, 1 to max_threads.
+/// - `thread(index)`: the code of each thread. The constructor makes shared objects as members.
+/// - `finish()`: runs after all threads have ended, and sees all their effects.
 using client = model::client;
 
 /// Makes a client: called for each execution, by several threads of the checker at once.
@@ -45,49 +45,49 @@ using model::verdict;
 
 inline constexpr unsigned max_threads = model::max_threads - 1;
 
-/// What to check, and how much of it. The first five describe exclusion's threads; a client of
-/// one's own brings its own.
+/// The extent of a check. The first five options describe the threads of exclusion(); a client of
+/// the user has its own threads.
 struct options {
   unsigned threads = 2;
   unsigned acquisitions = 1;  ///< by each thread
-  bool tries = false;         ///< the last thread uses try_lock, and may go without
-  bool timed = false;         ///< the last thread uses try_lock_for, and may go without
-  bool destroys = false;      ///< whoever comes last destroys the lock after its unlock
+  bool tries = false;         ///< the last thread uses try_lock, and may fail to acquire
+  bool timed = false;         ///< the last thread uses try_lock_for, and may fail to acquire
+  bool destroys = false;      ///< the last owner destroys the lock after its unlock
 
   std::optional<unsigned> preemptions = std::nullopt;  ///< at most; nothing: any number
   unsigned spurious_wakes = 1;                         ///< at most, in an execution
-  unsigned early_timeouts = 2;  ///< at most, while somebody else could still go on
-  unsigned short_spins = 2;     ///< at most, that end at their limit although somebody could go on
-  unsigned depth = 400;         ///< steps of an execution, before it is given up
-  bool wakes_any = false;       ///< a wake may pick any sleeper; else the one that came first
+  unsigned early_timeouts = 2;  ///< at most, while another thread could still run
+  unsigned short_spins = 2;     ///< at most, that end at their limit while a thread could still run
+  unsigned depth = 400;         ///< steps of an execution, before the checker gives it up
+  bool wakes_any = false;       ///< a wake may pick any sleeper; otherwise the first to sleep
   barriers asymmetric = barriers::membarrier;
 
   search order = search::exhaustive;
   double seconds = 0;  ///< at most; 0: no limit for exhaustive search, 10 for sampling
-  std::size_t memory_bytes = std::size_t{1} << 30U;  ///< for the cache of known prefixes
+  std::size_t memory_bytes = std::size_t{1} << 30U;  ///< for the cache of known states
   unsigned workers = 2;                              ///< threads that search
-  std::uint64_t seed = 1;                            ///< of sampling
+  std::uint64_t seed = 1;                            ///< for sampling
 };
 
-/// What came out. Streamed, it is a report: verdict, coverage, and for a failure the interleaving,
-/// a line for each step, with the string that replays it.
+/// The result of a check. Streamed, it is a report: verdict, coverage, and for a failure the
+/// interleaving, one line for each step, with the string that replays it.
 class result {
  public:
-  /// No execution failed, and all was covered that the options asked for. Where a limit of time,
-  /// memory, depth or room ended the search, nothing failed and this is still false.
+  /// Returns true if no execution failed and the search covered all that the options request. If a
+  /// limit of time, memory, depth or room ended the search, returns false although nothing failed.
   [[nodiscard]] bool passed() const noexcept;
 
-  /// verdict::inconclusive where nothing failed and not all was covered.
+  /// Returns verdict::inconclusive if nothing failed but the coverage is incomplete.
   [[nodiscard]] verdict kind() const noexcept;
 
-  /// "exhaustive", "preemptions <= n", "bounded: " with the caps that took effect, "sampled" or
-  /// "replayed".
+  /// Returns "exhaustive", "preemptions <= n", "bounded: " with the caps that took effect,
+  /// "sampled" or "replayed".
   [[nodiscard]] std::string coverage() const;
 
-  /// What failed, or why not all was covered; empty if passed().
+  /// Returns the failure, or the reason of incomplete coverage; empty if passed().
   [[nodiscard]] const std::string& reason() const noexcept;
 
-  /// The choices of the failing execution, for replay(); empty without a failure.
+  /// Returns the choices of the failing execution, for replay(); empty without a failure.
   [[nodiscard]] const std::string& replay_string() const noexcept { return found_.replay; }
 
   [[nodiscard]] std::uint64_t executions() const noexcept { return found_.executions; }
@@ -105,22 +105,22 @@ class result {
   bool is_replay_;
 };
 
-/// Effects: runs the client in all executions that the options leave, until one fails.
-/// Errors: std::invalid_argument if no execution can be run with these options. A client with too
-///   many threads, or none, fails by verdict::assertion.
-/// Threads: may be called by several threads at a time; not from within a client.
+/// Effects: runs the client in all executions that the options permit, until one fails.
+/// Errors: std::invalid_argument if these options permit no execution. A client with too many
+///   threads, or none, fails by verdict::assertion.
+/// Threads: several threads may call it at the same time; a client must not call it.
 result explore(const client_maker& make, const options& how = {});
 
 /// Effects: runs the one execution of a replay string.
-/// Precondition: client and options, and the build, are those of the failure; limits of the search
-///   (order, seconds, memory_bytes, workers, seed) may differ. Where the string does not fit, the
+/// Precondition: client, options and build are the same as in the failure; limits of the search
+///   (order, seconds, memory_bytes, workers, seed) may differ. If the string does not match, the
 ///   verdict is not_deterministic.
 /// Errors: as explore().
 result replay(const client_maker& make, const std::string& choices, const options& how = {});
 
 namespace detail {
 
-/// Throws std::invalid_argument if exclusion's threads cannot be had.
+/// Throws std::invalid_argument if exclusion() cannot make these threads.
 void check_shape(const options& how, bool has_try_lock, bool has_try_lock_for);
 
 template <class Lock>
@@ -135,12 +135,12 @@ client_maker exclusion_client(const options& how) {
 
 }  // namespace detail
 
-/// Effects: explores threads that acquire the lock, change two plain counters, and release it. It
-///   fails where two are inside at once, where a critical section does not happen before the next
-///   one, where an update is lost, where nobody can go on, and where the lock is touched after its
-///   destruction.
-/// Errors: as explore(); std::invalid_argument also for threads or acquisitions out of range, and
-///   for `tries` with a lock that has no try_lock, for `timed` with one that has no try_lock_for,
+/// Effects: explores threads that acquire the lock, change two plain counters, and release the
+///   lock. The check fails if two threads are in the critical section at once, if a critical
+///   section does not happen before the next critical section, if an update is lost, if no thread
+///   can continue, or if a thread accesses the lock after its destruction.
+/// Errors: as explore(); std::invalid_argument also for threads or acquisitions out of range, for
+///   `tries` with a lock that has no try_lock, for `timed` with a lock that has no try_lock_for,
 ///   and for both at once.
 template <class Lock>
   requires basic_lockable<Lock> && std::default_initializable<Lock>
@@ -148,15 +148,15 @@ result exclusion(const options& how = {}) {
   return explore(detail::exclusion_client<Lock>(how), how);
 }
 
-/// The same for a lock that is a template over a world, as `exclusion<my::basic_lock>()`. W stays
-/// as it is; Clang 16 crashes where the world is named in the body instead.
+/// As exclusion() above, for a lock that is a template over a world: `exclusion<my::basic_lock>()`.
+/// Do not pass W; it is a parameter because Clang 16 crashes if the body names the world.
 template <template <lockyard::world> class Lock, lockyard::world W = world>
 result exclusion(const options& how = {}) {
   return exclusion<Lock<W>>(how);
 }
 
 /// Effects: runs the one execution of a replay string that exclusion() printed.
-/// Precondition, errors: as the other replay(), and as exclusion().
+/// Precondition, errors: as replay() of a client, and as exclusion().
 template <class Lock>
   requires basic_lockable<Lock> && std::default_initializable<Lock>
 result replay(const std::string& choices, const options& how = {}) {

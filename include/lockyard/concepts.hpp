@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a lock offers its users, in the terms of the standard ([thread.req.lockable]).
+// The operations that a lock offers, in the terms of the standard ([thread.req.lockable]).
 
 #include <lockyard/detail/durations.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace lockyard::inline v0 {
 
-/// The lock can be acquired and released; blocking on it is all one can do.
+/// The lock can be acquired and released; an acquisition blocks while the lock is held.
 template <class Lock>
 concept basic_lockable = requires(Lock& lock) {
   lock.lock();
@@ -22,7 +22,7 @@ concept lockable = basic_lockable<Lock> && requires(Lock& lock) {
   { lock.try_lock() } -> std::convertible_to<bool>;
 };
 
-/// The lock can also be waited for until a time-out.
+/// A wait for the lock can also have a time-out.
 template <class Lock>
 concept timed_lockable = lockable<Lock> && requires(Lock& lock, std::chrono::nanoseconds duration,
                                                     std::chrono::steady_clock::time_point limit) {
@@ -38,7 +38,7 @@ concept shared_lockable = lockable<Lock> && requires(Lock& lock) {
   lock.unlock_shared();
 };
 
-/// And wait for either until a time-out.
+/// A wait for the lock, shared or exclusive, can also have a time-out.
 template <class Lock>
 concept shared_timed_lockable = shared_lockable<Lock> && timed_lockable<Lock> &&
                                 requires(Lock& lock, std::chrono::nanoseconds duration,

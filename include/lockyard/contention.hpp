@@ -5,12 +5,13 @@
 
 namespace lockyard::inline v0 {
 
-/// Has `hook` called for each wait for a lock that ends from now on; null ends that. Returns the
-/// hook before. Waits under way keep the one with which they began, so a hook must stay callable.
-/// Every sleeping lock of the library reports its waits, by lock(), lock_shared() and the timed
-/// functions; spinlocks do not. Without a hook a wait costs one load more, and an acquisition that
-/// does not wait nothing.
-/// Synchronisation: what was done before happens before each call of the hook. Progress: wait-free.
+/// Calls `hook` for each wait for a lock that begins from now on, when the wait ends; null removes
+/// the hook. Returns the previous hook. A wait in progress keeps the hook with which it began, so a
+/// hook must stay callable. Every sleeping lock of the library reports its waits in lock(),
+/// lock_shared() and the timed functions; spinlocks do not. Without a hook a wait costs one more
+/// load, and an acquisition that does not wait costs nothing extra.
+/// Synchronisation: everything done before happens before each call of the hook. Progress:
+/// wait-free.
 /// Source: Abseil's RegisterMutexProfiler.
 inline contention_hook set_contention_hook(contention_hook hook) noexcept {
   auto& state = detail::state_of_process<detail::contention_hook_state>();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the debug mode (LOCKYARD_DEBUG) reports, and to whom. docs/debugging.md is the manual.
+// The reports of the debug mode (LOCKYARD_DEBUG) and their handlers. docs/debugging.md is the
+// manual.
 
 #include <lockyard/detail/os/call_stack.hpp>
 
@@ -19,30 +20,30 @@ namespace lockyard::inline v0::debug {
 
 enum class problem : std::uint8_t {
   recursive_lock,          ///< the thread is about to wait for a lock that it holds itself
-  unlock_not_held,         ///< nobody holds the lock
-  unlock_by_other_thread,  ///< another thread holds it
+  unlock_not_held,         ///< no thread holds the lock
+  unlock_by_other_thread,  ///< another thread holds the lock
   destroyed_while_held,
   destroyed_while_waited_for,
-  asserted_held,      ///< the thread says that it holds the lock, and does not
-  asserted_not_held,  ///< the thread says that it does not hold the lock, and does
-  lock_order,         ///< locks have been acquired in orders that can end in a deadlock
+  asserted_held,      ///< the thread asserts that it holds the lock, and does not hold it
+  asserted_not_held,  ///< the thread asserts that it does not hold the lock, and holds it
+  lock_order,         ///< locks were acquired in orders that can end in a deadlock
   overflow,  ///< too many locks or orders to remember: from here on some problems are not seen
 };
 
-/// A lock: where it lies, and its type as the compiler writes it.
+/// A lock: its address, and its type as the compiler writes it.
 struct lock_id {
   const void* address;
   std::string_view type;
 };
 
-/// Who does something, and by which calls.
+/// A thread and its call stack.
 struct place {
-  int thread;  ///< the kernel's number of it; 0 is nobody
+  int thread;  ///< the thread's id in the kernel; 0: no thread
   detail::os::call_stack stack;
 };
 
-/// What is done to `lock`, and which lock is held meanwhile: in a lock order the one that came
-/// first, otherwise `lock` itself; `since.thread` is 0 where nobody holds it.
+/// An operation on `lock`, and the lock that is held meanwhile: in a lock order the first lock of
+/// the order, otherwise `lock` itself. `since.thread` is 0 where no thread holds that lock.
 struct step {
   lock_id lock;
   place at;
@@ -50,17 +51,18 @@ struct step {
   place since;
 };
 
-/// The first step is what the calling thread is about to do. In a lock order the others are what
-/// threads did before: each acquired what the step above holds, and the last one held what the
-/// calling thread is about to acquire.
+/// The first step is the calling thread's next operation. In a lock order the other steps are
+/// earlier operations of threads: each step acquired the lock that the step above holds, and the
+/// last step held the lock that the calling thread is about to acquire.
 struct report {
   problem kind;
   std::span<const step> steps;
   std::size_t left_out;  ///< steps for which there was no room
 };
 
-/// Called by the thread that has the problem, before it goes on; the report is gone afterwards. If
-/// the handler returns, the program goes on. What a handler does with locks is not watched.
+/// Called by the thread that has the problem, before the thread continues; the report is valid
+/// until the handler returns. If the handler returns, the program continues. A handler's own use of
+/// locks is not watched.
 using handler = void (*)(const report&) noexcept;
 
 inline constexpr bool is_misuse(problem kind) noexcept {
@@ -113,7 +115,7 @@ inline void print_stack(std::FILE* out, const place& where) noexcept {
   }
 }
 
-/// A handler: prints the report to stderr, and lets the program go on.
+/// A handler: prints the report to stderr, and lets the program continue.
 inline void print(const report& found) noexcept {
   std::FILE* const out = stderr;
   const auto text = text_of(found.kind);
@@ -134,9 +136,9 @@ inline void print(const report& found) noexcept {
   if (found.left_out != 0) std::fprintf(out, "  and %zu more steps\n", found.left_out);
 }
 
-/// A handler: prints the report; ends the process by std::abort, as assert does, if the program has
-/// broken a lock's precondition, but not for an order that may never meet its opposite. The
-/// default.
+/// The default handler: prints the report; ends the process by std::abort, as assert does, if the
+/// program has broken a lock's precondition. A lock order does not end the process, because the
+/// opposite order may never run at the same time.
 inline void abort_on_misuse(const report& found) noexcept {
   print(found);
   if (is_misuse(found.kind)) std::abort();
@@ -153,17 +155,16 @@ namespace detail {
     &abort_on_misuse};
 }  // namespace detail
 
-/// Names who gets the reports from now on, in all threads; returns who got them before. Without
-/// LOCKYARD_DEBUG there are none.
+/// Sets the handler of all reports from now on, in all threads, and returns the previous handler.
+/// Without LOCKYARD_DEBUG there are no reports.
 inline handler set_handler(handler next) noexcept {
-  // order[set]: acq_rel; pairs [deliver, set]; what the handler relies on was done before it is
-  // set.
+  // order[set]: acq_rel; pairs [deliver, set]; publishes all that the handler relies on.
   return detail::current_handler.exchange(next, std::memory_order_acq_rel);
 }
 
 namespace detail {
 inline void deliver(const report& found) noexcept {
-  // order[deliver]: acquire; pairs [set]; as there.
+  // order[deliver]: acquire; pairs [set]; as in [set].
   current_handler.load(std::memory_order_acquire)(found);
 }
 }  // namespace detail

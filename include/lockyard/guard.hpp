@@ -6,10 +6,10 @@
 
 namespace lockyard::inline v0 {
 
-/// Holds a lock from its constructor to its destructor, and nothing else: std::lock_guard that
-/// Clang's thread-safety analysis can follow. libstdc++'s guards carry no annotations, so data that
-/// is LOCKYARD_GUARDED_BY a lock is reported under them although the lock is held; everywhere else
-/// they serve as well.
+/// Holds a lock from its constructor to its destructor, and does nothing else: a std::lock_guard
+/// that Clang's thread-safety analysis can follow. libstdc++'s guards carry no annotations, so the
+/// analysis reports uses of LOCKYARD_GUARDED_BY data under them although the lock is held; in all
+/// other respects they serve as well.
 template <basic_lockable Mutex>
 class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] guard {
  public:
@@ -29,7 +29,7 @@ class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] guard {
   Mutex& mutex_;
 };
 
-/// The same for a reader: std::shared_lock as a scope, with annotations.
+/// Holds a lock shared, for a reader: std::shared_lock as a scope, with annotations.
 template <shared_lockable Mutex>
 class LOCKYARD_SCOPED_CAPABILITY [[nodiscard]] shared_guard {
  public:

@@ -17,15 +17,16 @@ namespace lockyard::inline v0 {
 template <class T, lockable Mutex = mutex>
 class guarded;
 
-/// Holds the lock of a `guarded`, and is the only way to its data: used like a pointer. What
-/// try_lock() returns may hold nothing, and says so in a condition. Moved from, it holds nothing.
+/// Holds the lock of a `guarded` and gives the only access to its data, like a pointer. The object
+/// that try_lock() returns may hold nothing; test it in a condition. A moved-from object holds
+/// nothing.
 template <class T, lockable Mutex>
 class [[nodiscard]] access {
  public:
-  /// Whether it holds the lock; what lock() returned does.
+  /// Returns true if this object holds the lock, as every object from lock() does.
   explicit operator bool() const noexcept { return held_.owns_lock(); }
 
-  /// Precondition: it holds the lock. The reference is good as long as it does.
+  /// Precondition: this object holds the lock. The reference is valid while this object holds it.
   T& operator*() const& noexcept { return *operator->(); }
   T* operator->() const& noexcept {
     assert(held_.owns_lock());
@@ -46,10 +47,11 @@ class [[nodiscard]] access {
   std::unique_lock<Mutex> held_;
 };
 
-/// Data and the lock that protects them, as one object: who has not locked cannot reach the data.
+/// Data and the lock that protects them, as one object: code that has not acquired the lock cannot
+/// reach the data.
 ///
-/// Progress and fairness are the lock's. Size: that of the two, as members of a structure. Constant
-/// initialised if the data are. Neither copied nor moved, like the lock.
+/// The lock determines progress and fairness. Size: the size of a structure with the lock and the
+/// data as members. Constant-initialised if the data are. Cannot be copied or moved, like the lock.
 template <class T, lockable Mutex>
 class guarded {
   static_assert(std::is_object_v<T> && !std::is_const_v<T>, "guards an object, not a reference");
@@ -58,13 +60,13 @@ class guarded {
   using value_type = T;
   using mutex_type = Mutex;
 
-  /// The data's own default: zero for a number.
+  /// Value-initialises the data: zero for a number.
   constexpr guarded() noexcept(std::is_nothrow_default_constructible_v<T>)
     requires std::default_initializable<T>
   = default;
   constexpr explicit guarded(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
       : value_(std::move(value)) {}
-  /// Makes the data in place of these arguments, which need not be movable then.
+  /// Constructs the data in place from these arguments; the data need not be movable.
   template <class... Arguments>
     requires std::constructible_from<T, Arguments...>
   constexpr explicit guarded(std::in_place_t /*tag*/, Arguments&&... arguments)
@@ -73,19 +75,19 @@ class guarded {
   guarded(const guarded&) = delete;
   guarded& operator=(const guarded&) = delete;
 
-  /// Precondition: the calling thread does not hold the lock. Effects: acquires it; it is released
-  /// when the returned object ends, in the thread that locked.
-  /// Synchronisation: what earlier holders did to the data happens before the return.
+  /// Precondition: the calling thread does not hold the lock. Effects: acquires it; the returned
+  /// object's destructor releases it, and must run in the thread that locked.
+  /// Synchronisation: all that earlier owners did to the data happens before the return.
   auto lock() & { return access<T, Mutex>{value_, std::unique_lock{mutex_}}; }
   auto lock() const& { return access<const T, Mutex>{value_, std::unique_lock{mutex_}}; }
 
-  /// Precondition: as lock(). Effects: acquires the lock if it is free; tells by the returned
-  /// object's truth whether it did.
+  /// Precondition: as lock(). Effects: acquires the lock if it is free; the returned object
+  /// converts to true if it did.
   auto try_lock() & { return tried(value_, std::try_to_lock); }
   auto try_lock() const& { return tried(value_, std::try_to_lock); }
 
-  /// The same, waiting for at least `duration` if it has to, or until the clock has reached
-  /// `limit`.
+  /// As try_lock(), but while the lock is held, waits for at least `duration`, or until the clock
+  /// has reached `limit`.
   template <class Rep, class Period>
     requires timed_lockable<Mutex>
   auto try_lock_for(const std::chrono::duration<Rep, Period>& duration) & {
@@ -107,8 +109,8 @@ class guarded {
     return tried(value_, limit);
   }
 
-  /// Calls `function` with the data while it holds the lock, and returns a copy of what it returns:
-  /// a reference into the data would outlive the lock.
+  /// Calls `function` with the data while it holds the lock, and returns a copy of the function's
+  /// result: a reference into the data would outlive the lock.
   template <std::invocable<T&> Function>
   auto with(Function&& function) & {
     const std::unique_lock held{mutex_};
@@ -120,7 +122,7 @@ class guarded {
     return std::invoke(std::forward<Function>(function), value_);
   }
 
-  // A temporary would be gone before what it guards has been used.
+  // A temporary would be destroyed before the guarded data are used.
   void lock() const&& = delete;
   void try_lock() const&& = delete;
   template <class Duration>

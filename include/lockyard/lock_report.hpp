@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a resilient lock tells about an acquisition that failed, and to whom.
+// The report of a resilient lock about an acquisition that failed, and the report's handler.
 
 #include <atomic>
 #include <cstddef>
@@ -19,39 +19,40 @@ enum class lock_event : std::uint8_t {
   owner_dead,
   nested_busy,
   not_held,        ///< unlock by a thread that does not hold the lock; nothing was done
-  table_overflow,  ///< the thread holds more locks than its table has room for; said once
-  no_table,        ///< more threads than there are tables; said once
+  table_overflow,  ///< the thread holds more locks than its table has room for; reported once
+  no_table,        ///< there are more threads than tables; reported once
 };
 
-/// A lock, by its address and the name that it was given, or null.
+/// A lock: its address, and its name, or null if it has none.
 struct lock_label {
   const void* address = nullptr;
   const char* name = nullptr;
 };
 
-/// A thread, the lock that it wants, and where it calls lock(); of `not_held` where it calls
-/// unlock(). A place whose line is 0 is unknown.
+/// A thread, the lock that it wants, and the place where it calls lock(), or unlock() for
+/// `not_held`. A place whose line is 0 is unknown.
 struct lock_wait {
-  std::uint32_t thread = 0;  ///< the kernel's number of it
+  std::uint32_t thread = 0;  ///< the thread's id in the kernel
   lock_label wanted;
   std::source_location at;
 };
 
-/// Valid while the handler runs. In `cycle` each thread waits for what the next one holds, and the
-/// last one for what the first one holds, which is the thread that reports; empty unless it is a
-/// cycle of several threads. `held` lists what the reporting thread holds, the oldest first.
+/// Valid while the handler runs. In `cycle` each thread waits for a lock that the next thread
+/// holds, and the last thread for a lock that the first thread holds. The first thread is the
+/// reporting thread. `cycle` is empty unless it has several threads. `held` lists the locks that
+/// the reporting thread holds, the oldest first.
 struct lock_report {
   lock_event what;
   lock_wait wait;
   std::span<const lock_label> held;
   std::span<const lock_wait> cycle;
-  /// Of `not_held`: the kernel's number of the thread that holds the lock; 0 if none is seen to.
+  /// For `not_held`: the kernel's id of the thread that holds the lock; 0 if no owner is visible.
   std::uint32_t owner = 0;
 };
 
-/// Called by the thread to which it happens, after it has left the lock's queue and before lock()
-/// returns. May use locks, resilient ones too: what fails meanwhile in the same thread is not
-/// reported. An exception that it throws ends there.
+/// Called by the thread whose acquisition failed, after the thread has left the lock's queue and
+/// before lock() returns. The handler may use locks, resilient locks too: failures in the same
+/// thread meanwhile are not reported. The caller swallows any exception of the handler.
 using lock_report_handler = void (*)(const lock_report&);
 
 inline constexpr std::string_view text_of(lock_event what) noexcept {
@@ -117,18 +118,17 @@ namespace detail {
     nullptr};
 }  // namespace detail
 
-/// Names who gets the reports from now on, in all threads; null, as in the beginning: nobody.
-/// Returns who got them before.
+/// Sets the handler of all reports from now on, in all threads, and returns the previous handler.
+/// Null, the initial value, switches reports off.
 inline lock_report_handler set_lock_report_handler(lock_report_handler next) noexcept {
-  // order[set]: acq_rel; pairs [deliver, set]; what the handler relies on was done before it is
-  // set.
+  // order[set]: acq_rel; pairs [deliver, set]; publishes all that the handler relies on.
   return detail::current_lock_report_handler.exchange(next, std::memory_order_acq_rel);
 }
 
 namespace detail {
-/// `busy` marks that the thread is inside a handler.
+/// Calls the handler. `busy` marks that the thread is inside a handler.
 inline void deliver(const lock_report& report, bool& busy) noexcept {
-  // order[deliver]: acquire; pairs [set]; as there.
+  // order[deliver]: acquire; pairs [set]; as in [set].
   const auto handler = current_lock_report_handler.load(std::memory_order_acquire);
   if (handler == nullptr || busy) return;
   busy = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the catalogue says of a lock.
+// The properties of a lock in the catalogue.
 
 #include <cstdint>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace lockyard::inline v0 {
 enum class lock_kind : std::uint8_t {
   ours,
   peer,     ///< another library's lock
-  control,  ///< no lock to use: shows what the harness costs and that its checks bite
-  user,     ///< of whoever measures; not in the catalogue
+  control,  ///< not for use: shows the harness's cost and that its checks find faults
+  user,     ///< the user's own lock; not in the catalogue
 };
 enum class lock_family : std::uint8_t { spin, queue, park, none };
 enum class waiting : std::uint8_t {
@@ -23,14 +23,14 @@ enum class waiting : std::uint8_t {
   unknown,
 };
 enum class fairness : std::uint8_t {
-  none,            ///< a waiter may be overtaken for ever
-  bounded_bypass,  ///< a waiter is overtaken a bounded number of times
+  none,            ///< other threads may barge past a waiter forever
+  bounded_bypass,  ///< other threads barge past a waiter a bounded number of times
   fifo,            ///< first come, first served
 };
 
 struct lock_traits {
   std::string_view name;
-  std::string_view seed_name;  ///< what the text that published the lock's figures calls it
+  std::string_view seed_name;  ///< the lock's name in the text that published its figures
   lock_kind kind;
   lock_family family;
   lockyard::waiting waiting;

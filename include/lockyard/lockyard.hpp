@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All of the library. Programs that use one lock include its own header instead.
+// The whole library. Programs that use one lock should include that lock's header instead.
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>

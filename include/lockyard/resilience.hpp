@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a resilient lock can be told about how it recovers.
+// The settings of a resilient lock's recovery.
 
 #include <lockyard/detail/durations.hpp>
 
@@ -9,25 +9,26 @@
 
 namespace lockyard::inline v0 {
 
-/// Who gets the error when a cycle of waiting threads is found; the others go on waiting.
+/// The thread that gets the error when a cycle of waiting threads is found; the other threads
+/// continue to wait.
 enum class deadlock_victim : std::uint8_t {
-  detector,  ///< whoever finds it: several threads may find the same cycle, and fail together
-  youngest,  ///< who began to wait last; if that one does not leave, after two more looks the
-             ///< finder
+  detector,  ///< the thread that finds the cycle; several threads may find it, and fail together
+  youngest,  ///< the thread that began to wait last; if it does not leave, after two more checks
+             ///< the thread that finds the cycle
 };
 
-/// Of a type of locks.
+/// The settings of one type of locks.
 struct resilience {
-  bool recovers = true;  ///< false: a plain lock, for comparison: no table, no look, no error
+  bool recovers = true;  ///< false: a plain lock, for comparison: no table, no check, no error
   deadlock_victim victim = deadlock_victim::youngest;
-  std::uint32_t pending_ms = 250;  ///< the stall time-outs, unless set_stall_limits says others
+  std::uint32_t pending_ms = 250;  ///< the stall time-outs, unless set_stall_limits changes them
   std::uint32_t head_ms = 500;
 };
 
-/// How long somebody may be next in line before that one gets `timed_out`: the first that waits,
-/// for an owner, and the head of the queue, for an owner and that first one, with whom the whole
-/// queue leaves. `never` switches that off. The time in which the waiter itself was stopped
-/// does not count.
+/// How long a waiter may be next before it gets `timed_out`. `pending` limits the first waiter's
+/// wait for the owner. `head` limits the wait of the queue's head for the owner and the first
+/// waiter; when the head times out, the whole queue leaves. `never` switches a limit off. Time in
+/// which the waiter itself was stopped does not count.
 struct stall_limits {
   static constexpr std::chrono::nanoseconds never = std::chrono::nanoseconds::max();
 

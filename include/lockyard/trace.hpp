@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Starts and ends the trace of a program's traced locks. docs/tracing.md is the manual.
+// Starts and stops the trace of a program's traced locks. docs/tracing.md is the manual.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
@@ -28,18 +28,18 @@
 
 namespace lockyard::inline v0::trace {
 
-/// How much a trace keeps. Rings that are not used take no processor time, but their memory: 32
-/// bytes an event.
+/// How much a trace keeps. Unused rings cost no processor time, but they cost memory: 32 bytes for
+/// each event.
 struct size {
-  std::uint32_t rings = 64;      ///< for so many threads at a time, and one for names
-  std::uint32_t events = 16384;  ///< of each thread, the latest; rounded up to a power of two
-  bool switches = true;          ///< also when each thread lost and got a processor, by the kernel
+  std::uint32_t rings = 64;      ///< one for each thread at a time, and one for names
+  std::uint32_t events = 16384;  ///< each thread's latest events; rounded up to a power of two
+  bool switches = true;          ///< also the kernel's records of each thread's switches
 
   static constexpr std::uint32_t most_rings = 4096;
   static constexpr std::uint32_t most_events = std::uint32_t{1} << 24U;
 };
 
-/// The clock of a trace, and what a tick of it takes.
+/// The clock of a trace, and the length of a tick.
 struct rate {
   bool of_counter;
   double ns_per_tick;
@@ -47,7 +47,7 @@ struct rate {
 
 namespace detail {
 
-/// Where a trace goes if nobody says where; the reader finds it by the process's mappings.
+/// The file of a trace if the user names none; the reader finds it by the process's mappings.
 inline constexpr std::string_view usual_file = "/dev/shm/lockyard.%p.trace";
 
 inline constexpr const char* not_asked_for = "the program has not asked for switch records";
@@ -59,7 +59,7 @@ void copy(std::array<char, Room>& to, std::string_view from) noexcept {
   to[from.copy(to.data(), Room - 1)] = '\0';
 }
 
-/// Puts the process's number where the name has %p.
+/// Replaces %p in the name by the process's id.
 inline bool expand(std::string_view name, std::array<char, 4096>& to) noexcept {
   std::size_t used = 0;
   while (!name.empty()) {
@@ -77,7 +77,7 @@ inline bool expand(std::string_view name, std::array<char, 4096>& to) noexcept {
   return used > 0;
 }
 
-/// The counter where the kernel trusts it, too; takes five milliseconds.
+/// Measures the cycle counter if it is invariant and the kernel trusts it; takes five milliseconds.
 inline rate measured_rate() noexcept {
   if (!arch::cycle_counter_is_invariant() || !os::kernel_trusts_counter()) return {false, 1.0};
   const moment first = moment::now(true);
@@ -90,7 +90,8 @@ inline std::size_t bytes_of(size wanted) noexcept {
          std::size_t{wanted.rings} * (sizeof(ring) + std::size_t{wanted.events} * sizeof(event));
 }
 
-/// Whether the calling thread may have its switches recorded; if not, the trace says why.
+/// Returns true if the kernel may record the calling thread's switches; if not, the trace gets the
+/// reason.
 inline bool may_have_switches(header& of) noexcept {
   const auto [pages, error, memory_was_refused] = os::open_switch_pages(1);
   if (pages.begin == nullptr) {
@@ -101,13 +102,14 @@ inline bool may_have_switches(header& of) noexcept {
   return true;
 }
 
-/// How many rings are not for threads: that of names, and that of switches added at the end.
+/// Returns the number of rings that are not for threads: the ring of names, and the ring of the
+/// switches that are added at the end.
 inline std::uint32_t rings_beside(size wanted) noexcept {
   return wanted.switches ? header::last_switches + 1 : 1;
 }
 
-/// Makes a trace of zero bytes; its first rings are for other things than threads, see above, and
-/// count. `wanted.events` is a power of two.
+/// Makes a trace from zero bytes. Its first rings are not for threads (see rings_beside()), and
+/// `wanted.rings` includes them. `wanted.events` is a power of two.
 inline header* make_header(void* at, size wanted, rate clock, std::string_view title) noexcept {
   auto* const made = ::new (at) header{};
   const moment start = moment::now(clock.of_counter);
@@ -134,15 +136,15 @@ inline header* make_header(void* at, size wanted, rate clock, std::string_view t
   return made;
 }
 
-/// Ends the trace, makes its rate exact, and adds the switches that no stamp has come after. Null
-/// if none was being written.
+/// Ends the trace, makes its rate exact, and adds the switches after each thread's last stamp.
+/// Returns null if no trace was being written.
 inline header* finish() noexcept {
   header* const ended = end();
   if (ended == nullptr) return nullptr;
   const moment last = moment::now(ended->uses_counter != 0);
   const moment first{.ticks = ended->start_ticks, .raw_ns = ended->start_raw_ns};
   if (last.raw_ns - first.raw_ns > 10'000'000) {
-    // relaxed(atomicity): who takes a ring at this moment may still have the other one.
+    // relaxed(atomicity): a thread that takes a ring at this moment may still read the old rate.
     std::atomic_ref{ended->ns_per_tick}.store(ns_per_tick(first, last), std::memory_order_relaxed);
   }
   add_last_switches(*ended, last);
@@ -152,11 +154,11 @@ inline header* finish() noexcept {
 
 }  // namespace detail
 
-/// Effects: from now on all threads of the process stamp what they do with traced locks, into
-///   `file`, where %p stands for the process's number. A file that is a trace is replaced. A forked
-///   child writes nothing.
-/// Errors: what the system says of the file; `device_or_resource_busy` if a trace is being written;
-///   `invalid_argument` for a size of none, or beyond the most.
+/// Effects: from now on all threads of the process stamp their operations on traced locks, into
+///   `file`, where %p stands for the process's id. An existing file is replaced if it is a trace. A
+///   forked child writes nothing.
+/// Errors: the system's error for the file; `device_or_resource_busy` if a trace is being written;
+///   `invalid_argument` for a size of zero, or beyond the maximum; `filename_too_long`.
 inline std::error_code start(std::string_view file = detail::usual_file, size wanted = {},
                              std::string_view title = {}) noexcept {
   if (wanted.rings == 0 || wanted.rings >= size::most_rings || wanted.events == 0 ||
@@ -181,14 +183,14 @@ inline std::error_code start(std::string_view file = detail::usual_file, size wa
   return std::make_error_code(std::errc::device_or_resource_busy);
 }
 
-/// Effects: ends the trace, if one is being written. The file stays, and its memory too, for a
+/// Effects: ends the trace, if one is being written. The file and its mapping remain, because a
 ///   thread may be about to write its last stamp.
 inline void stop() noexcept {
   detail::finish();
 }
 
-/// Effects: the calling thread takes its place in the trace now, and not with its first stamp,
-///   which may be one that has no time for system calls.
+/// Effects: the calling thread gets its ring of the trace now, and not with its first stamp, which
+///   may be in code that has no time for system calls.
 inline void join() noexcept {
   detail::join();
 }
@@ -197,8 +199,8 @@ inline void join() noexcept {
   return detail::current() != nullptr;
 }
 
-/// Effects: the trace that is being written calls the lock at this address so; without a trace, or
-///   where there is no room for more names, none. Not from a signal handler.
+/// Effects: names the lock at this address `text` in the trace that is being written; without a
+///   trace, or where there is no room for more names, none. Not from a signal handler.
 inline void name(const void* lock, std::string_view text) noexcept {
   static constinit std::atomic<bool> taken{false};
   header* const to = detail::current();
@@ -219,7 +221,7 @@ inline void name(const void* lock, std::string_view text) noexcept {
                    .argument = to->names});
     ++to->names;
   }
-  // order[named]: release; pairs [name]; as there.
+  // order[named]: release; pairs [name]; as in [name].
   taken.store(false, std::memory_order_release);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks that write down what happens to them: `lockyard::traced<lockyard::mutex>` is a mutex, and
-// LOCKYARD_TRACE=FILE in the environment, or lockyard::trace::start(), says where to.
-// `lockyard explain` reads it, also while the program runs. docs/tracing.md is the manual.
+// Locks that record their own events: `lockyard::traced<lockyard::mutex>` is a mutex that writes a
+// trace. LOCKYARD_TRACE=FILE in the environment, or lockyard::trace::start(), names the file.
+// `lockyard explain` reads the trace, also while the program runs. docs/tracing.md is the manual.
 
 #include <lockyard/trace.hpp>
 #include <lockyard/world/in_world.hpp>
@@ -16,14 +16,15 @@
 
 namespace lockyard::inline v0 {
 
-/// A lock, semaphore, condition variable or event of this library that stamps what it does. Not
-/// started, a stamp costs a load and two branches.
+/// A lock, semaphore, condition variable or event of this library that stamps its operations.
+/// Without a running trace, a stamp costs a load and two branches.
 template <class Lock>
 using traced = in_world_t<Lock, tracing>;
 
 namespace trace::detail {
 
-/// Before main, or when the library is loaded that includes this; to the end of the program.
+/// Starts the trace before main, or when a library that includes this header is loaded; stops it at
+/// the end of the program.
 struct started_by_environment {
   started_by_environment(const started_by_environment&) = delete;
   started_by_environment& operator=(const started_by_environment&) = delete;

@@ -12,44 +12,44 @@
 
 namespace lockyard::inline v0 {
 
-/// The queue lock of Craig, Landin and Hagersten: each waiter spins on the node of the one before
-/// it. Uncontended it is one locked operation and a plain store.
+/// The queue lock of Craig, Landin and Hagersten: each waiter spins on its predecessor's node.
+/// Uncontended acquisition and release cost one locked operation and a plain store.
 ///
-/// Use: among many cores, where the uncontended cost counts too. Under oversubscription it suffers
-/// like every lock with an order.
-/// Source: T. Craig (1993); P. Magnusson, A. Landin and E. Hagersten (1994). Their nodes wander
-/// from
-///   thread to thread, and a free lock keeps one; a lock that is free when all its bytes are zero,
-///   and that nobody has to destroy, cannot. So here the lock itself stands for the node of its
-///   owner, by a number as in ticket_spinlock: only the first in line spins on it, the others on
-///   the node ahead until that one's thread has become the owner and has written its number there.
+/// Use: on many cores, where the uncontended cost matters too. Under oversubscription it is slow,
+/// as every lock with strict order is.
+/// Source: T. Craig (1993); P. Magnusson, A. Landin and E. Hagersten (1994). Their nodes move from
+///   thread to thread, and a free lock keeps a node. This lock is free when all its bytes are zero,
+///   and its destructor does nothing, so it cannot keep a node. Instead, the lock itself serves as
+///   the owner's node, with a number as in ticket_spinlock. Only the first waiter of the queue
+///   spins on the lock. Each other waiter spins on its predecessor's node until the predecessor has
+///   become the owner and has written its number to that node.
 /// Guarantees: mutual exclusion; first come, first served, by the order of the exchanges, for
-/// threads
-///   with a node: lock() has none if more than 4096 threads live or four of the thread's nodes are
-///   in use; it then overtakes nobody and may be overtaken for ever. lock(node) needs none of
-///   these. Not recursive. Not safe between a thread and its own signal handler. After fork usable
-///   in the child only if nobody waited. May be destroyed by the next owner as soon as that one
-///   holds it: unlock's last access to the lock is the store that calls the number.
-///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
-/// Size: 16 bytes, and for all locks together 512 KiB of nodes in zeroed static memory. All zero
-/// bytes are the free state. Numbers are even; they count by 2, and are taken not to wrap around.
+///   threads with a node. lock() has no node if more than 4096 threads live or four of the
+///   thread's nodes are in use; the thread then never barges, and other threads may acquire before
+///   it forever. lock(node) does not use these nodes. Not recursive. Not safe between a thread and
+///   its own signal handler. After fork, usable in the child only if no thread waited. The next
+///   owner may destroy the lock as soon as it holds the lock: unlock's last access to the lock is
+///   the store that calls the number.
+///   On x86, unlock does not order non-temporal stores: they need an sfence before it.
+/// Size: 16 bytes, and 512 KiB of nodes in zeroed static memory, which all locks share. All zero
+/// bytes are the free state. Numbers are even and grow by 2; they are assumed not to wrap around.
 ///
 /// | (tail_, called_) | meaning |
 /// |---|---|
 /// | n, n | free |
-/// | n + 2, n | held, nobody waits |
+/// | n + 2, n | held, no thread waits |
 /// | odd, n | held; tail_ is 1 + the address of the last waiter's node |
 ///
 /// | node | meaning |
 /// |---|---|
 /// | 0 | not in use |
-/// | 1 | its thread is in line |
-/// | n | its thread owns the lock, which it releases by calling n; the one behind is to write 0 |
+/// | 1 | its thread is enqueued |
+/// | n | its thread owns the lock and releases it by calling n; the successor must write 0 |
 ///
 /// Invariants: I1 the owner's number is called_ + 2; only the owner writes called_.
-/// Node lifetime: a node is used by its thread, and by the one behind it, which writes 0 as its
-/// last access. A thread's own nodes never go away (detail/queue_nodes.hpp) and are used again when
-/// they are 0; unlock(node) returns when its node is 0.
+/// Node lifetime: only a node's thread and the thread's successor use the node; the successor
+/// writes 0 as its last access. A thread's own nodes are never freed (detail/queue_nodes.hpp) and
+/// are reused when they are 0; unlock(node) returns when its node is 0.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_clh_spinlock
     : public detail::held_assertions<basic_clh_spinlock<W>, W> {
@@ -69,7 +69,7 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
     word word_{0};
   };
 
-  /// Holds the lock from its constructor to its destructor, with its node within.
+  /// Holds the lock from its constructor to its destructor, and contains the node.
   class [[nodiscard]] LOCKYARD_SCOPED_CAPABILITY guard {
    public:
     explicit guard(basic_clh_spinlock& lock) noexcept LOCKYARD_ACQUIRE(lock) : lock_{lock} {
@@ -89,18 +89,19 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
   basic_clh_spinlock& operator=(const basic_clh_spinlock&) = delete;
 
   /// Precondition: the calling thread does not hold the lock.
-  /// Effects: acquires the lock, waiting in line while it is held, spinning and yielding in turns.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
-  /// Progress: starvation-free for a thread with a node, if every owner unlocks and every thread is
-  /// run by the scheduler.
+  /// Effects: acquires the lock; while it is held, waits in the queue, spinning and yielding in
+  /// turns.
+  /// Synchronisation: all that earlier owners did before unlock happens before the return.
+  /// Progress: starvation-free for a thread with a node, if every owner unlocks and the scheduler
+  /// runs every thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]
       lock_contended();
   }
 
-  /// The same with a node that is not in use. Precondition also: the node lives until
-  /// unlock(mine), by which the lock is to be released.
+  /// As lock(), with a node that is not in use. Further precondition: the node lives until
+  /// unlock(mine), which must release the lock.
   void lock(node& mine) noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (take()) [[likely]]
@@ -110,7 +111,7 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
     line_up(mine.word_);
   }
 
-  /// Precondition: as lock(). Effects: acquires the lock if it is free and nobody waits; returns
+  /// Precondition: as lock(). Effects: acquires the lock if it is free and no thread waits; returns
   /// whether it did. Synchronisation: as lock() if it returns true, none otherwise.
   /// Progress: wait-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
@@ -121,22 +122,22 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
     return try_lock();
   }
 
-  /// Precondition: the calling thread holds the lock by the same form. Effects: releases it.
+  /// Precondition: the calling thread acquired the lock by the same form. Effects: releases it.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // (tail,called)  t,n -> t,n+2
-    // relaxed(owner): I1: nobody else writes it, so no atomic addition is needed.
+    // relaxed(owner): by I1 no other thread writes it, so no atomic addition is needed.
     const std::uint64_t last = called_.load(std::memory_order_relaxed);
     // order[unlock]: release; pairs [called, turn]; publishes the critical section.
     called_.store(last + one, std::memory_order_release);
   }
 
-  /// The same; then waits until the one behind has let go of the node.
+  /// As unlock(); then waits until the successor no longer uses the node.
   void unlock(node& mine) noexcept LOCKYARD_RELEASE() {
     unlock();
-    // order[left]: acquire; pairs [leave]; the node may end.
+    // order[left]: acquire; pairs [leave]; the node's lifetime may end.
     W::await(mine.word_, is_zero, std::memory_order_acquire, policy{});
   }
 
@@ -146,10 +147,10 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
 
   bool take() noexcept {
     // order[called]: acquire; pairs [unlock]; if this is the last number given, the lock is free
-    // and the critical section starts after the last one's end.
+    // and the critical section begins after the previous one.
     std::uint64_t last = called_.load(std::memory_order_acquire);
     // (tail,called)  n,n -> n+2,n
-    // By I1, tail_ == last means that called_ has not moved on: nobody has owned meanwhile.
+    // By I1, tail_ == last means that called_ has not changed: no thread was the owner meanwhile.
     // relaxed(atomicity): a number is given; the load above carries the data.
     return tail_.compare_exchange_strong(last, last + one, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
@@ -171,27 +172,27 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
     } while (!take());
   }
 
-  /// Waits in line with a node that says so, until this thread owns the lock.
+  /// Enqueues `mine`, which holds `in_line`, and waits until this thread owns the lock.
   [[gnu::noinline, gnu::cold]] void line_up(word& mine) noexcept {
     const std::uint64_t self = reinterpret_cast<std::uintptr_t>(&mine) | 1U;
     // (tail,called)  t,n -> self,n
-    // order[enqueue]: acq_rel; pairs [enqueue]; the node ahead says that it is in line before this
-    // thread reads it, and the one behind sees the same of this node.
+    // order[enqueue]: acq_rel; pairs [enqueue]; the predecessor's node holds `in_line` before this
+    // thread reads the node, and the successor sees `in_line` in this node.
     const std::uint64_t ahead = tail_.exchange(self, std::memory_order_acq_rel);
     const std::uint64_t turn = number_of(ahead);
     const auto is_turn = [turn](std::uint64_t number) noexcept { return number == turn; };
-    // order[turn]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // order[turn]: acquire; pairs [unlock]; the critical section begins after the previous one.
     W::await(called_, is_turn, std::memory_order_acquire, policy{});
     std::uint64_t last = self;
     // (tail,called)  self,n -> n+2,n
     // relaxed(atomicity): a number is given.
     const bool is_last = tail_.compare_exchange_strong(last, turn + one, std::memory_order_relaxed,
                                                        std::memory_order_relaxed);
-    // relaxed(atomicity): a number, no data; who is behind writes 0 only after it has read it.
+    // relaxed(atomicity): a number, no data; the successor reads the number before it writes 0.
     mine.store(is_last ? 0 : turn + one, std::memory_order_relaxed);
   }
 
-  /// The number by which the one ahead will release the lock.
+  /// Returns the number with which the predecessor will release the lock.
   static std::uint64_t number_of(std::uint64_t ahead) noexcept {
     if (ahead % one == 0) return ahead;
     word& node = *reinterpret_cast<word*>(ahead - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How an acquisition of a resilient lock ends.
+// The outcomes of an acquisition of a resilient lock.
 
 #include <cstdint>
 #include <string>
@@ -12,14 +12,14 @@ namespace lockyard::inline v0 {
 
 enum class lock_errc : std::uint8_t {
   acquired = 0,
-  deadlock,     ///< the lock is this thread's already, or waiting for it would close a cycle
-  timed_out,    ///< the lock stalled, or the caller's own time is over
+  deadlock,     ///< this thread holds the lock already, or waiting for it would close a cycle
+  timed_out,    ///< the lock stalled, or the caller's own time-out has passed
   owner_dead,   ///< the thread that held the lock has ended
-  nested_busy,  ///< a signal handler that interrupted a wait would have to wait too deep
+  nested_busy,  ///< too many nested signal handlers of this thread wait already
 };
 
-/// The names and conditions of lock_errc. The kernel's answer to a nested wait and to a deadlock is
-/// the same; here they are two, because only one of them is proven.
+/// The names and conditions of lock_errc. The kernel reports a nested wait and a deadlock by the
+/// same error; this library reports two errors, because only the deadlock is proven.
 class lock_error_category final : public std::error_category {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "lockyard"; }
@@ -54,8 +54,8 @@ inline std::error_code make_error_code(lock_errc code) noexcept {
   return {static_cast<int>(code), lock_category()};
 }
 
-/// What lock() says; true means acquired. Must be looked at: whoever goes on after a failure
-/// is not protected, and unlocks what it does not hold.
+/// The result of lock(); true means acquired. The caller must check it: a thread that continues
+/// after a failure is not protected, and unlocks a lock that it does not hold.
 class [[nodiscard]] lock_result {
  public:
   constexpr lock_result(lock_errc code) noexcept : code_{code} {}

@@ -9,9 +9,10 @@
 
 namespace lockyard::inline v0 {
 
-/// Holds a resilient lock to its own end, or carries the reason why it does not:
+/// Holds a resilient lock until the guard's destruction, or stores the reason of the failure:
 /// `if (resilient_guard held{lock}) …; else return held.error();`
-/// Not annotated for Clang's thread-safety analysis, which knows no acquisition that may fail.
+/// Not annotated for Clang's thread-safety analysis, which cannot express a constructor whose
+/// acquisition may fail.
 template <class Lock>
 class [[nodiscard]] resilient_guard {
  public:
@@ -27,16 +28,16 @@ class [[nodiscard]] resilient_guard {
     std::swap(result_, taken.result_);
     return *this;
   }
-  /// Effects: releases the lock if it is held here.
+  /// Effects: releases the lock if this guard holds it.
   ~resilient_guard() { unlock(std::source_location{}); }
 
-  /// Effects: releases the lock before the guard's end; nothing if it is not held here.
+  /// Effects: releases the lock before the guard's end; nothing if this guard does not hold it.
   void unlock(std::source_location at = std::source_location::current()) noexcept {
     if (*this) lock_->unlock(at);
     lock_ = nullptr;
   }
 
-  /// Whether the lock is held here.
+  /// Returns true if this guard holds the lock.
   [[nodiscard]] explicit operator bool() const noexcept {
     return lock_ != nullptr && static_cast<bool>(result_);
   }

@@ -23,20 +23,20 @@
 namespace lockyard::inline v0 {
 
 namespace detail {
-/// A lock that does not recover keeps no tables.
+/// Returns `watched` for locks that do not recover: they keep no tables.
 constexpr ownership ownership_of(resilience of) noexcept {
   return of.recovers ? ownership::known : ownership::watched;
 }
 }  // namespace detail
 
-/// What basic_resilient_spinlock and basic_resilient_mutex share, which is everything but how
-/// waiters wait. docs/locks/resilient.md tells it at length.
+/// The common base of basic_resilient_spinlock and basic_resilient_mutex, which differ only in how
+/// their waiters wait. docs/locks/resilient.md explains it in detail.
 ///
-/// Each acquisition enters the lock in a table of its thread, and each unlock takes it out; nobody
-/// looks there but who has waited for a while. Such a waiter finds out whether it waits for itself,
-/// for a thread that waits for it in turn, over however many others, or for one that has
-/// ended, and looks again every millisecond. What it cannot see, because the wait goes over a
-/// std::mutex, a join or a device, ends by the stall time-out.
+/// Each acquisition enters the lock in a table of its thread, and each unlock removes the entry.
+/// Only threads that have waited for a while read the tables. Every millisecond such a waiter finds
+/// out whether it waits for itself, for a thread that waits for it in turn, directly or through
+/// any number of other threads, or for a thread that has ended. The waiter cannot see a cycle that
+/// goes through a std::mutex, a join or a device; the stall time-out ends such a wait.
 template <class Self, world W, resilience R, detail::line_form Form>
 class LOCKYARD_CAPABILITY resilient_lock
     : public detail::held_assertions<Self, W, detail::ownership_of(R)> {
@@ -50,29 +50,29 @@ class LOCKYARD_CAPABILITY resilient_lock
  public:
   static constexpr bool recovers = R.recovers;
 
-  /// `name` is told in reports. Must live as long as the process, as string literals do.
+  /// `name` appears in reports. Must live as long as the process, as string literals do.
   constexpr explicit resilient_lock(const char* name = nullptr) noexcept : name_{name} {}
   resilient_lock(const resilient_lock&) = delete;
   resilient_lock& operator=(const resilient_lock&) = delete;
 
-  /// Effects: acquires the lock, waiting while it is held; or does not, and says why.
-  /// Synchronisation: what earlier owners did before unlock happens before a return with
+  /// Effects: acquires the lock, waiting while it is held; or fails, and returns the reason.
+  /// Synchronisation: all that earlier owners did before unlock happens before a return with
   /// `acquired`; none otherwise.
-  /// Errors: `deadlock` at once if the calling thread holds the lock, or code that its signal
-  /// handler interrupted does or tries to; and if this thread is chosen as the victim of a cycle of
-  /// threads that wait for each other. `owner_dead` if the owner's thread has ended. `timed_out`
-  /// where the lock stalled (stall_limits). `nested_busy` in a signal handler that interrupted
-  /// a wait for which it would take one node too many. Do not call again in a loop: release what
-  /// else is held first.
-  /// Progress: ends, if every running thread is run by the scheduler; but not where stall time-outs
-  /// are `never` and the owner is stuck, nor while the one ahead meets nothing but waiters that
-  /// give up at that moment.
+  /// Errors: `deadlock` at once if the calling thread holds the lock, or if the code that its
+  /// signal handler interrupted holds or tries to acquire it; and if this thread is chosen as the
+  /// victim of a cycle of threads that wait for each other. `owner_dead` if the owner's thread has
+  /// ended. `timed_out` where the lock stalled (stall_limits). `nested_busy` in a signal handler
+  /// that interrupted a wait, if its own wait would need one node too many. Do not retry in a loop:
+  /// first release the other locks that the thread holds.
+  /// Progress: returns if the scheduler runs every running thread, with two exceptions: stall
+  /// time-outs are `never` and the owner is stuck; or the predecessor meets only waiters that give
+  /// up at that moment.
   [[nodiscard]] lock_result lock(
       std::source_location at = std::source_location::current()) noexcept {
     return acquire(nullptr, at);
   }
 
-  /// Effects: acquires the lock if it is free and nobody waits; returns whether it did.
+  /// Effects: acquires the lock if it is free and no thread waits; returns whether it did.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: wait-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{self(), W::trying};
@@ -83,8 +83,8 @@ class LOCKYARD_CAPABILITY resilient_lock
     return false;
   }
 
-  /// As lock(), and `timed_out` once `duration` has passed, wherever in the queue the caller is.
-  /// Without a positive duration it does not wait at all.
+  /// As lock(), and fails with `timed_out` once `duration` has passed, at any place in the queue.
+  /// Does not wait at all unless the duration is positive.
   template <class Rep, class Period>
   lock_result try_lock_for(const std::chrono::duration<Rep, Period>& duration,
                            std::source_location at = std::source_location::current()) noexcept
@@ -96,7 +96,7 @@ class LOCKYARD_CAPABILITY resilient_lock
     return acquire(&by, at);
   }
 
-  /// The same, until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
+  /// As try_lock_for(), until `Clock` has reached `limit`; see `wait_up_to` in deadlines.hpp.
   template <class Clock, class Duration>
   lock_result try_lock_until(const std::chrono::time_point<Clock, Duration>& limit,
                              std::source_location at = std::source_location::current()) noexcept
@@ -111,12 +111,12 @@ class LOCKYARD_CAPABILITY resilient_lock
     return how;
   }
 
-  /// Effects: releases the lock. By a thread that does not hold it: an assertion that fails where
-  /// there are assertions; otherwise the report `not_held` with this place and the owner,
-  /// and nothing else.
+  /// Effects: releases the lock. If the calling thread does not hold it, an assertion fails where
+  /// assertions are enabled; otherwise the only effect is the report `not_held` with this place and
+  /// the owner.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if `Form` spins; otherwise as a compare-exchange loop against those who
-  /// come to wait. Locks may be released in any order; in the opposite order is fastest.
+  /// Progress: wait-free if `Form` spins; otherwise a compare-exchange loop, which threads that
+  /// begin to wait may delay. Locks may be released in any order; the reverse order is fastest.
   void unlock([[maybe_unused]] std::source_location at = std::source_location::current()) noexcept
       LOCKYARD_RELEASE() {
     if constexpr (R.recovers) {
@@ -133,14 +133,15 @@ class LOCKYARD_CAPABILITY resilient_lock
   }
 
   /// Precondition: no living thread holds the lock, as after `owner_dead`.
-  /// Needed before the lock's end if its owner has ended, or another one at its place has a dead
-  /// owner. Effects: releases the lock if its owner's thread has ended; returns whether it did,
-  /// which is once for each such owner. What the lock protects is as that thread left it.
-  /// Synchronisation: the thread's acts happen before the return, and before the next
-  /// acquisition's.
+  /// Effects: releases the lock if its owner's thread has ended; returns whether it did, which is
+  /// true once for each such owner. The protected data are as that thread left them. Call it before
+  /// the destruction of a lock whose owner has ended; otherwise the next lock at the same address
+  /// has a dead owner.
+  /// Synchronisation: all that the ended thread did happens before the return, and before the next
+  /// acquisition's return.
   bool release_dead_owner() noexcept {
     if (!R.recovers || !tables::exhume(label().address)) return false;
-    // A fork may have come upon a thread before it had the lock, or after it had left it.
+    // At the fork a thread may not yet have acquired the lock, or may already have released it.
     const bool is_left = line_.is_owned();
     if (is_left) line_.release();
     return is_left;
@@ -148,8 +149,8 @@ class LOCKYARD_CAPABILITY resilient_lock
 
   [[nodiscard]] const char* name() const noexcept { return name_.read(); }
 
-  /// Of all locks with this `R`, from the next wait on. Returns false, and changes nothing, unless
-  /// both are positive.
+  /// Sets the stall time-outs of all locks with this `R`, from the next wait on. Returns false, and
+  /// changes nothing, unless both are positive.
   static bool set_stall_limits(stall_limits next) noexcept { return limits().set(next); }
   [[nodiscard]] static stall_limits current_stall_limits() noexcept { return limits().get(); }
 
@@ -160,7 +161,7 @@ class LOCKYARD_CAPABILITY resilient_lock
     return tables::holds(label().address);
   }
 
-  /// What the debug mode names.
+  /// The lock as the debug mode names it.
   const Self* self() const noexcept { return static_cast<const Self*>(this); }
   static detail::limits_of_type<R>& limits() noexcept {
     return shared::template process_state<detail::limits_of_type<R>>();
@@ -224,7 +225,7 @@ class LOCKYARD_CAPABILITY resilient_lock
     }
   }
 
-  /// Another lock was acquired later, or this one has no entry.
+  /// Releases a lock that is not the last acquired one, or that has no entry.
   [[gnu::noinline, gnu::cold]] void unlock_other(std::source_location at) noexcept {
     const bool was_left = tables::take_back(label().address);
     const typename W::releasing scope{self()};

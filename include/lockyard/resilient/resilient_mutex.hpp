@@ -7,15 +7,15 @@
 
 namespace lockyard::inline v0 {
 
-/// resilient_spinlock whose waiters sleep after 10 to 20 µs, and go on looking for the reasons why
-/// they wait. While those who are next sleep or wake up, newcomers may overtake them, until the
-/// first one has slept or come too late eight times.
+/// A resilient_spinlock whose waiters sleep after 10 to 20 µs, and continue to check why they wait.
+/// While the first waiters sleep or wake up, newcomers may barge past them, until the first waiter
+/// has slept or come too late eight times.
 ///
 /// Use: as resilient_spinlock, where there are more threads than processors, or holds are long.
-/// Guarantees: as there, but for the order. A wait for ever is not possible:
-/// docs/locks/resilient.md
-///   has the argument that no wake-up is lost, detail/resilient_line.hpp its short form.
-/// Size: as there.
+/// Guarantees: as resilient_spinlock, except for the order. No wait lasts forever:
+///   docs/locks/resilient.md has the argument that no wake is lost, and detail/resilient_line.hpp
+///   has its short form.
+/// Size: as resilient_spinlock.
 template <world W = default_world, resilience R = resilience{}>
 class basic_resilient_mutex
     : public resilient_lock<basic_resilient_mutex<W, R>, W, R, detail::line_form::parks> {

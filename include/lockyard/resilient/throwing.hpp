@@ -29,23 +29,23 @@ concept has_time_outs = requires(Lock& lock) { lock.try_lock_for(std::chrono::na
 }
 }  // namespace detail
 
-/// A resilient lock as the standard's guards expect locks: what fails throws std::system_error, as
-/// std::mutex does, with the code of lock_errc. For std::scoped_lock, std::unique_lock, and all
-/// that would not look at a result. Without exceptions, a failure ends the process.
+/// Adapts a resilient lock to the standard's guards: a failure throws std::system_error, as
+/// std::mutex does, with the code of lock_errc. Use it with std::scoped_lock, std::unique_lock, and
+/// other code that would not check a result. Without exceptions, a failure ends the process.
 template <class Lock>
 class LOCKYARD_CAPABILITY throwing {
  public:
   constexpr throwing() noexcept = default;
   constexpr explicit throwing(const char* name) noexcept : lock_{name} {}
 
-  /// As Lock's lock(). Errors: throws what that returns.
+  /// As Lock's lock(). Errors: throws the error that Lock's lock() returns.
   void lock(std::source_location at = std::source_location::current()) noexcept(!Lock::recovers)
       LOCKYARD_ACQUIRE() {
     check(lock_.lock(at));
   }
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) { return lock_.try_lock(); }
-  /// As Lock's: true for `acquired`, false for `timed_out`, which is no error here; throws the
-  /// others.
+  /// As Lock's try_lock_for(): returns true for `acquired` and false for `timed_out`, which is not
+  /// an error here; throws all other errors.
   template <class Rep, class Period>
     requires detail::has_time_outs<Lock>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& duration,

@@ -13,21 +13,21 @@
 
 namespace lockyard::inline v0 {
 
-/// A test and test-and-set spinlock whose waiters look less and less often, at random times, and
-/// after a while take naps between their looks. It never yields: a yield asks the scheduler for a
-/// decision, and many waiters that yield keep it busy with nothing else.
+/// A test and test-and-set spinlock whose waiters read the lock less and less often, at random
+/// times, and after a while take naps between the reads. Waiters never yield: each yield asks the
+/// scheduler for a decision, and many yielding waiters keep the scheduler busy with nothing else.
 ///
-/// Use: for short critical sections, where a byte has to do and threads may outnumber cores. What
-/// limits latency past the spin is the nap: nobody wakes a napper, so a waiter may sleep on for up
-/// to a millisecond, and what the kernel adds, although the lock is free. Where that is too long
-/// take a mutex, whose unlock wakes.
+/// Use: for short critical sections, where the lock must fit in a byte and threads may outnumber
+/// cores. After the spin, the nap limits the latency: unlock does not wake a napping waiter, so a
+/// waiter may sleep for up to a millisecond, plus the kernel's delay, although the lock is free.
+/// Where this delay is too long use a mutex: its unlock wakes a waiter.
 /// Source: T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory
-///   Multiprocessors" (1990), for back-off; the naps are this library's.
+///   Multiprocessors" (1990), for back-off; the naps are an addition of this library.
 /// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
-///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
-///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
-///   lock once, and a napper sleeps on a word of its own stack.
-///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   Not safe between a thread and its own signal handler. After fork, the child may unlock its
+///   copy if the forking thread held the lock. The next owner may destroy the lock as soon as it
+///   holds the lock: unlock accesses the lock once, and a napping waiter sleeps on a word of its
+///   own stack. On x86, unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | locked_ | meaning |
@@ -43,9 +43,9 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
   basic_backoff_spinlock& operator=(const basic_backoff_spinlock&) = delete;
 
   /// Precondition: the calling thread does not hold the lock.
-  /// Effects: acquires the lock; while it is held, spins for as long as a sleep would cost, then
-  /// naps and spins in turns, each nap twice as long as the one before, 50 us to 1 ms.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Effects: acquires the lock; while the lock is held, spins for as long as a sleep would cost,
+  /// then naps and spins in turns. Each nap is twice as long as the previous nap, 50 us to 1 ms.
+  /// Synchronisation: all that earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
@@ -70,7 +70,7 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
   }
 
  private:
-  /// A look costs the owner about 100 ns, the line's way to the waiter and back.
+  /// Each read costs the owner about 100 ns: the cache line travels to the waiter and back.
   using backing_off = wait_policies::backing_off<100, 1600>;
   static constexpr std::chrono::microseconds shortest_nap{50};
   static constexpr std::chrono::microseconds longest_nap{1000};
@@ -78,7 +78,7 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
   bool take() noexcept {
     // relaxed(revalidated): a stale "free" is caught by the exchange.
     if (locked_.load(std::memory_order_relaxed)) return false;
-    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // order[take]: acquire; pairs [unlock]; the critical section begins after the previous one.
     return !locked_.exchange(true, std::memory_order_acquire);
   }
 
@@ -91,8 +91,8 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
       while (W::await(locked_, is_zero, std::memory_order_relaxed, policy, limit)) {
         if (take()) return;
       }
-      // Nobody else knows the bed: only the deadline or a wake-up for no reason ends the nap, and
-      // both only lead to another look.
+      // No other thread knows `bed`: only the deadline or a spurious wake ends the nap, and both
+      // only lead to another read.
       W::wait(bed, 0, W::deadline_after(nap));
     }
   }

@@ -10,18 +10,18 @@
 
 namespace lockyard::inline v0 {
 
-/// A test-and-set spinlock with nothing in the loop: the worst behaved of the family, kept as the
-/// example of what not to do. Every waiter writes the lock's cache line without rest, which slows
-/// the owner and, through the interconnect, threads that have nothing to do with the lock.
+/// A test-and-set spinlock with an empty loop: the worst behaved lock of the family, kept as an
+/// example to avoid. Every waiter writes the lock's cache line without a pause. The writes slow
+/// down the owner and, through the interconnect, threads that do not use the lock.
 ///
-/// Use: to see what the others gain. For anything else take yielding_spinlock or a mutex.
+/// Use: only to measure the gain of other spinlocks. Otherwise use yielding_spinlock or a mutex.
 /// Source: the "terrible_spinlock" of M. Skarupke, "Measuring Mutexes, Spinlocks and how Bad the
 ///   Linux Scheduler Really is" (2019).
 /// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
-///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
-///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
-///   lock once.
-///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   Not safe between a thread and its own signal handler. After fork, the child may unlock its
+///   copy if the forking thread held the lock. The next owner may destroy the lock as soon as it
+///   holds the lock: unlock accesses the lock once. On x86, unlock does not order non-temporal
+///   stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | locked_ | meaning |
@@ -38,11 +38,11 @@ class LOCKYARD_CAPABILITY basic_tas_spinlock
 
   /// Precondition: the calling thread does not hold the lock.
   /// Effects: acquires the lock, spinning while it is held.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: all that earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
-    // order[lock]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // order[lock]: acquire; pairs [unlock]; the critical section begins after the previous one.
     W::await_exchange(locked_, true, is_zero, std::memory_order_acquire, wait_policies::busy{});
   }
 

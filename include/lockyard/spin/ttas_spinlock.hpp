@@ -11,18 +11,18 @@
 namespace lockyard::inline v0 {
 
 /// A test and test-and-set spinlock that pauses and never yields. Waiters read a shared copy of
-/// the line until the lock looks free, so they do not disturb the owner; but a waiter whose owner
-/// has been preempted burns its whole time slice.
+/// the cache line until the lock looks free, so they do not disturb the owner. But while the owner
+/// is preempted, a waiter wastes its whole time slice.
 ///
 /// Use: where there are never more threads than cores and critical sections are short. Under
-/// oversubscription take yielding_spinlock or a mutex.
+/// oversubscription use yielding_spinlock or a mutex.
 /// Source: the "spinlock_amd" of M. Skarupke (2019), after AMD's advice for spin loops; test and
 ///   test-and-set is due to L. Rudolph and Z. Segall (1984).
 /// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
-///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
-///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
-///   lock once.
-///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   Not safe between a thread and its own signal handler. After fork, the child may unlock its
+///   copy if the forking thread held the lock. The next owner may destroy the lock as soon as it
+///   holds the lock: unlock accesses the lock once. On x86, unlock does not order non-temporal
+///   stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | locked_ | meaning |
@@ -39,7 +39,7 @@ class LOCKYARD_CAPABILITY basic_ttas_spinlock
 
   /// Precondition: the calling thread does not hold the lock.
   /// Effects: acquires the lock, spinning while it is held.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Synchronisation: all that earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
@@ -70,7 +70,7 @@ class LOCKYARD_CAPABILITY basic_ttas_spinlock
     bool expected = false;
     // relaxed(revalidated): a stale "free" is caught by the compare-exchange.
     if (locked_.load(std::memory_order_relaxed)) return false;
-    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // order[take]: acquire; pairs [unlock]; the critical section begins after the previous one.
     // relaxed(hint): a failure promises nothing.
     return locked_.compare_exchange_strong(expected, true, std::memory_order_acquire,
                                            std::memory_order_relaxed);

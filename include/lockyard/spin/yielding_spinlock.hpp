@@ -10,17 +10,17 @@
 
 namespace lockyard::inline v0 {
 
-/// A test and test-and-set spinlock that gives the processor away after every 16 pauses.
+/// A test and test-and-set spinlock that yields the processor after every 16 pauses.
 ///
 /// Use: for short critical sections where a mutex is too large or too slow uncontended. A yield
-/// costs the kernel's scheduler and is no promise that the owner runs next: where waits are long,
-/// or priorities differ, take a mutex.
+/// costs scheduler time in the kernel and does not guarantee that the owner runs next: where waits
+/// are long, or priorities differ, use a mutex.
 /// Source: the "spinlock" of M. Skarupke (2019).
 /// Guarantees: mutual exclusion. No fairness, not even progress for a given thread. Not recursive.
-///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
-///   alone. May be destroyed by the next owner as soon as that one holds it: unlock touches the
-///   lock once.
-///   On x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   Not safe between a thread and its own signal handler. After fork, the child may unlock its
+///   copy if the forking thread held the lock. The next owner may destroy the lock as soon as it
+///   holds the lock: unlock accesses the lock once. On x86, unlock does not order non-temporal
+///   stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// | locked_ | meaning |
@@ -36,8 +36,8 @@ class LOCKYARD_CAPABILITY basic_yielding_spinlock
   basic_yielding_spinlock& operator=(const basic_yielding_spinlock&) = delete;
 
   /// Precondition: the calling thread does not hold the lock.
-  /// Effects: acquires the lock; while it is held, spins and yields in turns.
-  /// Synchronisation: what earlier owners did before unlock happens before the return.
+  /// Effects: acquires the lock; while the lock is held, spins and yields in turns.
+  /// Synchronisation: all that earlier owners did before unlock happens before the return.
   /// Progress: none guaranteed to a given thread.
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
@@ -65,7 +65,7 @@ class LOCKYARD_CAPABILITY basic_yielding_spinlock
   bool take() noexcept {
     // relaxed(revalidated): a stale "free" is caught by the exchange.
     if (locked_.load(std::memory_order_relaxed)) return false;
-    // order[take]: acquire; pairs [unlock]; the critical section starts after the last one's end.
+    // order[take]: acquire; pairs [unlock]; the critical section begins after the previous one.
     return !locked_.exchange(true, std::memory_order_acquire);
   }
 

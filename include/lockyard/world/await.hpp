@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The vocabulary of spin loops: what is waited for (a condition), and how the time between two
-// looks is passed (a policy). Every world understands both; what a world makes of them is its own
-// affair. The native world looks, lets the policy act, and looks again; a checker schedules the
-// thread only when a condition can hold; a simulator wakes it when the line changes.
+// The vocabulary of spin loops: a condition says what the loop waits for, and a policy passes the
+// time between two reads. Each world implements both in its own way. The native world reads, lets
+// the policy act, and reads again; a checker schedules the thread only when a condition can hold; a
+// simulator wakes the thread when the cache line changes.
 
 #include <lockyard/detail/durations.hpp>
 
@@ -15,8 +15,8 @@
 
 namespace lockyard::inline v0 {
 
-/// One thing to wait for: `word`, read with `order`, satisfies `predicate`. The predicate must be a
-/// pure function of the value, for a world may call it as often and as early as it likes.
+/// A condition to wait for: `word`, read with `order`, satisfies `predicate`. The predicate must be
+/// a pure function of the value, because a world may call it at any time and any number of times.
 template <class Atomic, std::predicate<typename Atomic::value_type> Predicate>
 struct condition {
   const Atomic& word;
@@ -35,11 +35,11 @@ enum class step_length : std::uint8_t {
   lengthy,
 };
 
-/// How a spin loop passes the time between two looks. A policy is an object with a member template
-/// `step<World>()`, called after every look that failed, which does nothing but call
-/// `World::pause()` and `World::yield()`, and asks `World::pauses_in()` and `World::random()`, and
-/// says whether that may have taken long. It may count; passed by reference it goes on counting
-/// over several waits.
+/// How a spin loop passes the time between two reads. A policy is an object with a member template
+/// `step<World>()`, which is called after every failed read. It may only call `World::pause()`,
+/// `World::yield()`, `World::pauses_in()` and `World::random()`, and it returns whether the step
+/// may have taken long. A policy may count; passed by reference, it continues its count over
+/// several waits.
 template <class Policy, class World>
 concept wait_policy = requires(Policy& policy) {
   { policy.template step<World>() } noexcept -> std::same_as<step_length>;
@@ -47,7 +47,7 @@ concept wait_policy = requires(Policy& policy) {
 
 namespace wait_policies {
 
-/// Looks again at once.
+/// Reads again at once.
 struct busy {
   template <class World>
   step_length step() noexcept {
@@ -55,7 +55,7 @@ struct busy {
   }
 };
 
-/// Pauses between two looks, and never yields.
+/// Pauses between two reads, and never yields.
 struct pausing {
   template <class World>
   step_length step() noexcept {
@@ -64,7 +64,7 @@ struct pausing {
   }
 };
 
-/// Pauses between two looks, and yields the processor once after every `Pauses` pauses.
+/// Pauses between two reads, and yields the processor once after every `Pauses` pauses.
 template <std::uint32_t Pauses>
 class pausing_then_yielding {
  public:
@@ -84,8 +84,9 @@ class pausing_then_yielding {
   std::uint32_t pauses_ = 0;
 };
 
-/// Waits longer before every look: a random time up to a limit that doubles from `LeastNs` to
-/// `MostNs` nanoseconds. Random, or threads that began together would go on meeting.
+/// Waits longer before every read: a random time up to a limit that doubles from `LeastNs` to
+/// `MostNs` nanoseconds. The time is random so that threads that began together do not stay
+/// together.
 template <std::uint32_t LeastNs, std::uint32_t MostNs>
 class backing_off {
   static_assert(0 < LeastNs && LeastNs <= MostNs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What waiting costs on this machine, for the native world: found out once per process, by the
-// first thread that has to wait, in some 20 microseconds.
+// The cost of waiting on this machine, for the native world: the first thread of a process that has
+// to wait measures it, in about 20 microseconds.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/bounds.hpp>
@@ -15,8 +15,8 @@
 
 namespace lockyard::inline v0::detail {
 
-/// How long a pause takes, and how long it pays to spin. Threads that ask at the same time each
-/// measure; all answers are good.
+/// The length of a pause, and how long it pays to spin. Threads that need it at the same time all
+/// measure; every result is usable.
 class [[gnu::visibility("default")]] calibration {
  public:
   using duration = std::chrono::nanoseconds;
@@ -25,23 +25,24 @@ class [[gnu::visibility("default")]] calibration {
 
   /// Before any thread is bound to one of the processors that the process may use.
   void count_processors() noexcept {
-    // relaxed(hint): who misses it counts its own.
+    // relaxed(hint): a thread that misses the value counts the processors itself.
     processors_.store(os::allowed_processors(), std::memory_order_relaxed);
   }
 
-  /// A spin as long as going to sleep and being woken costs at most twice the best choice.
+  /// A spin that lasts as long as a sleep and a wake takes at most twice the time of the best
+  /// choice.
   duration spin_budget() noexcept {
     // relaxed(hint): a stale zero costs another measurement.
     const std::uint32_t known = budget_ns_.load(std::memory_order_relaxed);
     return duration{known != 0 ? known : find_budget()};
   }
 
-  /// How many pauses take that long; at least one.
+  /// Returns the number of pauses that take that long; at least one.
   std::uint32_t pauses_in(duration length) noexcept {
     // relaxed(hint): as above.
     std::uint32_t cost = pause_ps_.load(std::memory_order_relaxed);
     if (cost == 0) cost = find_pause();
-    const std::int64_t longest = 1'000'000'000;  // a second: more is no pause
+    const std::int64_t longest = 1'000'000'000;  // a second: a longer time is not a pause
     const std::int64_t ps = at_most(at_least<std::int64_t>(length.count(), 0), longest) * 1000;
     return static_cast<std::uint32_t>(at_least<std::int64_t>(ps / cost, 1));
   }
@@ -49,7 +50,7 @@ class [[gnu::visibility("default")]] calibration {
  private:
   using clock = std::chrono::steady_clock;
 
-  /// The least of several means, because interrupts only ever add; in picoseconds.
+  /// The least of several means, because interrupts only add time; in picoseconds.
   template <class Step>
   static std::uint32_t cost_ps(int steps, Step step) noexcept {
     auto least = duration::max();
@@ -65,15 +66,15 @@ class [[gnu::visibility("default")]] calibration {
 
   [[gnu::noinline, gnu::cold]] std::uint32_t find_pause() noexcept {
     const std::uint32_t cost = cost_ps(50, [] { arch::pause(); });
-    // relaxed(hint): whoever misses it measures again.
+    // relaxed(hint): a thread that misses the value measures again.
     pause_ps_.store(cost, std::memory_order_relaxed);
     return cost;
   }
 
   [[gnu::noinline, gnu::cold]] std::uint32_t find_budget() noexcept {
-    // One thread alone cannot measure a wake-up. The studies costs and wakeup find it to take 10 to
-    // 200 times as long as a wake that finds nobody: the longer the processor has been idle, the
-    // longer. The upper end is taken, for a sleep costs the one who wakes, too.
+    // One thread alone cannot measure a wake-up. In the studies `costs` and `wakeup` it takes 10 to
+    // 200 times as long as a wake without sleepers; it grows with the processor's idle time. The
+    // code takes the upper end, because a sleep also costs time in the thread that wakes.
     constexpr std::uint32_t ratio = 200, least_ns = 5'000, most_ns = 30'000;
     std::uint32_t budget = 1;
     // relaxed(hint): as above.

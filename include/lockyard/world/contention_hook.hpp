@@ -11,14 +11,14 @@ namespace lockyard::inline v0 {
 /// A wait for a lock that has ended.
 struct contention {
   const void* lock;                 ///< its address
-  std::chrono::nanoseconds waited;  ///< from the failure of the first attempt
+  std::chrono::nanoseconds waited;  ///< since the first attempt failed
   const void* caller;               ///< an address in the code that called lock(), for addr2line
   bool acquired;                    ///< false: a time-out ended the wait
 };
 
-/// What a process does with waits for locks. Called by the thread that has waited; if it acquired,
-/// it holds the lock. Precondition: returns soon, throws nothing, and takes no lock of this
-/// library.
+/// A function that a process calls for waits for locks. The waiting thread calls it after the wait,
+/// and holds the lock if it acquired. Precondition: returns soon, throws nothing, and acquires no
+/// lock of this library.
 using contention_hook = void (*)(const contention&);
 
 namespace detail {
@@ -27,16 +27,16 @@ struct [[gnu::visibility("default")]] contention_hook_state {
   std::atomic<contention_hook> is{nullptr};
 };
 
-/// Spans the wait of a contended acquisition. Inlined into a function that the lock keeps out of
-/// line, so that this function's return address lies in the code that called lock().
+/// Spans the wait of a contended acquisition. Inlined into a function that the lock does not
+/// inline, so that this function's return address is in the code that called lock().
 class contended_wait {
  public:
   [[gnu::always_inline]] explicit contended_wait(const void* lock) noexcept : lock_{lock} {
-    // relaxed(fence): the fence follows where there is a hook.
+    // relaxed(fence): the fence follows if there is a hook.
     hook_ = state_of_process<contention_hook_state>().is.load(std::memory_order_relaxed);
     if (hook_ != nullptr) [[unlikely]] {
-      // order[hook]: acquire; pairs [contention.hpp:set]; what the hook uses was made before it was
-      // set.
+      // order[hook]: acquire; pairs [contention.hpp:set]; all that the hook uses was made before
+      // the hook was set.
       std::atomic_thread_fence(std::memory_order_acquire);
       caller_ = __builtin_extract_return_addr(__builtin_return_address(0));
       since_ = std::chrono::steady_clock::now();

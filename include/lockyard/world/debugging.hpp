@@ -15,7 +15,7 @@ namespace lockyard::inline v0 {
 
 namespace debug::detail {
 
-/// The type as the compiler writes it; there need be no run-time type information.
+/// Returns the type as the compiler writes it; works without run-time type information.
 template <class T>
 constexpr std::string_view type_name() noexcept {
   constexpr std::string_view function =
@@ -27,13 +27,12 @@ constexpr std::string_view type_name() noexcept {
 
 }  // namespace debug::detail
 
-/// As native, and every acquisition, release and destruction of a lock is watched. Locks have the
-/// same layout, but other types than in native: translation units that disagree about
-/// LOCKYARD_DEBUG share no class of locks. A recursive lock opens its scopes for the outermost
-/// acquisition alone.
+/// As native, and watches every acquisition, release and destruction of a lock. Locks have the same
+/// layout as in native, but other types: translation units that disagree about LOCKYARD_DEBUG share
+/// no class of locks. A recursive lock opens its scopes only for the outermost acquisition.
 struct [[gnu::visibility("default")]] debugging : native {
-  /// A lock's first member lies where the lock does, so that its end is the lock's; a lock needs no
-  /// destructor for it, and has none in native.
+  /// A lock's first member has the lock's address, so the member's destruction marks the lock's
+  /// destruction; the lock needs no destructor for this, and has none in native.
   template <class T>
   class atomic : public native::atomic<T> {
    public:
@@ -51,7 +50,7 @@ struct [[gnu::visibility("default")]] debugging : native {
 
   class acquiring {
    public:
-    // Inlined, so that the watch is called by the lock or by who has inlined it.
+    // Inlined, so that the watch's caller is the lock or the function into which it is inlined.
     template <class Lock>
     [[gnu::always_inline]] explicit acquiring(
         const Lock* lock,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The world of the locks that users name: the real machine, watched where LOCKYARD_DEBUG is
-// defined.
+// The world of the locks without a world argument: the real machine, watched where LOCKYARD_DEBUG
+// is defined.
 
 #if defined(LOCKYARD_DEBUG)
 #include <lockyard/world/debugging.hpp>

@@ -21,7 +21,7 @@ struct in_world<Basic<From, Parameters...>, To> {
 };
 }  // namespace detail
 
-/// The world that a lock was instantiated for.
+/// The world of a lock's instantiation.
 template <class Lock>
 using world_of_t = typename detail::world_of<Lock>::type;
 

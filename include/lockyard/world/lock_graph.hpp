@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the debug mode remembers: the locks that are held, waited for or part of an order, and the
-// orders in which they were acquired. Plain data of fixed size, for its owner to protect.
+// The debug mode's data: the locks that are held, waited for or part of an order, and the orders in
+// which they were acquired. Plain data of fixed size, which the user of the graph must protect.
 
 #include <lockyard/debug.hpp>
 
@@ -12,16 +12,16 @@
 
 namespace lockyard::inline v0::debug::detail {
 
-/// The place of an item in a pool; zero is none.
+/// The place of an item in a pool; zero: no item.
 using index = std::uint16_t;
 
-/// `Size` items less one, handed out and taken back. All zero bytes are the empty pool.
+/// A pool of `Size` - 1 items. All zero bytes are the empty pool.
 template <class T, std::size_t Size>
 class pool {
   static_assert(Size <= UINT16_MAX);
 
  public:
-  /// None if all are out. The item is all zero.
+  /// Returns an item of all zero bytes; zero if all items are in use.
   index take() noexcept {
     const index taken = given_back_;
     if (taken == 0) return used_ + 1U < Size ? ++used_ : index{0};
@@ -42,18 +42,18 @@ class pool {
   index used_ = 0;
 };
 
-/// A lock, which one thread may hold, or several that share it. It is forgotten when nobody holds
-/// it or waits for it and it is part of no order.
+/// A lock, which one thread may hold, or several threads may share. It is forgotten when no thread
+/// holds it or waits for it and it is not part of an order.
 struct watched_lock {
-  index next;  // of the same bucket
+  index next;  // the next lock of the same bucket
   lock_id id;  // without an address: destroyed too early
-  int owner;   // the thread's number; 0 is none
+  int owner;   // the thread's number; 0: no owner
   std::uint32_t sharers;
   std::uint32_t waiters;
-  std::uint64_t acquisition;  // the number of its owner's, of all acquisitions
+  std::uint64_t acquisition;  // the number of the owner's acquisition among all acquisitions
   place since;
   index outgoing, incoming;  // orders with this lock first, and second
-  std::uint64_t search;      // the last one that came here
+  std::uint64_t search;      // the last search that reached this lock
   index reached_by;
 };
 
@@ -64,35 +64,36 @@ inline bool is_in_use(const watched_lock& lock) noexcept {
   return is_held(lock) || lock.waiters != 0;
 }
 
-/// Two locks that a thread has held together, in this order; where it acquired them.
+/// Two locks that a thread has held together, in this order, and the places of the acquisitions.
 struct lock_order {
-  index next;  // of those with the same first lock
+  index next;  // the next order with the same first lock
   index next_incoming;
   index first, second;
   place first_at, second_at;
 };
 
-/// All zero bytes are the empty graph.
+/// The locks and their orders. All zero bytes are the empty graph.
 template <std::size_t Locks, std::size_t Orders>
 class lock_graph {
  public:
   watched_lock& operator[](index lock) noexcept { return locks_[lock]; }
   lock_order& order(index which) noexcept { return orders_[which]; }
 
-  /// None if the lock is not known. Locks may share an address, as a lock and its first member do.
+  /// Returns zero if the lock is unknown. Locks may share an address, as a lock and its first
+  /// member do.
   index find(lock_id id) noexcept {
     for (index each = bucket(id.address); each != 0; each = locks_[each].next) {
       if (locks_[each].id.address == id.address && locks_[each].id.type == id.type) return each;
     }
     return 0;
   }
-  /// The first lock at the address, of whatever type.
+  /// Returns the first lock at the address, of any type.
   index find(const void* address) noexcept {
     index each = bucket(address);
     while (each != 0 && locks_[each].id.address != address) each = locks_[each].next;
     return each;
   }
-  /// None if there is no room for another lock.
+  /// Returns zero if there is no room for another lock.
   index find_or_add(lock_id id) noexcept {
     if (const index known = find(id); known != 0) return known;
     const index added = locks_.take();
@@ -110,8 +111,8 @@ class lock_graph {
       unlink(bucket(each.id.address), locks_, &watched_lock::next, lock);
     locks_.give_back(lock);
   }
-  /// The lock is destroyed: its address may soon be another one's. It stays, without an address,
-  /// while somebody holds it or waits for it.
+  /// Records the lock's destruction: another lock may soon have its address. The entry stays,
+  /// without an address, while a thread holds the lock or waits for it.
   void bury(index lock) noexcept {
     watched_lock& each = locks_[lock];
     while (each.outgoing != 0) disconnect(each.outgoing);
@@ -126,7 +127,7 @@ class lock_graph {
     while (each != 0 && orders_[each].second != second) each = orders_[each].next;
     return each != 0;
   }
-  /// None if there is no room for another order.
+  /// Returns zero if there is no room for another order.
   index connect(index first, index second, const place& second_at) noexcept {
     const index added = orders_.take();
     if (added == 0) return 0;
@@ -140,8 +141,8 @@ class lock_graph {
     return added;
   }
 
-  /// Whether orders lead from one lock to another; if so, `reached_by` of each lock on the shortest
-  /// way is the order that leads to it.
+  /// Returns true if orders lead from `from` to `to`; then `reached_by` of each lock on the
+  /// shortest path is the order that leads to that lock.
   bool leads(index from, index to) noexcept {
     ++searches_;
     std::size_t first = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Watches what threads do with locks, for the debug mode: reports misuse before it does harm, and
-// orders of acquisition that can deadlock before they do.
+// Watches the threads' operations on locks, for the debug mode: reports misuse before it does harm,
+// and orders of acquisition that can deadlock before they do.
 
 #include <lockyard/debug.hpp>
 #include <lockyard/world/lock_graph.hpp>
@@ -17,34 +17,34 @@
 
 namespace lockyard::inline v0::debug::detail {
 
-/// Protects what is watched. Not one of the library's locks, which would be watched in their turn.
+/// Protects the watch's data. It is not a lock of the library, because the watch watches those.
 class watch_lock {
  public:
   void lock() noexcept {
     std::uint32_t expected = 0;
-    // order[take]: acquire; pairs [unlock]; what the last thread remembered is seen.
+    // order[take]: acquire; pairs [unlock]; this thread sees the previous thread's records.
     // relaxed(hint): a failure promises nothing.
     if (state_.compare_exchange_strong(expected, 1, std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
       return;
     }
-    // order[retake]: acquire; pairs [unlock]; as above.
+    // order[retake]: acquire; pairs [unlock]; as in [take].
     while (state_.exchange(2, std::memory_order_acquire) != 0) native::wait(state_, 2);
   }
   void unlock() noexcept {
-    // order[unlock]: release; pairs [take, retake]; publishes what this thread remembered.
+    // order[unlock]: release; pairs [take, retake]; publishes this thread's records.
     if (state_.exchange(0, std::memory_order_release) == 2) native::wake(state_, 1);
   }
 
  private:
-  native::atomic<std::uint32_t> state_{0};  // free, held, held and somebody may sleep
+  native::atomic<std::uint32_t> state_{0};  // free, held, held and a thread may sleep
 };
 
 using attempt_kind = lockyard::detail::sanitizer::attempt;
 
-/// What a thread holds. Trivially destructible, so that locks may be used until the thread is gone.
+/// A thread's locks. Trivially destructible, so that locks may be used until the thread has ended.
 struct [[gnu::visibility("default")]] thread_watch {
-  /// It holds the lock if it shares it, or the acquisition is still the lock's last.
+  /// The thread holds the lock if it shares it, or if `acquisition` is still the lock's last.
   struct held {
     index lock;
     bool shares;
@@ -57,7 +57,7 @@ struct [[gnu::visibility("default")]] thread_watch {
   std::size_t count = 0;
   std::array<held, most> locks{};
 
-  /// Null if the thread does not share the lock.
+  /// Returns null if the thread does not share the lock.
   held* share_of(index lock) noexcept {
     const auto is_share = [lock](const held& each) { return each.shares && each.lock == lock; };
     held* const end = locks.data() + count;
@@ -66,9 +66,9 @@ struct [[gnu::visibility("default")]] thread_watch {
   }
 };
 
-/// Marks that the thread is inside the watch. What a signal handler, a report's handler or an
-/// allocation on its way does with locks meanwhile is not watched: it must not find half of the
-/// truth, nor wait for itself.
+/// Marks that the thread is inside the watch. A signal handler, a report's handler or an allocation
+/// may use locks meanwhile; the watch ignores these uses, because they would see incomplete data or
+/// wait for their own thread.
 class watching {
  public:
   explicit watching(thread_watch& thread) noexcept : thread_{thread} {
@@ -95,14 +95,14 @@ class watching {
   bool entered_;
 };
 
-/// An acquisition under way: what is known of it until it succeeds or fails.
+/// An acquisition in progress: its data until it succeeds or fails.
 struct attempt {
-  index lock = 0;  // none: it is not watched
+  index lock = 0;  // 0: it is not watched
   bool shares = false;
   place at{};
 };
 
-/// What one look found, kept until the watch may be left.
+/// The problems that one operation found, kept until the thread may leave the watch.
 class findings {
  public:
   void add(problem kind, const step& found) noexcept {
@@ -124,14 +124,14 @@ class findings {
   std::size_t left_out_ = 0;
 };
 
-/// Stacks are walked and reports delivered without the watch's own lock, for the dynamic linker has
-/// one too.
+/// The watch walks stacks and delivers reports without holding its own lock, because the dynamic
+/// linker has a lock too.
 class [[gnu::visibility("default")]] lock_watch {
  public:
   static constexpr std::size_t most_locks = 4096;
   static constexpr std::size_t most_orders = 8192;
 
-  /// A thread is about to acquire the lock; unless it tries, it will wait until it has it.
+  /// A thread is about to acquire the lock; unless it only tries, it waits until it owns the lock.
   [[gnu::noinline]] attempt before_acquire(lock_id lock, attempt_kind kind) noexcept {
     const bool blocking = !lockyard::detail::sanitizer::is_trying(kind);
     thread_watch& self = this_thread();
@@ -193,7 +193,7 @@ class [[gnu::visibility("default")]] lock_watch {
       watched_lock& found = graph_[known];
       const bool shares = lockyard::detail::sanitizer::is_sharing(kind);
       if (known != 0 && (shares ? found.sharers != 0 : found.owner != 0)) seen.since = found.since;
-      // What was not watched when it was acquired seems to be free, or shared by others alone.
+      // A lock that was not watched at its acquisition looks free, or shared by other threads only.
       const bool is_mine = shares ? self.share_of(known) != nullptr : found.owner == self.number;
       const bool may_be_mine = shares || seen.since.thread == 0;
       right = (seen.since.thread != 0 && is_mine) || (may_be_mine && overflowed_);
@@ -210,7 +210,7 @@ class [[gnu::visibility("default")]] lock_watch {
     wrong.deliver();
   }
 
-  /// The thread says that it holds the lock; if `kind` shares, in one way or another.
+  /// The thread asserts that it holds the lock; if `kind` shares, exclusively or shared.
   [[gnu::noinline]] void expect_held(lock_id lock, attempt_kind kind) noexcept {
     const bool may_share = lockyard::detail::sanitizer::is_sharing(kind);
     expect(lock, __builtin_return_address(0), problem::asserted_held,
@@ -218,10 +218,10 @@ class [[gnu::visibility("default")]] lock_watch {
              const int owner = graph_[known].owner;
              if (known != 0 && owner == self.number) return true;
              if (known != 0 && may_share && self.share_of(known) != nullptr) return true;
-             return overflowed_ && owner == 0;  // it may not have been watched
+             return overflowed_ && owner == 0;  // the acquisition may not have been watched
            });
   }
-  /// The thread says that it does not hold the lock in any way.
+  /// The thread asserts that it does not hold the lock in any way.
   [[gnu::noinline]] void expect_not_held(lock_id lock) noexcept {
     expect(lock, __builtin_return_address(0), problem::asserted_not_held,
            [&](thread_watch& self, index known) {
@@ -229,7 +229,7 @@ class [[gnu::visibility("default")]] lock_watch {
            });
   }
 
-  /// The memory at the address is no lock's any more, if it ever was.
+  /// The memory at the address does not belong to a lock any longer, if it ever did.
   [[gnu::noinline]] void destroyed(const void* address) noexcept {
     thread_watch& self = this_thread();
     const watching inside{self};
@@ -281,7 +281,7 @@ class [[gnu::visibility("default")]] lock_watch {
     wrong.deliver();
   }
 
-  /// A lock that the thread holds and the one that it is about to wait for: an order to remember.
+  /// Records an order: a lock that the thread holds, and the lock that it is about to wait for.
   [[gnu::noinline]] void look_at_order(const thread_watch::held& held,
                                        const attempt& mine) noexcept {
     findings found;
@@ -306,7 +306,7 @@ class [[gnu::visibility("default")]] lock_watch {
     found.deliver();
   }
 
-  /// Reported once, and not if there is something worse to say.
+  /// Reports an overflow once, and only if there is no worse problem to report.
   void overflow(findings& found, const step& last) noexcept {
     if (!overflowed_ && found.empty()) found.add(problem::overflow, last);
     overflowed_ = true;

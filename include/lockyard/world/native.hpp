@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The real machine. Every member inlines to what one would write by hand, which
-// docs/decisions/0001-the-seam.md shows by disassembly.
+// The real machine. Every member inlines to the same code as handwritten code;
+// docs/decisions/0001-the-seam.md shows the disassembly.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/bounds.hpp>
@@ -32,10 +32,10 @@ namespace lockyard::inline v0 {
 
 namespace detail {
 
-/// What a thread knows of its id in the system. A forked child's thread has another id.
+/// A thread's copy of its id in the system. A forked child's thread has another id.
 struct [[gnu::visibility("default")]] thread_id_memory {
   std::uint32_t id = 0;
-  std::uint32_t epoch = 0;  ///< of the process in which the thread asked; 0: it has not asked yet
+  std::uint32_t epoch = 0;  ///< the fork epoch in which the id was read; 0: not read yet
 };
 
 /// A generator good enough to break ties (xorshift32, Marsaglia 2003).
@@ -55,7 +55,7 @@ struct [[gnu::visibility("default")]] xorshift {
 /// The real machine as a world; awaits come from spinning. See the concept `world` for the meaning
 /// of each member.
 struct [[gnu::visibility("default")]] native : spinning<native> {
-  /// By which parts of a program recognise this world, whatever their compilers.
+  /// The name by which parts of a program recognise this world, even from different compilers.
   struct name_in_key {
     using world = native;
     static constexpr std::string_view text = "native";
@@ -87,7 +87,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static bool asymmetric_fence_register() noexcept {
     return process_state<detail::asymmetric_fence>().register_process();
   }
-  /// Says that asymmetric_fence_register() has returned true, and that the caller knows of it.
+  /// States that asymmetric_fence_register() has returned true, and that the caller has seen it.
   struct registered_t {};
   static constexpr registered_t registered{};
   static void asymmetric_fence_light(registered_t /*tag*/) noexcept {
@@ -147,8 +147,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 
   static std::uint32_t thread_id() noexcept {
     const auto& known = thread_state<detail::thread_id_memory>();
-    // relaxed(owner): the forking thread's own fork wipes it; other threads of a child know
-    // nothing.
+    // relaxed(owner): the forking thread's own fork wipes it; other threads of a child have no id
+    // from before.
     const auto now = process_state<detail::fork_epoch>().now.load(std::memory_order_relaxed);
     return known.epoch != 0 && known.epoch == now ? known.id : find_thread_id();
   }
@@ -162,8 +162,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     }
   }
   static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
-    // ThreadSanitizer does not see that the kernel's hand-over is a release.
-    // order[hand_over]: release; pairs [handed]; stands in for it.
+    // ThreadSanitizer does not see that the kernel's hand-off is a release.
+    // order[hand_over]: release; pairs [handed]; replaces the kernel's release.
     if constexpr (detail::sanitizer::under_tsan) word.fetch_or(0, std::memory_order_release);
     detail::os::futex_unlock_pi(&word);
   }
@@ -195,12 +195,12 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     }
     return memory.slot;
   }
-  /// Fibonacci hashing: the upper bits are the good ones.
+  /// Fibonacci hashing: the upper bits are the well mixed bits.
   static std::uint64_t hash(const void* address) noexcept {
     return reinterpret_cast<std::uintptr_t>(address) * 0x9E37'79B9'7F4A'7C15U;
   }
-  /// Before main, or when the library that needs it is loaded: a process that has no thread yet
-  /// registers for barriers in no time.
+  /// Runs before main, or when the library that needs it is loaded: registration for barriers is
+  /// fast in a process that has no other threads.
   template <class State>
   struct at_start {
     at_start() noexcept {
@@ -208,7 +208,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
       asymmetric_fence_register();
       if constexpr (forgets<State>) {
         std::uint32_t none = 0;
-        // relaxed(atomicity): the first part that is loaded has nothing to forget.
+        // relaxed(atomicity): the first part that is loaded has no state to forget.
         epoch_of<State>().compare_exchange_strong(none, detail::current_fork_epoch(),
                                                   std::memory_order_relaxed,
                                                   std::memory_order_relaxed);
@@ -319,7 +319,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
       return (word.load(std::memory_order_relaxed) & FUTEX_TID_MASK) == thread_id();
     };
     const bool acquired = detail::os::futex_lock_pi(&word, limit, is_mine);
-    // order[handed]: acquire; pairs [hand_over]; the kernel has ordered already.
+    // order[handed]: acquire; pairs [hand_over]; the kernel has already ordered the accesses.
     if (acquired && (word.load(std::memory_order_acquire) & FUTEX_OWNER_DIED) != 0) {
       detail::os::fatal("locking a mutex whose owner ended while it held it", EOWNERDEAD);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The deadlines of the native world, and how long a thread may sleep towards one.
+// The deadlines of the native world, and how long a thread may sleep before a deadline.
 
 #include <lockyard/detail/bounds.hpp>
 #include <lockyard/detail/durations.hpp>
@@ -9,13 +9,13 @@
 
 namespace lockyard::inline v0::detail {
 
-/// A point of the steady clock; or of a clock that may be set, which is asked again, and then the
-/// point of the steady clock is an estimate.
+/// A point of the steady clock, or of a clock that may be set. In the second case the native world
+/// reads that clock again, and the point of the steady clock is an estimate.
 struct native_deadline : std::chrono::steady_clock::time_point {
   using clock = std::chrono::steady_clock;
   using nanoseconds = std::chrono::nanoseconds;
 
-  /// How long a sleep goes on without a look at a clock that may be set.
+  /// How long a sleep lasts before the thread reads a clock that may be set.
   static constexpr std::chrono::milliseconds longest_without_a_look{50};
 
   using clock::time_point::time_point;
@@ -38,7 +38,7 @@ struct native_deadline : std::chrono::steady_clock::time_point {
       return *this;
     return after(at_most<nanoseconds>(left(), longest_without_a_look));
   }
-  /// A sleep has ended by time; whether that was before this deadline.
+  /// After a sleep that ended by time-out: returns true if the deadline has not been reached yet.
   [[nodiscard]] bool is_early() const noexcept {
     return adjustable != nullptr && left().count() != 0;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the native world keeps what exists once per process, however many parts (executable, shared
+// The native world's state that exists once per process, even if several parts (executable, shared
 // libraries, plug-ins) have these headers compiled into them:
 // docs/decisions/0011-state-of-a-process.md.
 //
 // Every function here that names a variable of the part is hidden: the dynamic linker must not
-// replace it by the function of another part.
+// replace the function by another part's function.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
@@ -37,8 +37,8 @@ class state_key {
     for (int shift = 0; shift < 64; shift += 8) mix((number >> shift) & 0xFFU);
     return *this;
   }
-  /// Adds the name of a world. A world without a name of its own is named as the compiler spells
-  /// it, and so is shared between parts by the same compiler only.
+  /// Adds the name of a world. A world without its own name gets the compiler's spelling of its
+  /// type, so only parts from the same compiler share its state.
   template <class W>
   constexpr state_key& add_world() noexcept {
     if constexpr (requires { requires std::same_as<typename W::name_in_key::world, W>; }) {
@@ -56,15 +56,15 @@ class state_key {
   std::uint64_t value_ = 0xCBF2'9CE4'8422'2325U;
 };
 
-/// How a type is kept. A type T says so by a member `static constexpr state_traits process_traits`;
-/// a T without that member is named as the compiler spells it.
+/// How a type is kept. A type T specifies this by a member `static constexpr state_traits
+/// process_traits`; a T without this member is named by the compiler's spelling.
 struct state_traits {
   std::uint64_t key = 0;
   /// A new T is all zero bytes, and need not be written.
   bool starts_as_zeros = false;
-  /// In the child of a fork it is all zero bytes again, before any code runs there.
+  /// In the child of a fork the T is all zero bytes again, before any code runs there.
   bool is_wiped_on_fork = false;
-  /// state_to_look_at() is used; costs each part a T that is never written.
+  /// The program uses state_to_look_at(); costs each part a T that is never written.
   bool is_looked_at = false;
 };
 
@@ -77,12 +77,12 @@ constexpr state_traits traits_of_state() noexcept {
   }
 }
 
-/// All that the parts share: a list of the objects, each with what it is. Lies in memory of its
-/// own, which stays until the process ends, for a part may be unloaded while others go on.
+/// The state that the parts share: a list of the objects, each with its key. It has its own memory,
+/// which stays until the process ends, because a part may be unloaded while other parts run.
 ///
 /// The list only grows, by compare-exchange, and no lock protects it: a child that is forked while
-/// another thread adds an object finds the list as it was before or after that. Its layout is
-/// common to all parts of one version of part_root.
+/// another thread adds an object sees the list as it was before or after the addition. Its layout
+/// is common to all parts of one version of part_root.
 class state_registry {
  public:
   struct request {
@@ -92,7 +92,7 @@ class state_registry {
     void (*construct)(void* at) noexcept;
   };
 
-  /// The one object of that type; makes it if there is none yet.
+  /// Returns the one object of that type; makes it if there is none yet.
   void* find_or_make(const request& wanted) noexcept {
     // order[look]: acquire; pairs [add]; the object is complete.
     object* first = first_.load(std::memory_order_acquire);
@@ -116,7 +116,7 @@ class state_registry {
     }
   }
 
-  /// By a handler of fork, where the kernel does not wipe.
+  /// Wipes the objects that the kernel does not wipe; called by a handler of fork.
   void wipe_by_hand() noexcept {
     // relaxed(owner): the child has one thread.
     for (object* each = first_.load(std::memory_order_relaxed); each != nullptr;
@@ -125,7 +125,7 @@ class state_registry {
     }
   }
   [[nodiscard]] bool needs_handler() const noexcept {
-    // relaxed(hint): the part that has made an object asks after it.
+    // relaxed(hint): the part that has made an object calls this afterwards.
     return needs_handler_.load(std::memory_order_relaxed);
   }
 
@@ -136,7 +136,7 @@ class state_registry {
     std::uint64_t key;
     std::uint64_t bytes;
     std::uint64_t alignment;
-    std::uint64_t needs_wipe;  ///< by a handler
+    std::uint64_t needs_wipe;  ///< a handler must wipe the object
 
     [[nodiscard]] bool is(const request& wanted) const noexcept {
       return key == wanted.traits.key && bytes == wanted.bytes && alignment == wanted.alignment;
@@ -146,11 +146,11 @@ class state_registry {
   static constexpr std::size_t room = std::size_t{1} << 14U;
   static constexpr std::size_t largest_inside = 2048;
 
-  /// Memory from what is left here; null if that is too little.
+  /// Returns memory from the rest of the room; null if the rest is too small.
   void* take(std::size_t bytes) noexcept {
     constexpr std::size_t line = arch::interference_size;
     const std::size_t rounded = (bytes + line - 1) / line * line;
-    // relaxed(atomicity): every byte is given out once.
+    // relaxed(atomicity): no byte is allocated twice.
     const std::size_t begin = taken_.fetch_add(rounded, std::memory_order_relaxed);
     return begin + rounded <= sizeof room_ ? room_ + begin : nullptr;
   }
@@ -166,7 +166,7 @@ class state_registry {
       made.at = os::map_for_all_parts(wanted.bytes);
       if (!os::wipe_on_fork(made.at, wanted.bytes)) {
         made.needs_wipe = 1;
-        // relaxed(hint): the calling thread looks at it afterwards.
+        // relaxed(hint): the calling thread reads it afterwards.
         needs_handler_.store(true, std::memory_order_relaxed);
       }
     } else {
@@ -175,7 +175,7 @@ class state_registry {
     if (!wanted.traits.starts_as_zeros) wanted.construct(made.at);
     return made;
   }
-  /// Another thread was faster. What was taken inside stays unused.
+  /// Discards an object because another thread was faster. Memory from the room stays unused.
   static void discard(const object& made, const request& wanted) noexcept {
     if (wanted.traits.is_wiped_on_fork || made.bytes > largest_inside) {
       os::unmap_for_all_parts(made.at, made.bytes);
@@ -188,8 +188,8 @@ class state_registry {
   alignas(arch::interference_size) std::byte room_[room];  // zero bytes, as they were mapped
 };
 
-/// The registry of the process, found through the other parts, or made. Two parts that come at the
-/// same time agree by a compare-exchange on the root of the part that both of them meet first.
+/// Finds the registry of the process through the other parts, or makes it. Two parts that do this
+/// at the same time agree by a compare-exchange on the root of the first part that both find.
 [[gnu::visibility("hidden"), gnu::noinline, gnu::cold]] inline state_registry*
 find_registry() noexcept {
   void* found = nullptr;
@@ -209,8 +209,8 @@ find_registry() noexcept {
     auto* const made = ::new (os::map_for_all_parts(sizeof(state_registry))) state_registry;
     os::visit_parts([&](os::part_root& first) {
       // order[agree]: acq_rel; pairs [agree, agree_failed, found, known]; publishes the registry,
-      // or another thread's is complete. order[agree_failed]: acquire; pairs [agree, know]; as
-      // above.
+      // or another thread's is complete. order[agree_failed]: acquire; pairs [agree, know]; another
+      // thread's is complete.
       if (first.shared.compare_exchange_strong(found, made, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {
         found = made;
@@ -230,22 +230,22 @@ find_registry() noexcept {
   return known != nullptr ? *static_cast<state_registry*>(known) : *find_registry();
 }
 
-/// Before the part's ordinary objects are constructed, not by the first use: that may hold a lock
-/// for which the thread waits that holds the loader's lock. The part may be used even before: by
-/// constructors of another part that calls into this one. Such a use finds the registry itself.
+/// Finds the registry before the part's ordinary objects are constructed, and not at the first use:
+/// the first use may hold a lock for which the holder of the loader's lock waits. Constructors of
+/// another part may call into this part even earlier. Such a use finds the registry itself.
 struct registry_finder {
   registry_finder() noexcept { registry_of_process(); }
 };
 [[gnu::visibility("hidden"), gnu::init_priority(101)]] inline registry_finder registry_at_load;
 
-/// Whether this part has had a handler of fork registered.
+/// True if this part has registered a handler of fork.
 [[gnu::visibility("hidden")]] inline constinit std::atomic<bool> part_has_handler{false};
 
 [[gnu::visibility("hidden"), gnu::noinline, gnu::cold]] inline void* state_in_registry(
     const state_registry::request& wanted) noexcept {
   state_registry& registry = registry_of_process();
   void* const found = registry.find_or_make(wanted);
-  // Each part has its own handler, which goes with it when it is unloaded.
+  // Each part has its own handler, which disappears when the part is unloaded.
   // relaxed(atomicity): one thread registers it.
   if (wanted.traits.is_wiped_on_fork && registry.needs_handler() &&
       !part_has_handler.exchange(true, std::memory_order_relaxed)) {
@@ -255,7 +255,7 @@ struct registry_finder {
   return found;
 }
 
-/// What a part knows of the T of the process.
+/// A part's pointers to the T of the process.
 template <class T>
 class [[gnu::visibility("hidden")]] state_of_part {
  public:
@@ -284,7 +284,7 @@ class [[gnu::visibility("hidden")]] state_of_part {
     static inline constinit Looked nothing{};  // not const: then it would fill room in the file
     std::atomic<const Looked*> of{&nothing};
   };
-  /// What is looked at is learnt when the part is loaded, or nobody might ever learn it.
+  /// Sets `view` when the part is loaded; otherwise no call might ever set it.
   struct learner {
     learner() noexcept { learn(); }
   };
@@ -313,14 +313,14 @@ class [[gnu::visibility("hidden")]] state_of_part {
 template <class T>
 typename state_of_part<T>::learner state_of_part<T>::at_load __attribute__((init_priority(101)));
 
-/// The one T of the process.
+/// Returns the one T of the process.
 template <class T>
 [[gnu::visibility("hidden")]] inline T& state_of_process() noexcept {
   return state_of_part<T>::get();
 }
 
-/// The one T of the process, or T as it starts while this part has not used it and its objects are
-/// not constructed yet: one load, and no branch. Must not be written.
+/// Returns the one T of the process, or a T in its initial state while this part has not used it
+/// and the part's objects are not constructed yet: one load, and no branch. Must not be written.
 template <class T>
 [[gnu::visibility("hidden")]] inline const T& state_to_look_at() noexcept {
   return state_of_part<T>::look();

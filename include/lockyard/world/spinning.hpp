@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Awaits for worlds whose threads really run: look, let the policy act, look again. A world that is
-// built on another one inherits from spinning<itself>, so that policies and deadlines ask it.
+// Awaits for worlds whose threads really run: read, let the policy act, read again. A world that is
+// built on another world inherits from spinning<itself>, so that policies and deadlines use it.
 
 #include <lockyard/world/await.hpp>
 
@@ -81,9 +81,9 @@ struct spinning {
     return index;
   }
 
-  /// Looks until it succeeds or the deadline has passed. A clock read costs several looks, so the
-  /// clock is read after a lengthy step and after every 16 brief ones; a last look follows, so that
-  /// what came true while the thread was away is not missed.
+  /// Reads until the condition holds or the deadline has passed. A clock read costs several reads
+  /// of the word, so the loop reads the clock after a long step and after every 16 brief steps. A
+  /// last read follows, so that a condition that came true while the thread did not run counts.
   template <class Deadline, class Policy, class Look>
   static void look_until(Deadline limit, Policy& policy, Look look) noexcept {
     constexpr std::uint32_t brief_steps_per_clock_read = 16;

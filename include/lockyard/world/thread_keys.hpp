@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Names of threads that never come back, for the native world: a thread draws its number at its
-// first question and keeps it to its very end.
+// Names of threads that are never reused, for the native world: a thread draws its number at its
+// first use and keeps it until its very end.
 
 #include <lockyard/detail/os.hpp>
 #include <lockyard/world/process_state.hpp>
@@ -14,7 +14,7 @@ namespace lockyard::inline v0::detail {
 
 /// The numbers that the threads of a process have drawn. 64 bits do not wrap around.
 ///
-/// Thread-local variables are one for each part of a program, so the number of a thread lies in
+/// Each part of a program has its own thread-local variables, so a thread's number is in
 /// thread-specific data of POSIX, which all parts share; each part keeps a copy.
 class [[gnu::visibility("default")]] thread_keys {
  public:
@@ -35,7 +35,7 @@ class [[gnu::visibility("default")]] thread_keys {
 
  private:
   pthread_key_t place() noexcept {
-    // relaxed(atomicity): the number of the place is all there is to know.
+    // relaxed(atomicity): the place's number carries no other data.
     std::uint64_t known = place_and_one_.load(std::memory_order_relaxed);
     if (known == 0) {
       pthread_key_t made{};
@@ -56,9 +56,8 @@ class [[gnu::visibility("default")]] thread_keys {
   std::atomic<std::uint64_t> place_and_one_{0};
 };
 
-/// What a part knows of a thread's number; 0 until the first question. Trivially destructible, so
-/// that other objects' destructors may ask; a forked child's thread keeps the number of the thread
-/// that forked.
+/// A part's copy of a thread's number; 0 until the first use. Trivially destructible, so that other
+/// objects' destructors may use it; a forked child's thread keeps the number of the forking thread.
 struct [[gnu::visibility("default")]] thread_key_memory {
   std::uintptr_t key = 0;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 // Small numbers for living threads, for the native world: a thread claims the lowest free slot at
-// its first question and gives it back when it ends.
+// its first use and releases it when the thread ends.
 
 #include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
@@ -15,14 +15,14 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The slots of a process: one bit each, set while a living thread has it.
+/// The slots of a process: one bit for each slot, set while a living thread has the slot.
 class [[gnu::visibility("default")]] slot_registry {
  public:
   static constexpr std::uint32_t capacity = 4096;
   static constexpr state_traits process_traits{.key = state_key{"slot_registry"}.value(),
                                                .starts_as_zeros = true};
 
-  /// Claims the lowest free slot; `no_slot` when all are taken.
+  /// Claims the lowest free slot; returns `no_slot` if all are taken.
   std::uint32_t claim() noexcept {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       // relaxed(revalidated): the fetch_or below decides; a stale value costs another round.
@@ -30,8 +30,8 @@ class [[gnu::visibility("default")]] slot_registry {
       while (~seen != 0) {
         const int bit = std::countr_one(seen);
         const std::uint64_t mask = std::uint64_t{1} << bit;
-        // order[claim]: acquire; pairs [give_back]; what the slot's last thread wrote to state kept
-        // by slot happens before what this one does with it.
+        // order[claim]: acquire; pairs [give_back]; the previous thread's writes to the slot's
+        // state happen before this thread's accesses.
         seen = words_[i].fetch_or(mask, std::memory_order_acquire);
         if ((seen & mask) == 0) return static_cast<std::uint32_t>(i * 64) + std::uint32_t(bit);
       }
@@ -41,8 +41,8 @@ class [[gnu::visibility("default")]] slot_registry {
 
   void give_back(std::uint32_t slot) noexcept {
     const std::uint64_t mask = std::uint64_t{1} << (slot % 64);
-    // order[give_back]: release; pairs [claim]; hands what this thread wrote to the slot's next
-    // one.
+    // order[give_back]: release; pairs [claim]; publishes this thread's writes to the slot's next
+    // thread.
     words_[slot / 64].fetch_and(~mask, std::memory_order_release);
   }
 
@@ -50,14 +50,14 @@ class [[gnu::visibility("default")]] slot_registry {
   std::array<std::atomic<std::uint64_t>, capacity / 64> words_{};
 };
 
-/// What a thread knows of its slot. Trivially destructible, so that it can be asked until the
-/// thread is gone, by other objects' destructors too.
+/// A thread's record of its slot. Trivially destructible, so that other objects' destructors can
+/// use it until the thread has ended.
 struct [[gnu::visibility("default")]] slot_memory {
   std::uint32_t slot = no_slot;
   bool asked = false;
 };
 
-/// Gives a thread's slot back when the thread ends.
+/// Releases a thread's slot when the thread ends.
 struct [[gnu::visibility("default")]] slot_guard {
   slot_registry* registry = nullptr;
   slot_memory* memory = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the traced world's stamps go: each thread writes a ring of its own, in a mapping that the
-// whole process has. A stamp is a reading of the clock and a store of 32 bytes. No stamp waits for
-// another thread, allocates, or fails: a thread that gets no ring is counted.
+// The rings of the traced world's stamps: each thread writes its own ring, in a mapping that the
+// whole process shares. A stamp is a clock read and a store of 32 bytes. No stamp waits for another
+// thread, allocates, or fails: a thread that gets no ring is counted.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
@@ -20,10 +20,10 @@
 
 namespace lockyard::inline v0::trace::detail {
 
-/// A ring that nobody has had, or that of a thread which has ended; null if there is none.
+/// Claims an unused ring, or the ring of a thread that has ended; returns null if there is none.
 inline ring* claim(header& of, std::uint32_t tid) noexcept {
   const std::atomic_ref<std::uint32_t> taken{of.rings_taken};
-  // relaxed(atomicity): every index is given out once.
+  // relaxed(atomicity): no index is claimed twice.
   std::uint32_t index = taken.load(std::memory_order_relaxed);
   while (index < of.ring_count) {
     // relaxed(atomicity): as above.
@@ -31,7 +31,7 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
                                     std::memory_order_relaxed)) {
       ring* const fresh = of.ring_at(index);
       fresh->index = index;
-      // relaxed(atomicity): the owner's number is what others look at.
+      // relaxed(atomicity): other threads read only the owner's number.
       std::atomic_ref{fresh->tid}.store(tid, std::memory_order_relaxed);
       return fresh;
     }
@@ -39,9 +39,9 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
   for (index = 0; index < of.ring_count; ++index) {
     ring* const used = of.ring_at(index);
     const std::atomic_ref<std::uint32_t> owner{used->tid};
-    // order[kind_seen]: acquire; pairs [kind]; with the number of whose it is.
+    // order[kind_seen]: acquire; pairs [kind]; the owner's number is set, too.
     const ring_kind kind = std::atomic_ref{used->kind}.load(std::memory_order_acquire);
-    // relaxed(revalidated): by the exchange below.
+    // relaxed(revalidated): the exchange below decides.
     std::uint32_t before = owner.load(std::memory_order_relaxed);
     if (kind != ring_kind::stamps || os::thread_lives(before)) continue;
     // relaxed(atomicity): one thread takes it over; [inherit] orders.
@@ -52,7 +52,7 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
     // before this one's.
     const std::uint64_t had = std::atomic_ref{used->written}.load(std::memory_order_acquire);
     used->lost += had < of.ring_events ? had : of.ring_events;
-    // Its thread is gone: nobody looks at the pages.
+    // The ring's thread has ended: no thread reads the pages.
     if (const auto pages = take_switch_pages(*used); pages.begin != nullptr) {
       os::close_switch_pages(pages);
     }
@@ -84,14 +84,14 @@ inline ring* claim(header& of, std::uint32_t tid) noexcept {
   mine.to = found;
 }
 
-/// The calling thread's ring, if the trace that is being written has one for it.
+/// Finds the calling thread's ring, if the trace that is being written has a ring for it.
 inline void join() noexcept {
   auto& mine = native::thread_state<own_ring>();
   if (header* const now = current(); now != mine.of) find_ring(mine, now);
 }
 
-/// Of a trace that has had switches for a while only: the calling thread's from now on, though it
-/// may have its ring already.
+/// Starts the calling thread's switches in a trace that did not have switches at first, although
+/// the thread may already have its ring.
 inline void join_switches() noexcept {
   join();
   auto& mine = native::thread_state<own_ring>();
@@ -140,7 +140,7 @@ inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
   mine.is_writing = false;
 }
 
-/// From now on all threads write there. False if another trace is being written.
+/// Makes all threads write to `to` from now on. Returns false if another trace is being written.
 inline bool begin(header* to) noexcept {
   auto& state = native::process_state<current_trace>();
   header* none = nullptr;
@@ -150,7 +150,8 @@ inline bool begin(header* to) noexcept {
                                           std::memory_order_relaxed);
 }
 
-/// From now on nobody writes who has not begun to. Returns what was written to; null if nothing.
+/// Ends the trace: from now on no thread begins a write. Returns the trace, or null if there was
+/// none.
 inline header* end() noexcept {
   // order[end]: seq_cst; pairs [begin, trace_switches.hpp:ended]; the header may have been another
   // thread's; and see [trace_switches.hpp:ended] for the cycle.

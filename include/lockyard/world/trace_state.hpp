@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the parts of a trace share: which one is being written, what a thread knows of its ring, the
-// clock, and how an event is written.
+// The common parts of tracing: the trace that is being written, a thread's data of its ring, the
+// clock, and the write of an event.
 
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/os.hpp>
@@ -32,13 +32,13 @@ struct [[gnu::visibility("default")]] current_trace {
 };
 
 inline header* current() noexcept {
-  // order[current]: acquire; pairs [trace_rings.hpp:begin]; the header is written before anybody
+  // order[current]: acquire; pairs [trace_rings.hpp:begin]; the header is written before any thread
   // stamps.
   return native::process_state<current_trace>().is.load(std::memory_order_acquire);
 }
 
-/// When a stamp is of: `early` costs less, and may be some nanoseconds before what comes earlier in
-/// the program has been done.
+/// The precision of a stamp's time: `early` costs less, and may be some nanoseconds before the end
+/// of operations that come earlier in the program.
 enum class reading : std::uint8_t { early, settled };
 
 inline std::uint64_t ticks_now(bool of_counter, reading how) noexcept {
@@ -48,8 +48,8 @@ inline std::uint64_t ticks_now(bool of_counter, reading how) noexcept {
   return arch::cycle_counter_early();
 }
 
-/// Both clocks as close together as some tries allow: more than one, for between two readings the
-/// thread may lose its processor.
+/// Both clocks, read as close together as possible in several tries, because the thread may lose
+/// its processor between two reads.
 struct moment {
   std::uint64_t ticks;
   std::uint64_t raw_ns;
@@ -75,27 +75,27 @@ inline double ns_per_tick(const moment& first, const moment& last) noexcept {
          static_cast<double>(last.ticks - first.ticks);
 }
 
-/// What a thread knows of its ring. Trivially destructible, so that locks can be taken until the
-/// thread is gone.
+/// A thread's data of its ring. Trivially destructible, so that locks can be acquired until the
+/// thread has ended.
 struct [[gnu::visibility("default")]] own_ring {
-  header* of = nullptr;  ///< the trace for which the rest was found
-  ring* to = nullptr;    ///< null: nothing is written
+  header* of = nullptr;  ///< the trace to which the other members belong
+  ring* to = nullptr;    ///< null: the thread writes no events
   std::uint32_t* cpu = nullptr;
   std::uint32_t last = 0;  ///< place of a ring
   bool uses_counter = false;
-  bool is_writing = false;               ///< what a signal handler stamps meanwhile is lost
+  bool is_writing = false;               ///< a signal handler's stamps meanwhile are lost
   std::uint64_t* switch_head = nullptr;  ///< how far the kernel is with this thread's records
   os::switch_pages switches{};
   os::switch_reader reader{};
   moment first{};   ///< when the switches began
-  moment nearby{};  ///< at one of the latest
+  moment nearby{};  ///< at one of the latest switches
   double ns_per_tick = 1.0;
 };
 
 inline std::uint32_t no_cpu = unknown_cpu;
 inline std::uint64_t no_switches = 0;
 
-/// Writes an event into a ring that nobody else writes.
+/// Writes an event into a ring that no other thread writes.
 inline void write(ring& to, std::uint32_t last, const event& what) noexcept {
   const std::uint64_t number = to.written;
   to.events()[number & last] = what;

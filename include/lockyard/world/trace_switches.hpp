@@ -2,16 +2,16 @@
 #pragma once
 
 // The kernel's records of a thread's switches, in the thread's own ring between its stamps. The
-// kernel writes pages that it shares with the thread; a stamp that finds something new there copies
-// it first. So a reader of the file has all up to a thread's last stamp, whatever comes then; what
-// comes after is added when the trace ends.
+// kernel writes pages that it shares with the thread; a stamp that finds new records copies them
+// first. So a reader of the file has all records up to a thread's last stamp; the later records are
+// added when the trace ends.
 //
-// Pages are opened by their thread with its ring, and their address stands in the head of the ring.
-// Whoever exchanges that address for 0 is the one to read and to release them: the thread itself,
-// if the trace has ended meanwhile; the next thread to have the ring of one that is gone; or who
-// ends the trace. That one cannot know whether the thread is about to look, so it puts zeros in
-// their place, and the thread finds nothing there. A forked child has neither the trace nor the
-// pages.
+// A thread opens its pages with its ring, and the head of the ring holds their address. The thread
+// that exchanges this address for 0 reads and releases the pages: the ring's own thread, if the
+// trace has ended meanwhile; the next thread that gets the ring of an ended thread; or the thread
+// that ends the trace. The last of these cannot know whether the ring's thread is about to read the
+// pages, so it replaces them by zeros, and the ring's thread finds no new records. A forked child
+// has neither the trace nor the pages.
 
 #include <lockyard/detail/os/switch_records.hpp>
 #include <lockyard/detail/trace_format.hpp>
@@ -27,10 +27,10 @@
 
 namespace lockyard::inline v0::trace::detail {
 
-/// Room for 256 times away between two stamps; less is taken where the kernel gives no more.
+/// Room for 256 absences from the processor between two stamps; fewer if the kernel gives less.
 inline constexpr std::size_t most_switch_pages = 4;
 
-/// Why the kernel refuses its records, and what to do.
+/// Writes why the kernel refuses its records, and what to do.
 inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused) noexcept {
   if (memory_was_refused) {
     std::snprintf(to.data(), to.size(),
@@ -51,7 +51,7 @@ inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused
   }
 }
 
-/// From records to a trace's events: times are told from a moment nearby.
+/// Converts records to a trace's events, with times computed from a nearby moment.
 struct switch_events {
   moment now;
   double ns_per_tick;
@@ -77,7 +77,7 @@ struct switch_events {
   }
 };
 
-/// The ring's pages, for the one who gets them; others get none.
+/// Takes the ring's pages for the caller; only one caller gets them.
 inline os::switch_pages take_switch_pages(ring& of) noexcept {
   const std::atomic_ref<std::uint64_t> pages{of.pages};
   // order[take]: seq_cst; pairs [pages]; see [ended] for the cycle.
@@ -87,16 +87,16 @@ inline os::switch_pages take_switch_pages(ring& of) noexcept {
   return os::switch_pages_at(found);
 }
 
-/// Has the kernel record the calling thread's switches from now on, if this trace has them.
+/// Makes the kernel record the calling thread's switches from now on, if this trace has switches.
 inline void start_switches(own_ring& mine, ring& of) noexcept {
   mine.switch_head = &no_switches;
   header& whole = *mine.of;
-  // relaxed(owner): readers take it with the ring's kind.
+  // relaxed(owner): readers acquire it with the ring's kind.
   std::atomic_ref{of.switches}.store(0, std::memory_order_relaxed);
   if (whole.has_switches == 0) return;
   const auto [pages, error, memory_was_refused] = os::open_switch_pages(most_switch_pages);
   if (pages.begin == nullptr) {
-    // relaxed(atomicity): the first one tells why.
+    // relaxed(atomicity): the first thread writes the reason.
     const auto before =
         std::atomic_ref{whole.threads_without_switches}.fetch_add(1, std::memory_order_relaxed);
     if (before == 0) say_why_no_switches(whole.why_no_switches, error, memory_was_refused);
@@ -105,8 +105,8 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
   // order[pages]: seq_cst; pairs [take, taken]; publishes them; see [ended] for the cycle.
   std::atomic_ref{of.pages}.store(reinterpret_cast<std::uintptr_t>(pages.begin),
                                   std::memory_order_seq_cst);
-  // order[ended]: seq_cst; pairs [trace_rings.hpp:end]; forbids the cycle in which who ends the
-  // trace finds no pages yet, and this thread finds the trace still going on.
+  // order[ended]: seq_cst; pairs [trace_rings.hpp:end]; forbids the cycle in which the thread that
+  // ends the trace finds no pages yet, and this thread finds that the trace still runs.
   if (native::process_state<current_trace>().is.load(std::memory_order_seq_cst) != &whole) {
     if (const auto mine_yet = take_switch_pages(of); mine_yet.begin != nullptr) {
       os::close_switch_pages(mine_yet);
@@ -115,10 +115,10 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
   }
   mine.switches = pages;
   mine.switch_head = os::switch_head(pages);
-  // relaxed(atomicity): who ends the trace makes it more exact.
+  // relaxed(atomicity): the thread that ends the trace makes it more exact.
   mine.ns_per_tick = std::atomic_ref{whole.ns_per_tick}.load(std::memory_order_relaxed);
   mine.first = mine.nearby = moment::now(mine.uses_counter);
-  // It runs: what comes before is not known.
+  // The thread runs: its earlier switches are unknown.
   // relaxed(hint): the kernel keeps it while the thread does not run.
   const std::uint32_t cpu = std::atomic_ref{*mine.cpu}.load(std::memory_order_relaxed);
   write(of, mine.last,
@@ -127,12 +127,12 @@ inline void start_switches(own_ring& mine, ring& of) noexcept {
          .kind = event_kind::switch_in,
          .cpu = cpu,
          .argument = 0});
-  // order[first]: release; pairs [switches]; as there.
+  // order[first]: release; pairs [switches]; as in [switches].
   std::atomic_ref{of.switches}.store(1, std::memory_order_release);
 }
 
-/// Both clocks are read once in a millisecond at most: within it their rate, as the trace began
-/// with it, is wrong by ten nanoseconds. Of a longer time it is as exact as its two ends.
+/// Reads both clocks at most once in a millisecond: within that time the initial rate of the trace
+/// is wrong by ten nanoseconds. Over a longer time the rate is as exact as its two ends.
 inline void look_at_clocks(own_ring& mine, std::uint64_t ticks) noexcept {
   constexpr double near_ns = 1e6;
   constexpr std::uint64_t long_ns = 5'000'000;
@@ -142,7 +142,7 @@ inline void look_at_clocks(own_ring& mine, std::uint64_t ticks) noexcept {
   mine.ns_per_tick = ns_per_tick(mine.first, mine.nearby);
 }
 
-/// Copies what the kernel has written since the last look. By the ring's thread, while it writes,
+/// Copies the kernel's records since the last copy. Called by the ring's thread, while it writes,
 /// at that moment.
 [[gnu::noinline, gnu::cold]] inline void add_switches(own_ring& mine,
                                                       std::uint64_t ticks) noexcept {
@@ -159,15 +159,15 @@ inline void look_at_clocks(own_ring& mine, std::uint64_t ticks) noexcept {
   std::atomic_ref{to.switches}.store(1 + mine.reader.records(), std::memory_order_release);
 }
 
-/// Adds what the kernel has written of a thread since its last stamp, but no more events than that.
-/// By who ends the trace, at that moment.
+/// Adds the kernel's records of a thread since its last stamp, at most `room` events. Called by the
+/// thread that ends the trace, at that moment.
 inline void add_last_switches(ring& from, const switch_events& made, header& whole,
                               std::uint64_t room) noexcept {
   const os::switch_pages pages = take_switch_pages(from);
   if (pages.begin == nullptr) return;
   ring& to = *whole.ring_at(header::last_switches);
-  // order[switches]: acquire; pairs [first, added]; what the thread has copied itself. If it is
-  // about to copy more, that is there twice, and says the same.
+  // order[switches]: acquire; pairs [first, added]; the thread's own copies are complete. If the
+  // thread is about to copy more records, the trace has them twice, with the same content.
   const std::uint64_t had = std::atomic_ref{from.switches}.load(std::memory_order_acquire);
   // relaxed(owner): one thread has this ring at a time, and it may be gone.
   const std::uint32_t tid = std::atomic_ref{from.tid}.load(std::memory_order_relaxed);
@@ -193,7 +193,8 @@ inline void add_last_switches(ring& from, const switch_events& made, header& who
   os::blank_switch_pages(pages);
 }
 
-/// What all threads have not copied themselves, in a ring of its own: theirs are theirs to write.
+/// Adds the records that the threads have not copied, to a separate ring: only its own thread may
+/// write to a thread's ring.
 inline void add_last_switches(header& ended, const moment& last) noexcept {
   if (ended.has_switches == 0) return;
   const switch_events made{last, ended.ns_per_tick};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The real machine, with a stamp at every acquisition, release, yield, sleep and wake, by which
-// long stalls are explained afterwards: docs/tracing.md.
+// The real machine, with a stamp at every acquisition, release, yield, sleep and wake. The stamps
+// explain long stalls afterwards: docs/tracing.md.
 
 #include <lockyard/world/native.hpp>
 #include <lockyard/world/spinning.hpp>
@@ -18,8 +18,8 @@
 
 namespace lockyard::inline v0 {
 
-/// As native; yields, sleeps and wakes are stamped, and acquisitions are not: what locks share
-/// among each other.
+/// As native, with stamps for yields, sleeps and wakes, but not for acquisitions: the world of the
+/// state that locks share.
 struct [[gnu::visibility("default")]] tracing_waits : native {
   struct name_in_key {
     using world = tracing_waits;
@@ -66,7 +66,7 @@ struct [[gnu::visibility("default")]] tracing_waits : native {
     native::pi_unlock(word);
   }
 
-  // Awaits that ask this world's yield().
+  // Awaits that use this world's yield().
   template <class Atomic, class Predicate, class Policy, class... Deadline>
   static auto await(const Atomic& word, Predicate predicate, std::memory_order order,
                     Policy&& policy, Deadline... limit) noexcept {
@@ -110,8 +110,9 @@ struct [[gnu::visibility("default")]] tracing_waits : native {
   }
 };
 
-/// And acquisitions and releases, too. Locks have the same layout as in native, but other types. A
-/// recursive lock opens its scopes for the outermost acquisition alone.
+/// As tracing_waits, with stamps for acquisitions and releases too. Locks have the same layout as
+/// in native, but other types. A recursive lock opens its scopes only for the outermost
+/// acquisition.
 struct [[gnu::visibility("default")]] tracing : tracing_waits {
   using unwatched = tracing_waits;
 
@@ -122,7 +123,7 @@ struct [[gnu::visibility("default")]] tracing : tracing_waits {
         : lock_{called(lock, kind)}, kind_{kind}, native_{lock, kind} {}
     acquiring(const acquiring&) = delete;
     acquiring& operator=(const acquiring&) = delete;
-    // Settled, or the acquisition would seem to come before the release that it has waited for.
+    // Settled, because an early stamp could precede the release for which this acquisition waited.
     ~acquiring() {
       using enum trace::event_kind;
       trace::detail::stamp(acquired_ ? acquired : failed, lock_, static_cast<std::uint64_t>(kind_),

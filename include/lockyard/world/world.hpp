@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The seam between a lock and the machine. A lock is a template over a world and asks everything
-// of it, so that one source runs on the real machine, under a checker, in a simulator, and traced.
-// The rules for a lock that keep this true:
+// The seam between a lock and the machine. A lock is a template over a world and requests all
+// services from the world, so one source runs on the real machine, under a checker, in a simulator,
+// and traced. A lock must follow these rules:
 //   1. shared state is `W::atomic<T>` or, where the lock itself protects it, `W::var<T>`;
 //   2. every loop that waits goes through an await or `W::wait`;
 //   3. every clock, random number, thread identity and static object comes from the world;
-//   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope; those of a
-//   recursive
-//      lock for the outermost time only, and those of a lock that has no owner never. What another
-//      thread does in between to the nodes that are written inside of them is `notifying`.
+//   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope. A recursive lock
+//      opens them for the outermost acquisition only, and a lock without an owner never does. If
+//      another thread meanwhile changes nodes written inside these scopes, it uses `notifying`.
 
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/world/await.hpp>
@@ -36,10 +35,10 @@ struct any_value {
 
 }  // namespace detail
 
-/// A point in time on a clock that may be set, as a world sees it. It outlives the wait.
+/// A world's view of a point in time on a clock that may be set. The object outlives the wait.
 struct adjustable_limit {
-  /// How long it takes until the clock has reached the point, if it goes on as it goes now; zero if
-  /// it has reached it.
+  /// Returns the time until the clock reaches the point at its present rate; zero if it has already
+  /// reached the point.
   std::chrono::nanoseconds (*time_left)(const adjustable_limit& self) noexcept;
 };
 
@@ -162,92 +161,92 @@ concept provides_observation =
 
 }  // namespace detail
 
-/// Everything a lock may ask of the machine. All members are static;
-/// docs/decisions/0001-the-seam.md gives each one's meaning and what other worlds do with it.
+/// All services of the machine that a lock may use. All members are static.
+/// docs/decisions/0001-the-seam.md defines each member and describes its use in other worlds.
 ///
 /// Memory
 /// - `atomic<T>`: as `std::atomic<T>`; the order is always written.
 /// - `var<T>`: plain data that the lock protects: `read()`, `write(value)`. A race on it is a bug.
 /// - `fence(order)`: as `std::atomic_thread_fence`.
-/// - `asymmetric_fence_light()`, `asymmetric_fence_heavy()`: a pair of a light and a heavy one
-///   orders like two sequentially consistent fences. The light one is for the side that must be
-///   cheap. The heavy one returns false if it could not be had this time; the caller must then not
+/// - `asymmetric_fence_light()`, `asymmetric_fence_heavy()`: a light and a heavy fence together
+///   order like two sequentially consistent fences. The light fence is for the side that must be
+///   cheap. The heavy fence returns false if it is unavailable this time; the caller must then not
 ///   rely on it. `asymmetric_fence_register()`: true if light fences may cost nothing from now on;
-///   whoever has learnt of that may use `asymmetric_fence_light(registered)`, which does.
+///   code that has seen true may use `asymmetric_fence_light(registered)`, which costs nothing.
 ///
 /// Waiting
 /// - `await(word, predicate, order, policy)`: returns the first value seen that satisfies
 ///   `predicate`, read with `order`. With a deadline: nothing if it passed first.
-/// - `await_any(policy, condition...)`: the same over several words; returns the index of a
-/// condition
-///   that holds (of the first in the list if several do). An abort is one more condition.
+/// - `await_any(policy, condition...)`: as `await` over several words; returns the index of a
+///   condition that holds (the first in the list if several hold). An abort is one more condition.
 ///   `await_any_until(policy, deadline, condition...)`: nothing if the deadline passed first.
 /// - `await_exchange(word, desired, predicate, order, policy)`: exchanges `desired` into the word
-///   until the value that came out satisfies `predicate`, and returns that one. Only for words
-///   where storing `desired` over a value that does not satisfy `predicate` changes nothing.
+///   until the previous value satisfies `predicate`, and returns that value. Only for words where
+///   storing `desired` over a value that does not satisfy `predicate` changes nothing.
 /// - `pause()`, `yield()`: for policies. `pauses_in(duration)`: how many pauses take that long.
-///   `spin_limit([most])`: the deadline of a spin that begins now and is to be followed by a sleep,
-///   and is to be no longer than `most`.
-/// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return at any
-///   time for no reason; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word and
-///   returns how many; uses the address alone, so the word may be gone by then.
-///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n, moves up to m
-///   to `to`, and returns how many that were; nothing if it held something else.
+///   `spin_limit([most])`: the deadline of a spin that begins now, is followed by a sleep, and is
+///   not longer than `most`.
+/// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return
+///   spuriously at any time; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word
+///   and returns their number; uses only the address, so the word may already be destroyed.
+///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n sleepers, moves
+///   up to m to `to`, and returns their number; nothing if `from` held another value.
 ///
 /// Priority inheritance
-/// - A word holds 0, or its owner's `thread_id()`, and beside it a bit while threads may wait. Its
-///   users take it from 0 to their own id and from that to 0, and leave the rest to these two.
-/// - `thread_id()`: names this thread among all living ones of the system; never 0.
+/// - A word holds 0, or its owner's `thread_id()` and a bit while threads may wait. Users change
+///   the word only from 0 to their own id and back to 0; `pi_lock` and `pi_unlock` do the rest.
+/// - `thread_id()`: names this thread among all living threads of the system; never 0.
 /// - `is_real_time()`: whether this thread has a real-time policy; a system call.
-/// - `pi_lock(word [, deadline])`: acquires the word for this thread, which sleeps while another
-///   one has it and lends that one its priority; an acquire. Returns false, and has changed nothing
-///   that matters, if the deadline passed first. Fatal where this thread has the word already, its
-///   owner ended without releasing it, or, without a deadline, that one waits for this thread.
-/// - `pi_unlock(word)`: releases this thread's word, by a hand-over to the first waiter of the
-///   highest priority if there is one; a release. Does not touch the word once another thread can
-///   own it. Fatal where the word is another thread's.
+/// - `pi_lock(word [, deadline])`: acquires the word for this thread; while another thread owns the
+///   word, this thread sleeps and lends the owner its priority; an acquire. Returns false, without
+///   relevant changes, if the deadline passed first. Fatal if this thread already owns the word, if
+///   the owner ended without releasing it, or, without a deadline, if the owner waits for this
+///   thread.
+/// - `pi_unlock(word)`: releases this thread's word, or hands it off to the first waiter of the
+///   highest priority if there is one; a release. Does not access the word once another thread can
+///   own it. Fatal if another thread owns the word.
 ///
 /// Surroundings
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
-///   `deadline_at(limit, left)`: passes when the limit's clock has reached it, which may come
-///   sooner or later than `left` says. A world asks the clock again now and then, in a sleep too.
-/// - `thread_key()`: names this thread among all threads that the process has had, until the
+///   `deadline_at(limit, left)`: passes when the limit's clock has reached it, which may be sooner
+///   or later than `left` says. A world reads the clock again at intervals, also during a sleep.
+/// - `thread_key()`: names this thread among all past and present threads of the process, until the
 ///   thread's very end and in a forked child too; never 0. No later thread gets the same key.
 /// - `thread_slot()`: a number below `slot_count` that no other living thread has, or `no_slot`.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
-///   destructors may ask for it afterwards only if T is trivially destructible.
-///   `process_state<T>()`: the one T of the process, however many libraries have this header
-///   compiled into them; its destructor never runs. T says how it is kept by `process_traits`.
-///   `process_state_to_look_at<T>()` costs less: it may be a T that is all zero bytes, which must
-///   not be written, until the other one has been called in this part of the program.
-/// - `hash(address)`, `random()`. `table_size`: how many entries, a power of two, a table has that
-///   is found by hash.
-/// - `at_start<State>`: an object of static storage duration; from its construction on
-///   `State::forget_in_child()`, if it exists, is called in every child of fork, after the handlers
-///   of fork that were registered before. `catch_up(arguments...)` calls it
-///   earlier, with these arguments, if such a handler comes first.
-/// - `unwatched`: the world for what locks share among each other; users' tools do not see into it.
-/// - `inner_lock<Lock>`: Lock, for use inside of another lock. A checker puts an abstract lock
-///   there, because Lock has been checked by itself.
+///   destructors may use it afterwards only if T is trivially destructible.
+///   `process_state<T>()`: the one T of the process, even if several libraries have this header
+///   compiled into them; its destructor never runs. T's `process_traits` say how it is kept.
+///   `process_state_to_look_at<T>()` costs less: until `process_state<T>()` has been called in this
+///   part of the program, it may be a T of all zero bytes, which must not be written.
+/// - `hash(address)`, `random()`. `table_size`: the number of entries, a power of two, of a table
+///   that is indexed by hash.
+/// - `at_start<State>`: an object of static storage duration. From its construction on, every child
+///   of fork calls `State::forget_in_child()`, if it exists, after the handlers of fork that were
+///   registered earlier. If such a handler needs the call sooner, `catch_up(arguments...)` makes
+///   it, with these arguments.
+/// - `unwatched`: the world of the state that locks share; users' tools do not see into it.
+/// - `inner_lock<Lock>`: Lock, for use inside another lock. A checker substitutes an abstract lock,
+///   because Lock is checked separately.
 ///
 /// Observation
 /// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`
-///   tells the outcome and returns it; `releasing{lock}` spans unlock(). `sharing` and
-///   `trying_to_share` do so for what many threads may hold together. They get `this`,
-///   whose type may name the lock, and keep the address alone: the lock may be gone when a
-///   `releasing` ends. `notifying{condition}` spans a notification, by a thread that need not
-///   hold the lock, of those who wait between the two; it keeps the address alone too.
+///   records the outcome and returns it; `releasing{lock}` spans unlock(). `sharing` and
+///   `trying_to_share` mark shared acquisitions and releases. The scopes get `this`, whose type may
+///   name the lock, and keep only the address: the lock may be destroyed before a `releasing` ends.
+///   `notifying{condition}` spans a notification of threads that wait between `releasing` and
+///   `acquiring`; the notifying thread need not hold the lock. It keeps only the address too.
 /// - `contended{lock}` spans the wait of an acquisition that failed at first, in a function that is
-///   not inlined into its caller; `result(b)` tells the outcome and returns it, true by default.
+///   not inlined into its caller; `result(b)` records the outcome and returns it; default: true.
 /// - `expect_held(lock)`, `expect_held(lock, sharing)`, `expect_not_held(lock)`: a world that
-///   watches locks reports where that is not true of the calling thread, and returns true; others
-///   return false. They get `this`, as the scopes do.
+///   watches locks reports if the statement is false for the calling thread, and returns true;
+///   other worlds return false. They get `this`, as the scopes do.
 template <class W>
 concept world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
     detail::provides_surroundings<W> && detail::provides_observation<W>;
 
-/// What `thread_slot()` returns when every slot is taken, or when the thread is past its end.
+/// The result of `thread_slot()` if every slot is taken, or if the thread is past its end.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;
 
 }  // namespace lockyard::inline v0
