@@ -102,14 +102,20 @@ class LOCKYARD_CAPABILITY recursive_mutex
   /// Synchronisation: everything done before the last one happens before the next acquisition's
   /// return. Progress: as M.
   void unlock() noexcept LOCKYARD_RELEASE() {
-    release([this] { mutex_.unlock(); });
+    if (leave_inner_hold()) return;
+    const typename W::releasing scope{this};
+    disown();
+    mutex_.unlock();
   }
 
   /// As unlock(), but the last unlock hands the mutex off as M's unlock_fair() does.
   template <class Inner = M>
     requires requires(Inner& mutex) { mutex.unlock_fair(); }
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
-    release([this] { mutex_.unlock_fair(); });
+    if (leave_inner_hold()) return;
+    const typename W::releasing scope{this};
+    disown();
+    mutex_.unlock_fair();
   }
 
  private:
@@ -145,16 +151,18 @@ class LOCKYARD_CAPABILITY recursive_mutex
     }
   }
 
-  template <class Release>
-  void release(Release to_others) noexcept {
-    const bool is_mine = is_owned_by(W::thread_key());
-    if (is_mine) [[likely]] {
-      if (const std::uint32_t depth = depth_.read(); depth != 0) return depth_.write(depth - 1);
-    }
-    const typename W::releasing scope{this};
-    assert(is_mine && "recursive_mutex: a thread unlocks what it does not hold");
+  /// Returns false if this unlock is the one that releases the mutex.
+  bool leave_inner_hold() noexcept {
+    if (!is_owned_by(W::thread_key())) [[unlikely]]
+      return false;
+    const std::uint32_t depth = depth_.read();
+    if (depth != 0) depth_.write(depth - 1);
+    return depth != 0;
+  }
+  void disown() noexcept {
+    assert(is_owned_by(W::thread_key()) &&
+           "recursive_mutex: a thread unlocks what it does not hold");
     set_owner(nobody);
-    to_others();
   }
 
   template <class Acquire>
