@@ -99,7 +99,7 @@ double run_apart(const block& body) {
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) {
-    alarm(60);
+    alarm(30);
     const double result = body();
     _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
   }
@@ -110,8 +110,9 @@ double run_apart(const block& body) {
   int status = 0;
   waitpid(child, &status, 0);
   if (!is_whole || status != 0) {
-    std::fprintf(stderr, "parking-costs: a block ended early or hung (status %#x)\n", status);
-    std::_Exit(1);
+    std::printf("  a block failed or took over 30 s (status %#x); it counts as 0\n", status);
+    std::fflush(stdout);
+    return 0;
   }
   return result;
 }
