@@ -85,7 +85,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// sleepers have waited too long, and then sleeps.
   /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: starvation-free if every owner unlocks and the scheduler runs every thread, except
-  /// for the bucket lock, which a thread holds for some dozen instructions.
+  /// for the bucket lock, whose critical sections are bounded (B2 in parking_lot.hpp).
   void lock() noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take()) [[unlikely]]

@@ -24,6 +24,9 @@ using contention_hook = void (*)(const contention&);
 namespace detail {
 
 struct [[gnu::visibility("default")]] contention_hook_state {
+  static constexpr state_traits process_traits{.key = state_key{"contention_hook"}.value(),
+                                               .starts_as_zeros = true};
+
   std::atomic<contention_hook> is{nullptr};
 };
 

@@ -6,7 +6,7 @@
 
 /// What a part of a program tells a test that knows nothing of the library.
 struct part_interface {
-  std::array<const void*, 10> states;  ///< where the part takes objects of the process to be
+  std::array<const void*, 15> states;  ///< where the part takes objects of the process to be
   void (*count)(void* mutex, unsigned* counter, unsigned rounds);
   void (*lock)(void* mutex);
   void (*unlock)(void* mutex);
