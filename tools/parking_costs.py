@@ -4,7 +4,7 @@
 
 Each block is a process; the blocks of a comparison alternate. Prints medians, and the median ratio
 of neighbouring blocks with its 95 % interval (sign test). A block that fails, or takes over 30 s,
-counts as 0. Figures for docs/decisions/0025.
+counts as 0; what fails in the first two blocks is not tried again. Figures for docs/decisions/0025.
 
     tools/parking_costs.py queues
     tools/parking_costs.py sharing --threads 4 16 128 --headers 3343a4b
@@ -100,10 +100,14 @@ def run_block(binary: Path, block: str, threads: int) -> list[float]:
 
 def compare(binary: Path, pair: Comparison, threads: int, blocks: int) -> list[list[float]]:
     """Returns the rates of both, block by block; the first of a block alternates too."""
-    rows = []
+    rows: list[list[float]] = []
     for block in range(blocks):
         in_turn = [pair.ours, pair.other] if block % 2 == 0 else [pair.other, pair.ours]
-        rates = {name: run_block(binary, name, threads)[0] for name in in_turn}
+        hopeless = [pair.other] if len(rows) > 1 and not any(other for _, other in rows) else []
+        rates = dict.fromkeys(hopeless, 0.0)
+        for name in in_turn:
+            if name not in hopeless:
+                rates[name] = run_block(binary, name, threads)[0]
         rows.append([rates[pair.ours], rates[pair.other]])
     return rows
 
