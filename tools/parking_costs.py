@@ -22,8 +22,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockyard.stats import Ratio, ratio_of
 from pair_cost import ROOT, headers_of
+
+from lockyard.stats import Ratio, ratio_of
 
 BLOCK_S = 40
 RUNS_HELD_UP = 5
@@ -129,7 +130,9 @@ def print_table(binary: Path, table: Table, chosen: argparse.Namespace) -> list[
             medians = [statistics.median(column) for column in zip(*rates, strict=True)]
             ratio = ratio_of([ours / other for ours, other in rates if other])
             named = f"{threads} {pair.what}"
-            print(f"{named:44} {medians[0]:12.0f} {medians[1]:12.0f}   {to_text(ratio)}", flush=True)
+            print(
+                f"{named:44} {medians[0]:12.0f} {medians[1]:12.0f}   {to_text(ratio)}", flush=True
+            )
             record += [[threads, pair.ours, pair.other, *both] for both in rates]
     return record
 
@@ -140,7 +143,9 @@ def print_held_up(binary: Path) -> list[list[object]]:
     for what, block in HELD_UP.items():
         runs = [run_block(binary, block, 0) for _ in range(RUNS_HELD_UP)]
         longest = " ".join(f"{each[1]:.0f}" for each in runs)
-        print(f"{what:48} {statistics.median(each[0] for each in runs):8.1f}   {longest}", flush=True)
+        print(
+            f"{what:48} {statistics.median(each[0] for each in runs):8.1f}   {longest}", flush=True
+        )
         record += [[0, block, "", *each] for each in runs]
     return record
 
