@@ -389,8 +389,7 @@ int main(int count, char** words) {
   if (count != 3) end_with_usage();
   const std::string_view name = words[1], number = words[2];
   int threads = 0;
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), threads);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), threads);
   if (error != std::errc{} || end != number.data() + number.size() || threads < 0 ||
       threads > 100'000) {
     end_with_usage();

@@ -195,8 +195,8 @@ TEST_P(ForkedChild, releases_what_the_forking_thread_held) {
   });
 }
 
-/// Marks that say that a thread sleeps, or is on its way, are the parent's: the child's threads must
-/// not rely on threads that it lacks. ThreadSanitizer's runtime cannot start threads there.
+/// Marks that say that a thread sleeps, or is on its way, are the parent's: the child's threads
+/// must not rely on threads that it lacks. ThreadSanitizer's runtime cannot start threads there.
 TEST_P(ForkedChild, has_threads_that_wait_for_what_the_forking_thread_held) {
   if (lockyard::detail::sanitizer::under_tsan) return;
   const auto hold = [this](microseconds length) {

@@ -37,7 +37,8 @@ namespace lockyard::inline v0 {
 /// | held | held, no thread sleeps |
 /// | held + watched | held, a thread sleeps |
 /// | held + watched + woken | the same, and a former sleeper is awake and will look |
-/// | watched, watched + woken | free, a thread sleeps, and a former sleeper is awake and will look |
+/// | watched, watched + woken | free, a thread sleeps, and a former sleeper is awake and will look
+/// |
 ///
 /// I1 `watched` changes only under the bucket lock. When the bucket lock is free, `watched` is set
 ///    if and only if a node of this lock is linked. After fork a child may find it set without.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard hang: who waits for whom in a running process, or in a core file."""
+"""lockyard hang: the waiting threads of a process or core file, and the owners of their locks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a thread waits for that sleeps in the kernel: by the arguments of its futex call, and by
-what glibc keeps in the memory around the word.
+"""Tells the object for which a thread sleeps in the kernel, by the arguments of its futex call and by
+the memory around the word, where glibc keeps the object.
 
 A word alone fits several kinds of object, so that each rule needs a second field to agree. Layouts:
 sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h, thread-shared-types.h and nptl/internaltypes.h in
@@ -39,7 +39,7 @@ _LARGEST_TID = 1 << 22
 @dataclass(frozen=True)
 class Wait:
     kind: Kind
-    address: int  # of the object, not of the word
+    address: int  # the object's, not the word's
     owner: int | None = None  # thread id; None: the object has none, or it is unknown
     detail: str = ""
     has_timeout: bool = False
