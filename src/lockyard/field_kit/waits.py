@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the object for which a thread sleeps in the kernel, by the arguments of its futex call and by
-the memory around the word, where glibc keeps the object.
+"""Tells the object for which a thread sleeps in the kernel, by the arguments of its futex call and
+by the memory around the word, where glibc keeps the object.
 
 A word alone fits several kinds of object, so that each rule needs a second field to agree. Layouts:
 sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h, thread-shared-types.h and nptl/internaltypes.h in
