@@ -204,7 +204,11 @@ TEST_P(ForkedChild, has_threads_that_wait_for_what_the_forking_thread_held) {
     std::this_thread::sleep_for(length);
     lock().unlock();
   };
-  const hammers team{3, [hold] { hold(microseconds{20}); }};
+  const hammers team{3, [this] {
+                       lock().lock();
+                       lock().unlock();
+                       std::this_thread::sleep_for(microseconds{20});
+                     }};
   // The unlock wakes a sleeper, which is on its way when the process forks.
   const auto barge = [this, hold] {
     hold(microseconds{200});
