@@ -30,10 +30,10 @@ def compiled(binary: Path, *flags: str) -> Path:
 
 
 @contextmanager
-def running(program: Path, scene: str) -> Iterator[Blocked]:
-    """Runs the program until the block ends; its standard input ends it."""
+def running(program: Path, scene: str, *inside: str) -> Iterator[Blocked]:
+    """Runs the program until the block ends; `inside` starts it, if that is given."""
     with subprocess.Popen(
-        [program, scene], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*inside, program, scene], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             tids = {}

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -148,6 +150,23 @@ void kinds() {
   start("foreign", [] { syscall(SYS_futex, &foreign, 128, 7, nullptr, nullptr, 0); });
 }
 
+/// The child inherits the mutex, and not the thread that holds it.
+void forked() {
+  start("holder", [] {
+    pthread_mutex_lock(&account);
+    ++holding;
+    sleep_on();
+  });
+  wait_until_held(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_mutex_lock(&account);
+    std::_Exit(1);
+  }
+  std::printf("tid child %d\n", child);
+}
+
 void many() {
   pthread_mutex_lock(&account);
   pthread_attr_t small;
@@ -198,6 +217,8 @@ bool run(std::string_view scene) {
     start("heir", [] { pthread_mutex_lock(&account); });
   } else if (scene == "kinds") {
     kinds();
+  } else if (scene == "forked") {
+    forked();
   } else if (scene == "many") {
     many();
   } else if (scene == "idle") {
@@ -214,7 +235,8 @@ int main(int count, char** words) {
   std::printf("tid main %ld\n", own_id());
   prepare();
   if (count != 2 || !run(words[1])) {
-    std::fputs("usage: blocked-threads pair|triple|self|timed|abandoned|kinds|many|idle\n", stderr);
+    std::fputs("usage: blocked-threads pair|triple|self|timed|abandoned|kinds|forked|many|idle\n",
+               stderr);
     return 2;
   }
   usleep(50000);

@@ -116,7 +116,31 @@ def test_an_owner_that_has_ended_is_told(lockyard: Lockyard, blocked: Scene) -> 
         found, status = look_until(lockyard, program.pid, steady(1))
         assert found["orphans"] == [program.tids["heir"]]
         assert status == 4
-        assert "has ended without unlocking it" in lockyard("hang", str(program.pid)).stdout
+        assert "that no thread can unlock" in lockyard("hang", str(program.pid)).stdout
+
+
+def test_a_forked_child_waits_for_a_thread_that_it_lacks(
+    lockyard: Lockyard, blocked: Scene
+) -> None:
+    with blocked("forked") as program:
+        child = program.tids["child"]
+        found, status = look_until(lockyard, child, steady(1))
+        assert found["orphans"] == [child]
+        assert found["waiting"][0]["owner"] == program.tids["holder"]
+        assert status == 4
+
+
+def test_the_threads_of_a_container_have_their_own_ids(
+    lockyard: Lockyard, blocked_threads: Path
+) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0:
+        pytest.skip("needs root and unshare, to begin a PID namespace")
+    with running(blocked_threads, "pair", unshare, "--pid", "--fork", "--kill-child") as program:
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()
+        found, _ = look_until(lockyard, int(children[0]), steady(2))
+        assert found["deadlocks"] == [[program.tids["ring-0"], program.tids["ring-1"]]]
+        assert "PID namespace" in lockyard("hang", children[0]).stdout
 
 
 def test_each_kind_of_wait_is_told_with_its_object_and_owner(

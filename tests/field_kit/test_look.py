@@ -39,6 +39,7 @@ class FakeTarget:
     pid: int = 11
     program: str = "/bin/fake"
     machine: str = "EM_X86_64"
+    has_own_ids: bool = False
 
     def snapshot(self) -> Snapshot:
         return self.snapshots.pop(0)

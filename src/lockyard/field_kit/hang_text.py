@@ -69,8 +69,8 @@ def _verdict(found: Named) -> list[str]:
         text += [f"  {_line(found, tid)}" for tid in cycle]
     for tid in look.orphans():
         text.append(
-            f"STUCK: {found.thread(tid)} waits for a lock whose owner "
-            f"{look.waiting[tid].wait.owner} has ended without unlocking it"
+            f"STUCK: {found.thread(tid)} waits for a lock that no thread can unlock: its owner "
+            f"{look.waiting[tid].wait.owner} has ended, or was left behind in the parent by a fork"
         )
         text.append(f"  {_line(found, tid)}")
     if not text:
@@ -184,10 +184,11 @@ def _looked(look: Look) -> list[str]:
     program = os.path.basename(look.program)  # noqa: PTH119 - of the other process
     times = "twice" if look.readings > 1 else "once"
     seen = len(look.threads) + len(look.unreadable)
+    ids = " Thread ids are from its own PID namespace." if look.has_own_ids else ""
     return [
         "",
         f"{program} ({look.pid}), {look.libc.name}: {len(look.threads)} of "
-        f"{_count(seen, 'thread')} read {times} in {look.took_s * 1e3:.1f} ms.",
+        f"{_count(seen, 'thread')} read {times} in {look.took_s * 1e3:.1f} ms.{ids}",
     ]
 
 

@@ -39,6 +39,7 @@ class Look:
     waiting: dict[int, Waiting]
     took_s: float  # without the pause
     machine: str = ""
+    has_own_ids: bool = False  # its thread ids are not the ones that ps shows here
     readings: int = 2
     cycles: list[list[int]] = field(default_factory=list)
 
@@ -137,6 +138,7 @@ def take(target: Target, pause_s: float | None = PAUSE_S) -> Look:
         waiting,
         took_s,
         target.machine,
+        target.has_own_ids,
         1 if pause_s is None else 2,
     )
     found.cycles = cycles_of(found.owners)

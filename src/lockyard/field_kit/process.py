@@ -34,7 +34,7 @@ class Process:
                 "threads; run this as root or as the process's owner"
             ) from error
         self.machine = MACHINES.get(platform.machine(), platform.machine())
-        self._own_ids = self._has_own_ids()
+        self.has_own_ids = self._is_in_namespace()
         try:
             self._memory = os.open(f"{self._root}/mem", os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -55,7 +55,7 @@ class Process:
             )
         return "run this as root or as the process's owner, outside its container"
 
-    def _has_own_ids(self) -> bool:
+    def _is_in_namespace(self) -> bool:
         """Returns whether the process knows its threads by other ids than /proc does here."""
         try:
             return Path(f"{self._root}/ns/pid").readlink() != Path("/proc/self/ns/pid").readlink()
@@ -84,7 +84,7 @@ class Process:
     def _thread(self, task: int) -> Thread:
         folder = f"{self._root}/task/{task}"
         words = _read(f"{folder}/syscall").split()
-        tid = self._own_id(task) if self._own_ids else task
+        tid = self._own_id(task) if self.has_own_ids else task
         if len(words) < 9:  # "running", or blocked outside a system call
             state = _read(f"{folder}/stat").rpartition(")")[2].split()
             return Thread(tid, "", state=state[0] if state else "")
@@ -106,7 +106,7 @@ class Process:
 
     def names(self, tids: list[int]) -> dict[int, str]:
         found = {}
-        tasks = self._tasks_by_own_id() if self._own_ids else {}
+        tasks = self._tasks_by_own_id() if self.has_own_ids else {}
         for tid in tids:
             try:
                 found[tid] = _read(f"{self._root}/task/{tasks.get(tid, tid)}/comm").strip()

@@ -76,6 +76,7 @@ class Target(Protocol):
     pid: int
     program: str
     machine: str  # as ELF names it: EM_X86_64, EM_AARCH64
+    has_own_ids: bool  # it knows its threads by other ids than /proc does here
 
     def snapshot(self) -> Snapshot: ...
 
