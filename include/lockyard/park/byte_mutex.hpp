@@ -49,7 +49,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   /// As in `mutex`: leaves an owner that holds it for long, or comes back over and over,
   /// undisturbed.
   using spacing = wait_policies::backing_off<32, 512>;
@@ -108,7 +108,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     // relaxed(hint): a failure says that a thread sleeps; the bucket tells which.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
-      unlock_watched(is_fair);
+      unlock_with_waiters(is_fair);
     }
   }
 
@@ -124,9 +124,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     std::uint8_t expected = 0;
     do {
       // (state)  0 -> held,  watched -> held + watched
-      // order[take]: acquire; pairs [unlock, unlock_watched]; the critical section starts after the
-      // last one's end.
-      // relaxed(hint): a failure promises nothing.
+      // order[take]: acquire; pairs [unlock, unlock_with_waiters]; the critical section starts
+      // after the last one's end. relaxed(hint): a failure promises nothing.
       if (state_.compare_exchange_strong(expected, expected | held, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
         return true;
@@ -137,9 +136,9 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
 
   /// Releases while a thread sleeps. By I1 and I2 no other thread changes the state of a held lock
   /// under the bucket lock.
-  [[gnu::noinline, gnu::cold]] void unlock_watched(bool is_fair) noexcept {
+  [[gnu::noinline, gnu::cold]] void unlock_with_waiters(bool is_fair) noexcept {
     bucket& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     node* const first = first_in(home);
     // A forked child may have no waiters: their threads are the parent's.
     const bool others_sleep = bucket::length(first) > 1;
@@ -150,13 +149,15 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
       // owner.
       state_.store(held | sleepers, std::memory_order_relaxed);
     } else {
-      // order[unlock_watched]: release; pairs [take]; publishes the critical section. The lock may
-      // no longer exist from here on.
+      // order[unlock_with_waiters]: release; pairs [take]; publishes the critical section. The lock
+      // may no longer exist from here on.
       state_.store(sleepers, std::memory_order_release);
     }
     const auto* const sleeper =
-        first == nullptr ? nullptr : &home.release(*first, hands_over ? fate::owner : fate::awake);
-    home.guard().unlock();
+        first == nullptr
+            ? nullptr
+            : &home.unpark(*first, hands_over ? wake_reason::owner : wake_reason::retry);
+    home.bucket_lock().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
@@ -177,8 +178,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     node self{this, kind, W::now()};  // for its place in the queue
     while (!spin()) {
       if (!get_in_line(home, self)) continue;
-      const fate told = sleep(home, self, limit...);
-      if (told != fate::awake) return told == fate::owner;
+      const wake_reason reason = sleep(home, self, limit...);
+      if (reason != wake_reason::retry) return reason == wake_reason::owner;
     }
     return true;
   }
@@ -198,8 +199,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
 
   /// Returns false if the lock was free in between.
   bool get_in_line(bucket& home, node& self) noexcept {
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     // relaxed(revalidated): by I1 the bucket shows the sleepers; the exchange catches the rest.
     std::uint8_t found = state_.load(std::memory_order_relaxed);
     // (state)  held -> held + watched
@@ -211,13 +212,13 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     }
     const bool is_held = (found & held) != 0;
     if (is_held) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return is_held;
   }
 
   /// Returns the node's wake reason; `asleep` if the deadline passed first.
   template <class... Deadline>
-  fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
+  wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
       // (state)  watched -> 0,  held + watched -> held
