@@ -176,7 +176,7 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
     return gives_up;
   }
 
-  typename W::template atomic<mutex*> mutex_{nullptr};
+  atomic<W, mutex*> mutex_{nullptr};
 };
 
 enum class any_fault : std::uint8_t {
@@ -249,7 +249,7 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
   }
 
  private:
-  typename W::template atomic<bool> is_awaited_{false};
+  atomic<W, bool> is_awaited_{false};
 };
 
 }  // namespace lockyard::checker

@@ -109,8 +109,8 @@ class faulty_event_count {
     lot::sleep(home, self, [] {});
   }
 
-  typename W::template atomic<std::uint32_t> epoch_{0};
-  typename W::template atomic<std::uint32_t> waiters_{0};
+  atomic<W, std::uint32_t> epoch_{0};
+  atomic<W, std::uint32_t> waiters_{0};
 };
 
 enum class event_fault : std::uint8_t {
@@ -153,7 +153,7 @@ class faulty_manual_event : public detail::timed_wait<faulty_manual_event<W, Fau
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> state_{unset};
+  atomic<W, std::uint32_t> state_{unset};
 };
 
 /// A lock that is an event which resets itself, with one fault.
@@ -230,7 +230,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
     return reason == wake_reason::owner;
   }
 
-  typename W::template atomic<std::uint8_t> state_{is_set};
+  atomic<W, std::uint8_t> state_{is_set};
   static constexpr std::uint8_t unset = 0, is_set = 1, awaited = 2;
 };
 

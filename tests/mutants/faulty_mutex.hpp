@@ -167,7 +167,7 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     if (!is_sure || !held_.load(relaxed)) unpark_one(waiters);
   }
 
-  typename W::template atomic<bool> held_{false};
+  atomic<W, bool> held_{false};
 };
 
 }  // namespace lockyard::checker

@@ -150,7 +150,7 @@ class faulty_semaphore {
     return taken;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 enum class recursion_fault : std::uint8_t {
@@ -186,8 +186,8 @@ class faulty_recursive_mutex {
     return owner_.load(std::memory_order_relaxed) == W::thread_key();
   }
 
-  typename W::template atomic<std::uintptr_t> owner_{0};
-  typename W::template var<std::uint32_t> depth_{0};
+  atomic<W, std::uintptr_t> owner_{0};
+  var<W, std::uint32_t> depth_{0};
   M mutex_;
 };
 

@@ -179,7 +179,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 }  // namespace lockyard::checker

@@ -47,7 +47,7 @@ class adaptive_spin {
 
   static constexpr std::int32_t all = 256, weight = 8;
 
-  typename W::template atomic<std::int32_t> long_share_{0};
+  atomic<W, std::int32_t> long_share_{0};
 };
 
 /// The same interface for locks that do not spin.

@@ -47,7 +47,7 @@ template <world W>
 class parking_node {
  public:
   using wake_reason = detail::wake_reason;
-  using sleeping_word = typename W::template atomic<std::uint32_t>;
+  using sleeping_word = atomic<W, std::uint32_t>;
 
   parking_node(const void* object, waiter_kind kind, typename W::time_point since) noexcept
       : waits_for_{key{object, kind}}, since_{since} {}
@@ -107,12 +107,12 @@ class parking_node {
   };
 
   sleeping_word reason_{0};
-  typename W::template var<key> waits_for_;
-  typename W::template var<typename W::time_point> since_;
-  typename W::template var<bool> was_unparked_{false};
-  typename W::template var<parking_node*> prev_{nullptr};
-  typename W::template var<parking_node*> next_{nullptr};
-  typename W::template var<head> head_{};
+  var<W, key> waits_for_;
+  var<W, typename W::time_point> since_;
+  var<W, bool> was_unparked_{false};
+  var<W, parking_node*> prev_{nullptr};
+  var<W, parking_node*> next_{nullptr};
+  var<W, head> head_{};
 };
 
 /// A bucket of the parking lot. It starts as zero bytes, so the table costs nothing until its use.
@@ -260,17 +260,17 @@ class alignas(arch::interference_size / 2) parking_bucket {
   // State that basic_mutex keeps here because the mutex itself has no room for it.
 
   /// The waiter summary, which threads read without the bucket lock; see `waiter_summary`.
-  typename W::template atomic<std::uint64_t> summary{0};
+  atomic<W, std::uint64_t> summary{0};
   /// The lock that has an active waiter: one that is awake, or being woken, and bound to retry; see
   /// `mutex_waiters`.
-  typename W::template atomic<std::uintptr_t> active_waiter{0};
+  atomic<W, std::uintptr_t> active_waiter{0};
   /// The time of the last unpark; before the first unpark, the time when the first sleeper came.
-  typename W::template atomic<typename W::time_point> last_unpark{};
+  atomic<W, typename W::time_point> last_unpark{};
   /// The number of condition waiters: they sleep for a condition variable and may be moved to a
   /// basic_mutex later. Read and written under the bucket lock.
-  typename W::template var<std::uint32_t> condition_waiters{};
+  var<W, std::uint32_t> condition_waiters{};
   /// How often the waiter summary got a new mark. Read and written under the bucket lock.
-  typename W::template var<std::uint32_t> new_marks{};
+  var<W, std::uint32_t> new_marks{};
 
  private:
   using key = typename node::key;
@@ -323,8 +323,8 @@ class alignas(arch::interference_size / 2) parking_bucket {
   }
 
   lock_type lock_;
-  typename W::template var<node*> queues_{nullptr};
-  typename W::template var<typename W::time_point> due_{};
+  var<W, node*> queues_{nullptr};
+  var<W, typename W::time_point> due_{};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -50,7 +50,7 @@ class parking_lot {
   using node = parking_node<W>;
   using bucket = parking_bucket<W>;
   using wake_reason = detail::wake_reason;
-  using sleeping_word = typename W::template atomic<std::uint32_t>;
+  using sleeping_word = atomic<W, std::uint32_t>;
 
   /// The number of sleeps that a thread ends before it lets other threads have the bucket lock.
   static constexpr std::uint32_t batch = 16;

@@ -91,7 +91,7 @@ class resilient_word {
  protected:
   static constexpr bool parks = Form == line_form::parks;
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 
  private:
   using spacing = wait_policies::backing_off<32, 512>;  ///< for threads in no queue, as in mutex

@@ -318,7 +318,7 @@ class shared_line : shared_word {
     return reason;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -160,7 +160,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
     return taken;
   }
 
-  typename W::template atomic<std::uint8_t> state_;
+  atomic<W, std::uint8_t> state_;
 };
 
 using auto_reset_event = basic_auto_reset_event<>;

@@ -291,8 +291,8 @@ class basic_event_count {
         .has_value();
   }
 
-  typename W::template atomic<std::uint32_t> epoch_{0};
-  typename W::template atomic<std::uint32_t> waiters_{0};
+  atomic<W, std::uint32_t> epoch_{0};
+  atomic<W, std::uint32_t> waiters_{0};
   using spinning =
       std::conditional_t<Policy == idle_policy::spin, detail::adaptive_spin<W>, detail::no_spin>;
   [[no_unique_address]] spinning spin_;

@@ -228,7 +228,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return lot::sleep(home, self, forget, limit...);
   }
 
-  typename W::template atomic<std::uint8_t> state_{0};
+  atomic<W, std::uint8_t> state_{0};
 };
 
 using byte_mutex = basic_byte_mutex<>;

@@ -321,7 +321,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     return true;
   }
 
-  typename W::template atomic<mutex_type*> mutex_{nullptr};
+  atomic<W, mutex_type*> mutex_{nullptr};
   [[no_unique_address]] detail::adaptive_spin<W> spin_;
 };
 

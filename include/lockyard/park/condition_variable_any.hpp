@@ -138,7 +138,7 @@ class basic_condition_variable_any
     });
   }
 
-  typename W::template atomic<bool> is_awaited_{false};
+  atomic<W, bool> is_awaited_{false};
 };
 
 using condition_variable_any = basic_condition_variable_any<>;

@@ -342,7 +342,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     if (!is_sure || !held_.load(std::memory_order_relaxed)) unpark_one(waiters, is_sure);
   }
 
-  typename W::template atomic<bool> held_{false};
+  atomic<W, bool> held_{false};
 };
 
 using mutex = basic_mutex<>;

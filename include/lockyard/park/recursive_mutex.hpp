@@ -176,8 +176,8 @@ class LOCKYARD_CAPABILITY recursive_mutex
   }
 
   // The first member, because a watch knows a lock by its address.
-  typename W::template atomic<std::uintptr_t> owner_{nobody};
-  typename W::template var<std::uint32_t> depth_{0};
+  atomic<W, std::uintptr_t> owner_{nobody};
+  var<W, std::uint32_t> depth_{0};
   in_world_t<M, typename W::unwatched> mutex_;
 };
 

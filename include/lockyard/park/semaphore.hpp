@@ -342,7 +342,7 @@ class basic_semaphore {
     return taken;
   }
 
-  typename W::template atomic<std::uint32_t> word_;
+  atomic<W, std::uint32_t> word_;
 };
 
 using semaphore = basic_semaphore<>;
