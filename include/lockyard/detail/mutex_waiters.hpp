@@ -173,8 +173,8 @@ class mutex_waiters {
 };
 
 /// The bucket of a mutex while the calling thread holds the bucket lock: from the object's
-/// construction to its end. Whatever needs the bucket lock is a member of this class, or of
-/// condition_bucket, which adds the queue of a condition variable.
+/// construction to its end. All functions that need the bucket lock are members of this class, or
+/// of condition_bucket, which adds the queue of a condition variable.
 template <world W>
 class guarded_bucket {
  public:

@@ -25,7 +25,7 @@ class shared_line : shared_word {
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
-  static_assert(most_readers + 1 <= lot::batch, "an upgrader is roused with the readers");
+  static_assert(most_readers + 1 <= lot::batch, "an upgrader is unparked with the readers");
 
  public:
   using shared_word::request;

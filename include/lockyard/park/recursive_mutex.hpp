@@ -146,7 +146,7 @@ class LOCKYARD_CAPABILITY recursive_mutex
   void lock_again() noexcept {
     if (!deepen()) [[unlikely]] {
       detail::os::refuse(
-          "a recursive_mutex is locked once more by a thread that holds it max_depth times, as "
+          "a recursive_mutex is locked again by a thread that holds it max_depth times, as "
           "often as it counts: a lock of it is missing its unlock, or recurses without an end");
     }
   }

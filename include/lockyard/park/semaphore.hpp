@@ -164,7 +164,7 @@ class basic_semaphore {
     if (permits < 0 || permits > max()) [[unlikely]] {
       detail::os::refuse(
           "a semaphore is asked for a number of permits that is negative or above its max(): such "
-          "a number is no count, or one that it can never have");
+          "a number is not a count, or is one that it can never have");
     }
     return static_cast<std::uint32_t>(permits);
   }
