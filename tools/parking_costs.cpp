@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What long queues, shared buckets, and descheduled notifiers cost locks that sleep in the parking
-// lot, together with the standard library's. Figures for docs/decisions/0025.
+// Measures one block: what a lock that sleeps in the parking lot, or the standard library's, does
+// with long queues, shared buckets, or descheduled notifiers. Prints one number, or two for
+// held_up, and ends. parking_costs.py runs blocks in turn and compares them.
 //
-//   cmake --preset bench && cmake --build --preset bench --target parking-costs
-//   build/bench/tools/parking-costs queues [THREADS...]
-//   build/bench/tools/parking-costs sharing [THREADS...]
-//   build/bench/tools/parking-costs guards [THREADS...]
-//   build/bench/tools/parking-costs held-up          (as root: it needs real-time priorities)
-//
-// Each block is a process of its own; blocks of what is compared alternate. Printed are medians,
-// and the median of the ratios of neighbours with a 95 % interval by the sign test.
+//   parking-costs BLOCK THREADS
 
 #include <lockyard/park/adaptive_mutex.hpp>
 #include <lockyard/park/byte_mutex.hpp>
@@ -23,14 +17,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -86,79 +79,6 @@ void work(std::chrono::nanoseconds length) {
   const auto end = clock_type::now() + length;
   while (clock_type::now() < end) {
   }
-}
-
-// Blocks
-
-using block = std::function<double()>;
-
-/// In a process of its own, which is killed if it hangs.
-double run_apart(const block& body) {
-  int ends[2];
-  if (pipe(ends) != 0) fail("pipe");
-  const pid_t child = fork();
-  if (child < 0) fail("fork");
-  if (child == 0) {
-    alarm(30);
-    const double result = body();
-    _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
-  }
-  close(ends[1]);
-  double result = 0;
-  const bool is_whole = read(ends[0], &result, sizeof result) == sizeof result;
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (!is_whole || status != 0) {
-    std::printf("  a block failed or took over 30 s (status %#x); it counts as 0\n", status);
-    std::fflush(stdout);
-    return 0;
-  }
-  return result;
-}
-
-double median(std::vector<double> of) {
-  std::ranges::sort(of);
-  const std::size_t half = of.size() / 2;
-  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
-}
-
-struct interval {
-  double low;
-  double high;
-};
-
-/// The narrowest pair of order statistics that encloses the median with 95 %.
-interval around_median(std::vector<double> of) {
-  std::ranges::sort(of);
-  const auto count = static_cast<double>(of.size());
-  double outside = 0;
-  std::size_t rank = 0;
-  for (double mass = std::pow(0.5, count); rank < of.size() / 2; ++rank) {
-    outside += 2 * mass;
-    if (outside > 0.05) break;
-    mass *= (count - static_cast<double>(rank)) / static_cast<double>(rank + 1);
-  }
-  const std::size_t from = rank > 0 ? rank - 1 : 0;
-  return {of[from], of[of.size() - 1 - from]};
-}
-
-constexpr int block_count = 11;
-
-/// Prints the two medians and the ratio.
-void compare(const std::string& what, const block& ours, const block& theirs) {
-  std::vector<double> one, other, ratios;
-  for (int i = 0; i < block_count; ++i) {
-    // Which comes first alternates too.
-    if (i % 2 == 0) one.push_back(run_apart(ours));
-    other.push_back(run_apart(theirs));
-    if (i % 2 != 0) one.push_back(run_apart(ours));
-    ratios.push_back(one.back() / other.back());
-  }
-  const interval about = around_median(ratios);
-  std::printf("%-44s %12.0f %12.0f   %6.2f [%.2f, %.2f]\n", what.c_str(), median(one),
-              median(other), median(ratios), about.low, about.high);
-  std::fflush(stdout);
 }
 
 // Long queues
@@ -245,31 +165,6 @@ double with_waiters(int waiters, bool notifies) {
   return rate_of(*counters, [] { return true; });
 }
 
-void queues(const std::vector<int>& sizes) {
-  std::printf("%-44s %12s %12s   %s\n", "pairs/s", "ours", "std", "ours/std [95 %]");
-  for (const int n : sizes) {
-    const std::string count = std::to_string(n);
-    for (const bool notifies : {false, true}) {
-      if (notifies && n == 0) continue;
-      compare(
-          count + " on a condition, 4 contend" + (notifies ? " and notify" : ""),
-          [=] { return with_waiters<lockyard::mutex, lockyard::condition_variable>(n, notifies); },
-          [=] { return with_waiters<std::mutex, std::condition_variable>(n, notifies); });
-    }
-    if (n == 0) continue;
-    compare(
-        count + " threads, mutex", [=] { return contended<lockyard::mutex>(n); },
-        [=] { return contended<std::mutex>(n); });
-    compare(
-        count + " threads, byte_mutex", [=] { return contended<lockyard::byte_mutex>(n); },
-        [=] { return contended<std::mutex>(n); });
-    compare(
-        count + " threads, shared_mutex exclusive",
-        [=] { return contended<lockyard::shared_mutex>(n); },
-        [=] { return contended<std::shared_mutex>(n); });
-  }
-}
-
 // Buckets
 
 /// Room for locks in which places in one bucket can be found.
@@ -335,15 +230,6 @@ double hot_locks(int threads, bool same_bucket) {
   return rate_of(*counters, [=] { return started->load() == threads; });
 }
 
-void sharing(const std::vector<int>& sizes) {
-  std::printf("%-44s %12s %12s   %s\n", "pairs/s", "one bucket", "64 buckets", "ratio [95 %]");
-  for (const int n : sizes) {
-    compare(
-        "64 mutexes, " + std::to_string(n) + " threads", [=] { return hot_locks(n, true); },
-        [=] { return hot_locks(n, false); });
-  }
-}
-
 // Real-time threads that unlock a mutex of their own while others notify in its bucket
 
 /// Its buckets have a lock that lends no priority.
@@ -358,32 +244,6 @@ struct always_lending : lockyard::native {
   template <class Lock>
   using inner_lock = lockyard::basic_pi_mutex<lockyard::native>;
 };
-
-template <class W>
-void compare_guards(const std::string& count, const char* guard, int n) {
-  compare(
-      count + " threads, mutex, " + guard, [=] { return contended<lockyard::mutex>(n); },
-      [=] { return contended<lockyard::basic_mutex<W>>(n); });
-  compare(
-      count + " threads, byte_mutex, " + guard, [=] { return contended<lockyard::byte_mutex>(n); },
-      [=] { return contended<lockyard::basic_byte_mutex<W>>(n); });
-  compare(
-      count + " on a condition, 4 notify, " + guard,
-      [=] { return with_waiters<lockyard::mutex, lockyard::condition_variable>(n, true); },
-      [=] {
-        return with_waiters<lockyard::basic_mutex<W>, lockyard::basic_condition_variable<W>>(n,
-                                                                                             true);
-      });
-}
-
-/// What the bucket lock as shipped costs threads that need no priority.
-void guards(const std::vector<int>& sizes) {
-  std::printf("%-44s %12s %12s   %s\n", "pairs/s", "as shipped", "other guard", "ratio [95 %]");
-  for (const int n : sizes) {
-    compare_guards<lending_nothing>(std::to_string(n), "adaptive", n);
-    compare_guards<always_lending>(std::to_string(n), "pi_mutex", n);
-  }
-}
 
 struct held_up_times {
   double p999_us;
@@ -461,65 +321,89 @@ held_up_times in_one_bucket() {
   });
 }
 
-void held_up_tables() {
-  std::printf("%-44s %12s %12s   %s\n", "unlock by a FIFO-20 thread, us", "p99.9", "longest",
-              "longest of each of 5 runs");
-  const auto print = [](const char* what, held_up_times (*measure)()) {
-    std::vector<double> high, longest;
-    for (int run = 0; run < 5; ++run) {
-      // Two numbers in one: both are below 10^9 microseconds.
-      const double both = run_apart([&] {
-        const held_up_times found = measure();
-        return std::round(found.p999_us * 10) * 1e9 + std::min(found.longest_us, 9.9e8);
-      });
-      high.push_back(std::floor(both / 1e9) / 10);
-      longest.push_back(std::fmod(both, 1e9));
-    }
-    std::printf("%-44s %12.1f %12.1f  ", what, median(high), std::ranges::max(longest));
-    for (const double each : longest) std::printf(" %.1f", each);
-    std::printf("\n");
-    std::fflush(stdout);
-  };
-  print("mutex, condition_variable_any, one bucket", &in_one_bucket<lockyard::native>);
-  print("the same, adaptive bucket lock", &in_one_bucket<lending_nothing>);
-  print("the same, pi_mutex as bucket lock", &in_one_bucket<always_lending>);
-  print(
-      "std::mutex and std::condition_variable_any", +[] {
-        return held_up<std::mutex, std::condition_variable_any>(
-            [](const void* /*condition*/) { return new std::mutex; });
-      });
-}
+// Blocks
 
-int usage() {
-  std::fputs("usage: parking-costs queues|sharing|guards [THREADS...] | held-up\n", stderr);
-  return 2;
+using mutex_adaptive = lockyard::basic_mutex<lending_nothing>;
+using mutex_pi = lockyard::basic_mutex<always_lending>;
+
+template <class Mutex, class Condition, bool Notifies>
+double waiters(int threads) {
+  return with_waiters<Mutex, Condition>(threads, Notifies);
+}
+template <class W, bool Notifies>
+constexpr auto our_waiters =
+    &waiters<lockyard::basic_mutex<W>, lockyard::basic_condition_variable<W>, Notifies>;
+template <bool Notifies>
+constexpr auto std_waiters = &waiters<std::mutex, std::condition_variable, Notifies>;
+
+struct rate_block {
+  std::string_view name;
+  double (*run)(int threads);
+};
+constexpr std::array rates{
+    rate_block{"mutex", &contended<lockyard::mutex>},
+    rate_block{"mutex_adaptive", &contended<mutex_adaptive>},
+    rate_block{"mutex_pi", &contended<mutex_pi>},
+    rate_block{"std_mutex", &contended<std::mutex>},
+    rate_block{"byte_mutex", &contended<lockyard::byte_mutex>},
+    rate_block{"byte_mutex_adaptive", &contended<lockyard::basic_byte_mutex<lending_nothing>>},
+    rate_block{"byte_mutex_pi", &contended<lockyard::basic_byte_mutex<always_lending>>},
+    rate_block{"shared_mutex", &contended<lockyard::shared_mutex>},
+    rate_block{"std_shared_mutex", &contended<std::shared_mutex>},
+    rate_block{"condition", our_waiters<lockyard::native, false>},
+    rate_block{"std_condition", std_waiters<false>},
+    rate_block{"notify", our_waiters<lockyard::native, true>},
+    rate_block{"notify_adaptive", our_waiters<lending_nothing, true>},
+    rate_block{"notify_pi", our_waiters<always_lending, true>},
+    rate_block{"std_notify", std_waiters<true>},
+    rate_block{"one_bucket", [](int threads) { return hot_locks(threads, true); }},
+    rate_block{"many_buckets", [](int threads) { return hot_locks(threads, false); }},
+};
+
+struct held_up_block {
+  std::string_view name;
+  held_up_times (*run)();
+};
+constexpr std::array held_ups{
+    held_up_block{"held_up", &in_one_bucket<lockyard::native>},
+    held_up_block{"held_up_adaptive", &in_one_bucket<lending_nothing>},
+    held_up_block{"held_up_pi", &in_one_bucket<always_lending>},
+    held_up_block{"held_up_std",
+                  [] {
+                    return held_up<std::mutex, std::condition_variable_any>(
+                        [](const void* /*condition*/) { return new std::mutex; });
+                  }},
+};
+
+[[noreturn]] void end_with_usage() {
+  std::fputs("usage: parking-costs BLOCK THREADS; the blocks are", stderr);
+  for (const auto& each : rates) std::fprintf(stderr, " %s", each.name.data());
+  for (const auto& each : held_ups) std::fprintf(stderr, " %s", each.name.data());
+  std::fputs("\n", stderr);
+  std::exit(2);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count < 2) return usage();
-  const std::string_view what = words[1];
-  std::vector<int> sizes;
-  for (int i = 2; i < count; ++i) {
-    const std::string_view word = words[i];
-    int size = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-    if (error != std::errc{} || end != word.data() + word.size() || size < 0 || size > 100'000) {
-      return usage();
-    }
-    sizes.push_back(size);
+  if (count != 3) end_with_usage();
+  const std::string_view name = words[1], number = words[2];
+  int threads = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), threads);
+  if (error != std::errc{} || end != number.data() + number.size() || threads < 0 ||
+      threads > 100'000) {
+    end_with_usage();
   }
-  if (what == "queues") {
-    queues(sizes.empty() ? std::vector{0, 100, 1000, 4000, 10'000} : sizes);
-  } else if (what == "sharing") {
-    sharing(sizes.empty() ? std::vector{4, 16, 128} : sizes);
-  } else if (what == "guards") {
-    guards(sizes.empty() ? std::vector{4, 16, 128, 1000} : sizes);
-  } else if (what == "held-up" && sizes.empty()) {
-    held_up_tables();
+  alarm(30);  // some locks do not come to an end
+  const auto is_wanted = [&](const auto& block) { return block.name == name; };
+  if (const auto at = std::ranges::find_if(rates, is_wanted); at != rates.end()) {
+    std::printf("%.0f\n", at->run(threads));
+  } else if (const auto by = std::ranges::find_if(held_ups, is_wanted); by != held_ups.end()) {
+    const held_up_times found = by->run();
+    std::printf("%.1f %.1f\n", found.p999_us, found.longest_us);
   } else {
-    return usage();
+    end_with_usage();
   }
-  return 0;
+  std::fflush(stdout);
+  std::_Exit(0);  // the threads run on
 }

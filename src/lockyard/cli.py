@@ -17,6 +17,7 @@ from lockyard.checks import arguments as checking  # noqa: TC001 - as above
 from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
+from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
 from lockyard.own import arguments as own  # noqa: TC001 - as above
 
 app = typer.Typer(
@@ -259,6 +260,27 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
     raise typer.Exit(command.run(result, file, pid, wanted, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard hang 4711  ·  lockyard hang $(pgrep -n server)  ·  lockyard hang "
+    "4711 --watch 10s --stacks  ·  lockyard hang --core core.4711  ·  lockyard hang 4711 --json | "
+    "jq '.deadlocks'"
+)
+def hang(
+    pid: looked.Pid = None,
+    core: looked.Core = None,
+    watch: looked.Watch = "",
+    stacks: looked.Stacks = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show which threads of a running process wait for which locks, who holds these, and deadlocks;
+    nothing is stopped, and the program needs no preparation."""
+    from lockyard import options
+    from lockyard.commands import hang as command
+
+    watch_s = options.duration_s("--watch", watch) if watch else None
+    raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
 
 
 def main() -> None:

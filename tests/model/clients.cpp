@@ -4,6 +4,7 @@
 #include <lockyard/detail/bucket_lock.hpp>
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/manual_reset_event.hpp>
+#include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
@@ -175,6 +176,9 @@ std::vector<subject> other_clients() {
 
 template <part... Parts>
 constexpr auto held_mutex = &client_of<held_locks_client<basic_mutex<model::model>, Parts...>>;
+template <part... Parts>
+constexpr auto held_byte_mutex =
+    &client_of<held_locks_client<basic_byte_mutex<model::model>, Parts...>>;
 template <release_fence Fence>
 constexpr auto two_mutexes =
     &client_of<held_locks_client<basic_mutex<own_tags, Fence>, releases, waits, releases_second,
@@ -209,6 +213,12 @@ std::vector<subject> parking_clients() {
       client("mutex_hands_on", "mutex whose owner comes back, and a waiter that gives up",
              held_mutex<comes_back, waits_a_while>, {.threads = 2},
              {.preemptions = 2, .timeouts = 1, .short_spins = 1}),
+      client("byte_mutex_comes_back", "byte_mutex whose owner comes back; two waiters",
+             held_byte_mutex<comes_back, waits, waits>, {.threads = 3},
+             {.preemptions = 1, .timeouts = 0, .short_spins = 2}),
+      client("byte_mutex_gives_up", "byte_mutex whose owner comes back; a waiter may give up",
+             held_byte_mutex<comes_back, waits_a_while, waits>, {.threads = 3},
+             {.preemptions = 1, .timeouts = 1, .short_spins = 1}),
       client("mutex_barrier_lost", "mutex with a waiter; barriers cease to be had",
              held_mutex<releases, waits>, {.threads = 2}, {.asymmetric = barriers::may_be_lost}),
       client(

@@ -195,6 +195,38 @@ TEST_P(ForkedChild, releases_what_the_forking_thread_held) {
   });
 }
 
+/// Marks that say that a thread sleeps, or is on its way, are the parent's: the child's threads
+/// must not rely on threads that it lacks. ThreadSanitizer's runtime cannot start threads there.
+TEST_P(ForkedChild, has_threads_that_wait_for_what_the_forking_thread_held) {
+  if (lockyard::detail::sanitizer::under_tsan) return;
+  const auto hold = [this](microseconds length) {
+    lock().lock();
+    std::this_thread::sleep_for(length);
+    lock().unlock();
+  };
+  const hammers team{3, [this] {
+                       lock().lock();
+                       lock().unlock();
+                       std::this_thread::sleep_for(microseconds{20});
+                     }};
+  // The unlock wakes a sleeper, which is on its way when the process forks.
+  const auto barge = [this, hold] {
+    hold(microseconds{200});
+    lock().lock();
+  };
+  const auto release = [this] { lock().unlock(); };
+  fork_children(microseconds{1}, barge, release, [&] {
+    release();
+    const auto hold_often = [hold] {
+      for (unsigned i = 0; i < 4; ++i) hold(microseconds{50});
+    };
+    std::thread second{hold_often}, third{hold_often};
+    hold_often();
+    second.join();
+    third.join();
+  });
+}
+
 /// One child, in which a handler that was registered before any of the library's does the work.
 template <class Work>
 void in_earliest_handler(Work /*work*/) {

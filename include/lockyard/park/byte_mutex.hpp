@@ -14,16 +14,18 @@
 
 namespace lockyard::inline v0 {
 
-/// A mutex of one byte, as in the textbook: one bit says held, the other says that a thread sleeps,
-/// and the sleepers are in the parking lot. It is here to show what `mutex` gains by keeping its
-/// second bit elsewhere. docs/locks/byte_mutex.md explains it in detail.
+/// A mutex of one byte, as in the textbook: one bit says held, one says that a thread sleeps, one
+/// says that a sleeper was woken and is on its way, and the sleepers are in the parking lot. It is
+/// here to show what `mutex` gains by keeping all bits but the first elsewhere.
+/// docs/locks/byte_mutex.md explains it in detail.
 ///
 /// Use: as the lock that others compare with. Otherwise take `mutex`: it is as small, and its
 ///   unlock costs a store in place of a locked operation.
-/// Source: F. Pizlo, "Locking in WebKit" (2016), and the Rust crate parking_lot, for the two bits,
-///   the table of queues and the occasional hand-off.
+/// Source: F. Pizlo, "Locking in WebKit" (2016), and the Rust crate parking_lot, for two of the
+///   bits, the table of queues and the occasional hand-off; Go's sync.Mutex for `woken`.
 /// Guarantees: mutual exclusion; no lost wake-up (below); timed. A newcomer may barge, but one
-///   unlock in `patience` that finds sleepers hands the lock to the first of them. Not recursive.
+///   unlock in `patience` that finds sleepers, and none of them on its way, hands the lock to the
+///   first of them. Not recursive.
 ///   Not safe between a thread and its own signal handler. After fork, held by the forking thread
 ///   alone. The next owner may destroy the mutex as soon as it holds it: after the store that
 ///   releases, unlock uses the bucket only. Within one process only.
@@ -34,16 +36,23 @@ namespace lockyard::inline v0 {
 /// | 0 | free |
 /// | held | held, no thread sleeps |
 /// | held + watched | held, a thread sleeps |
-/// | watched | free, a thread sleeps, and a former sleeper has been unparked |
+/// | held + watched + woken | the same, and a former sleeper is awake and will look |
+/// | watched, watched + woken | free, a thread sleeps, and a former sleeper is awake and will look
+/// |
 ///
 /// I1 `watched` changes only under the bucket lock. When the bucket lock is free, `watched` is set
-///    if and only if a node of this lock is linked.
+///    if and only if a node of this lock is linked. After fork a child may find it set without.
 /// I2 Only the thread that set `held` by an exchange clears it, or hands it off.
-/// No lost wake-up: a node is linked only while the lock is held and watched. By I1 that owner's
-/// exchange in unlock then fails, and the owner takes the bucket lock and ends the first waiter's
-/// sleep. That waiter takes the lock, or finds it held by an owner that takes the bucket lock for
-/// the nodes still linked; if it gives up, it does so after such a look. Lifetime: N1 to N3 of
-/// parking_lot.hpp.
+/// I3 `woken` is set only together with `watched`, under the bucket lock, by an owner that unparks
+///    a sleeper. That sleeper clears it, at the latest, when it takes the lock or is linked again.
+///    (The last node that goes clears it too. Then a second sleeper may be unparked before the
+///    first has looked, and the first to look clears the bit of both: an unpark too many.)
+/// No lost wake-up: a node is linked only while the lock is held, watched and not woken. By I1 that
+/// owner's exchange in unlock then fails, and the owner takes the bucket lock and ends the first
+/// waiter's sleep, unless it finds `woken`, which another owner has set since. In both cases an
+/// unparked waiter has yet to look. That waiter takes the lock, or is linked again in a step that
+/// finds the lock held and clears `woken`, so that this later owner takes the bucket lock; if it
+/// gives up, it does so after such a step. Lifetime: N1 to N3 of parking_lot.hpp.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byte_mutex<W>, W> {
   using lot = detail::parking_lot<typename W::unwatched>;
@@ -83,10 +92,10 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: releases it and wakes one sleeper, or hands it off to one.
+  /// Effects: releases it and wakes one sleeper, unless one is awake already, or hands it off.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free while no thread sleeps; otherwise it may wait for the bucket lock, and
-  /// makes one system call.
+  /// makes at most one system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     release(false);
@@ -108,25 +117,27 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     // relaxed(hint): a failure says that a thread sleeps; the bucket tells which.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
-      unlock_with_waiters(is_fair);
+      unlock_with_waiters(expected, is_fair);
     }
   }
 
   static constexpr auto kind = detail::waiter_kind::byte_mutex;
   static constexpr std::uint8_t held = 1;
   static constexpr std::uint8_t watched = 2;
+  static constexpr std::uint8_t woken = 4;
 
   /// Under the bucket lock.
   node* first_in(const bucket& home) const noexcept { return home.first(this, kind); }
 
-  /// Returns false if it is held.
-  bool take() noexcept {
+  /// Returns false if it is held. `finished` is `woken` if the caller is the unparked waiter.
+  bool take(std::uint8_t finished = 0) noexcept {
     std::uint8_t expected = 0;
     do {
-      // (state)  0 -> held,  watched -> held + watched
-      // order[take]: acquire; pairs [unlock, unlock_with_waiters]; the critical section starts
-      // after the last one's end. relaxed(hint): a failure promises nothing.
-      if (state_.compare_exchange_strong(expected, expected | held, std::memory_order_acquire,
+      const auto taken = static_cast<std::uint8_t>((expected & ~finished) | held);
+      // (state)  0 -> held,  watched (+ woken) -> held + watched (+ woken)
+      // order[take]: acquire; pairs [unlock, unlock_woken, unlock_with_waiters]; the critical
+      // section starts after the last one's end. relaxed(hint): a failure promises nothing.
+      if (state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
         return true;
       }
@@ -134,9 +145,23 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return false;
   }
 
-  /// Releases while a thread sleeps. By I1 and I2 no other thread changes the state of a held lock
-  /// under the bucket lock.
-  [[gnu::noinline, gnu::cold]] void unlock_with_waiters(bool is_fair) noexcept {
+  /// Releases while a thread sleeps.
+  [[gnu::noinline]] void unlock_with_waiters(std::uint8_t found, bool is_fair) noexcept {
+    if (!is_fair && (found & woken) != 0) {
+      // (state)  held + watched + woken -> watched + woken
+      // order[unlock_woken]: release; pairs [take]; publishes the critical section.
+      // relaxed(hint): after a failure the bucket shows who sleeps.
+      if (state_.compare_exchange_strong(found, found & ~held, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+        return;
+      }
+    }
+    unlock_guarded(is_fair);
+  }
+
+  /// Releases under the bucket lock, where by I1 to I3 no other thread changes the state of a held
+  /// lock.
+  [[gnu::noinline, gnu::cold]] void unlock_guarded(bool is_fair) noexcept {
     bucket& home = lot::bucket_of(this);
     home.bucket_lock().lock();
     node* const first = first_in(home);
@@ -151,7 +176,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     } else {
       // order[unlock_with_waiters]: release; pairs [take]; publishes the critical section. The lock
       // may no longer exist from here on.
-      state_.store(sleepers, std::memory_order_release);
+      state_.store(others_sleep ? watched | woken : 0, std::memory_order_release);
     }
     const auto* const sleeper =
         first == nullptr
@@ -176,39 +201,47 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   bool wait_for_turn(Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, W::now()};  // for its place in the queue
-    while (!spin()) {
-      if (!get_in_line(home, self)) continue;
+    std::uint8_t finished = 0;
+    while (!spin(finished)) {
+      if (!get_in_line(home, self, finished)) continue;
       const wake_reason reason = sleep(home, self, limit...);
       if (reason != wake_reason::retry) return reason == wake_reason::owner;
+      finished = woken;
     }
     return true;
   }
 
-  /// Does not spin if others sleep.
-  bool spin() noexcept {
+  /// Does not spin if others sleep, unless the caller is the unparked waiter, for which unlocks
+  /// wake no other.
+  bool spin(std::uint8_t finished) noexcept {
     const auto limit = W::spin_limit();
-    const auto is_news = [](std::uint8_t state) noexcept { return state != held; };
+    const std::uint8_t stops = finished != 0 ? 0 : watched;
+    const auto is_news = [stops](std::uint8_t state) noexcept {
+      return (state & held) == 0 || (state & stops) != 0;
+    };
     // relaxed(revalidated): take() and the bucket lock decide.
     while (const auto seen =
                W::await(state_, is_news, std::memory_order_relaxed, spacing{}, limit)) {
-      if (take()) return true;
-      if ((*seen & watched) != 0) return false;
+      if (take(finished)) return true;
+      if ((*seen & stops) != 0) return false;
     }
     return false;
   }
 
   /// Returns false if the lock was free in between.
-  bool get_in_line(bucket& home, node& self) noexcept {
+  bool get_in_line(bucket& home, node& self, std::uint8_t finished) noexcept {
     self.prepare_to_sleep();
     home.bucket_lock().lock();
-    // relaxed(revalidated): by I1 the bucket shows the sleepers; the exchange catches the rest.
+    // A forked child has the bits of its parent, and none of the threads that slept there.
+    const std::uint8_t stale = first_in(home) != nullptr ? finished : watched | woken;
+    // relaxed(revalidated): by the exchange.
     std::uint8_t found = state_.load(std::memory_order_relaxed);
-    // (state)  held -> held + watched
-    // relaxed(locked): the bucket lock protects the bit, and an unlock that finds it set takes the
-    // bucket lock.
-    while (found == held &&
-           !state_.compare_exchange_strong(found, held | watched, std::memory_order_relaxed,
-                                           std::memory_order_relaxed)) {
+    // (state)  held (+ watched + woken) -> held + watched (+ woken)
+    // relaxed(locked): the bucket lock protects `watched`, and an unlock that finds it set, and
+    // `woken` clear, takes the bucket lock.
+    while ((found & held) != 0 &&
+           !state_.compare_exchange_strong(found, (found & ~stale) | watched,
+                                           std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
     const bool is_held = (found & held) != 0;
     if (is_held) home.link(self);
@@ -221,7 +254,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
-      // (state)  watched -> 0,  held + watched -> held
+      // (state)  watched (+ woken) -> 0,  held + watched (+ woken) -> held
       // relaxed(locked): the bucket lock protects the bit.
       state_.fetch_and(held, std::memory_order_relaxed);
     };

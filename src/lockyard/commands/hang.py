@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard hang: the waiting threads of a process or core file, and the owners of their locks."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from lockyard.errors import ExitStatus, UsageError
+from lockyard.field_kit import hang_text
+from lockyard.field_kit.core_file import CoreFile
+from lockyard.field_kit.look import Look, take
+from lockyard.field_kit.process import Process
+from lockyard.field_kit.stacks import stacks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lockyard.field_kit.target import Target
+
+WATCH_EVERY_S = 0.25
+
+
+def run(
+    pid: int | None, core: Path | None, watch_s: float | None, with_stacks: bool, as_json: bool
+) -> ExitStatus:
+    """Returns the exit status: 4 for a deadlock or an owner that has ended; 5 if none was found
+    but not everything could be looked at."""
+    if (pid is None) == (core is None):
+        raise UsageError(
+            "hang looks at one process or one core file; give a process id, or --core FILE"
+        )
+    if core is not None and watch_s is not None:
+        raise UsageError("--watch waits for a running process, and a core file does not change; "
+                         "drop --watch or --core")  # fmt: skip
+    target: Target = CoreFile(core) if core is not None else Process(pid or 0)
+    look = _watched(target, watch_s) if watch_s is not None else take(target, *_pause(core))
+    _show(target, look, core, with_stacks, as_json)
+    if look.deadlocks or look.orphans():
+        return ExitStatus.CHECK_FAILED
+    return ExitStatus.DONE if look.saw_all else ExitStatus.INCONCLUSIVE
+
+
+def _pause(core: Path | None) -> tuple[None, ...]:
+    return (None,) if core is not None else ()
+
+
+def _watched(target: Target, watch_s: float) -> Look:
+    """Looks until a deadlock exists, or a thread has waited for an owner for so long. Ctrl-C ends
+    the watch with what was last seen."""
+    since: dict[tuple[object, ...], float] = {}
+    while True:
+        look = take(target)
+        now = time.monotonic()
+        waits = {
+            (tid, each.thread.runs, each.wait)
+            for tid, each in look.waiting.items()
+            if tid in look.owners
+        }
+        since = {wait: since.get(wait, now) for wait in waits}
+        if look.deadlocks or look.orphans() or any(now - at >= watch_s for at in since.values()):
+            return look
+        try:
+            time.sleep(WATCH_EVERY_S)
+        except KeyboardInterrupt:
+            return look
+
+
+def _show(target: Target, look: Look, core: Path | None, with_stacks: bool, as_json: bool) -> None:
+    found = hang_text.named(target, look)
+    unwound = stacks(look.pid, core, look.program if core is None else "") if with_stacks else None
+    if as_json:
+        document = hang_text.document(found)
+        print(json.dumps(document | ({"stacks": unwound} if with_stacks else {})))  # noqa: T201
+        return
+    for line in hang_text.lines(found):
+        print(line)  # noqa: T201
+    if unwound:
+        print(f"\n{unwound}")  # noqa: T201

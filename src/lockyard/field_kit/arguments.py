@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments and options of the field kit's commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Pid = Annotated[
+    int | None,
+    typer.Argument(metavar="[PID]", min=1, help="The process to look at.", show_default=False),
+]
+Core = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Look at this core file instead of a running process."),
+]
+Watch = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="Look again and again, until there is a deadlock or a thread has waited for an owner "
+        "this long, as in 10s.",
+        show_default="look once",
+    ),
+]
+Stacks = Annotated[
+    bool,
+    typer.Option(
+        "--stacks", help="Add all call stacks by eu-stack or gdb, which stop the process meanwhile."
+    ),
+]
