@@ -58,7 +58,8 @@ class [[gnu::visibility("default")]] limits_of_type {
                                                           .add(R.pending_ms)
                                                           .add(R.head_ms)
                                                           .value()};
-  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: no thread could wait");
+  static_assert(R.pending_ms > 0 && R.head_ms > 0,
+                "a stall time-out of zero: no thread could wait");
 
   bool set(stall_limits next) noexcept {
     if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
