@@ -6,8 +6,8 @@
    same name is, and docs/locks and docs/events tell what that guarantees.
 
    Objects are plain structs. Define one with its initialiser, or copy that into it, before the
-   first use; there is nothing to destroy. What is in a struct is the library's; never copy one that
-   is in use. None may be shared between processes.
+   first use; there is nothing to destroy. The members of a struct belong to the library; never copy
+   one that is in use. None may be shared between processes.
 
    Functions that cannot fail return nothing. All others return 0, or why not:
 
@@ -19,8 +19,8 @@
      EOVERFLOW  a semaphore would hold more than LOCKYARD_SEMAPHORE_MAX; nothing has been done
 
    ..._for waits for at least so many nanoseconds; without a positive number it tries once, and returns
-   ETIMEDOUT. ..._until waits until CLOCK_MONOTONIC has reached the time. A time that is over is no
-   reason to refuse what can be had at once. errno is left as it was. */
+   ETIMEDOUT. ..._until waits until CLOCK_MONOTONIC has reached the time. If the object
+   is available at once, a time that has passed does not matter. errno is left as it was. */
 /* clang-format on */
 
 #ifndef LOCKYARD_H
@@ -57,7 +57,7 @@ LOCKYARD_API LOCKYARD_CHECKED int lockyard_mutex_lock_until(lockyard_mutex* mute
                                                             const struct timespec* limit);
 LOCKYARD_API void lockyard_mutex_unlock(lockyard_mutex* mutex);
 
-/* A mutex that serves its waiters in their order, but for a little overtaking. */
+/* A mutex that serves its waiters in their order, except that a few newcomers may barge. */
 
 typedef struct lockyard_fair_mutex {
   uint64_t lockyard_private;
@@ -72,8 +72,8 @@ LOCKYARD_API LOCKYARD_CHECKED int lockyard_fair_mutex_lock_until(lockyard_fair_m
                                                                  const struct timespec* limit);
 LOCKYARD_API void lockyard_fair_mutex_unlock(lockyard_fair_mutex* mutex);
 
-/* A lock that one writer holds alone, or many readers together, and beside them one upgrader, which
-   may become a writer without letting go. */
+/* A lock that one writer holds alone, or many readers together with one upgrader, which
+   may become a writer without a release. */
 
 typedef struct lockyard_shared_mutex {
   uint32_t lockyard_private;
@@ -101,7 +101,7 @@ LOCKYARD_API void lockyard_shared_mutex_lock_upgrade(lockyard_shared_mutex* mute
 LOCKYARD_API LOCKYARD_CHECKED int lockyard_shared_mutex_try_lock_upgrade(
     lockyard_shared_mutex* mutex);
 LOCKYARD_API void lockyard_shared_mutex_unlock_upgrade(lockyard_shared_mutex* mutex);
-/* From upgrader to writer: waits for the readers that are there. Nobody writes in between. */
+/* From upgrader to writer: waits for the readers that are there. No thread writes in between. */
 LOCKYARD_API void lockyard_shared_mutex_unlock_upgrade_and_lock(lockyard_shared_mutex* mutex);
 /* From upgrader to reader, from writer to reader, from writer to upgrader: all at once. */
 LOCKYARD_API void lockyard_shared_mutex_unlock_upgrade_and_lock_shared(
@@ -109,10 +109,10 @@ LOCKYARD_API void lockyard_shared_mutex_unlock_upgrade_and_lock_shared(
 LOCKYARD_API void lockyard_shared_mutex_unlock_and_lock_shared(lockyard_shared_mutex* mutex);
 LOCKYARD_API void lockyard_shared_mutex_unlock_and_lock_upgrade(lockyard_shared_mutex* mutex);
 
-/* A condition variable for lockyard_mutex: those who wait at a time do so with the same one, which
-   the caller holds. A wait releases it and waits, as one step to whoever notifies, and holds it
-   again when it returns, whatever it returns. It may end for no reason, so look at the condition
-   again. */
+/* A condition variable for lockyard_mutex: all threads that wait at one time use the same mutex,
+   which the caller holds. A wait releases the mutex and waits, as one step for notifying threads,
+   and holds the mutex again when it returns, whatever it returns. It may end for
+   no reason, so look at the condition again. */
 
 typedef struct lockyard_condition {
   uint64_t lockyard_private[2];
@@ -128,8 +128,8 @@ LOCKYARD_API LOCKYARD_CHECKED int lockyard_condition_wait_until(lockyard_conditi
 LOCKYARD_API void lockyard_condition_notify_one(lockyard_condition* condition);
 LOCKYARD_API void lockyard_condition_notify_all(lockyard_condition* condition);
 
-/* Permits: acquired several at once or not at all, first come, first served; released by anybody. A
-   constant initialiser that is no number of permits does not compile. */
+/* Permits: acquired several at once or not at all, first come, first served; released by any thread.
+   A constant initialiser that is not a number of permits does not compile. */
 
 typedef struct lockyard_semaphore {
   uint32_t lockyard_private;

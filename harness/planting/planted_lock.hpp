@@ -37,7 +37,7 @@ class planted_lock {
   }
 
  private:
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 /// A lock whose waiters sleep, and whose every release wakes one waiter.
@@ -62,7 +62,7 @@ class planted_sleeping_lock {
   }
 
  private:
-  typename W::template atomic<std::uint32_t> locked_{0};
+  atomic<W, std::uint32_t> locked_{0};
 };
 
 }  // namespace lockyard::harness

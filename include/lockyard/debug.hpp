@@ -73,7 +73,7 @@ inline constexpr std::string_view text_of(problem kind) noexcept {
   switch (kind) {
     case problem::recursive_lock:
       return "is locked again by the thread that holds it, which would wait for itself";
-    case problem::unlock_not_held: return "is unlocked, and nobody holds it";
+    case problem::unlock_not_held: return "is unlocked, and no thread holds it";
     case problem::unlock_by_other_thread: return "is unlocked by a thread that does not hold it";
     case problem::destroyed_while_held: return "is destroyed while it is held";
     case problem::destroyed_while_waited_for: return "is destroyed while a thread waits for it";

@@ -62,8 +62,8 @@ class mcs_lock {
   static constexpr auto acquire = std::memory_order_acquire;
 
   struct node {
-    typename W::template atomic<node*> next{nullptr};
-    typename W::template atomic<std::uint32_t> waits{0};
+    atomic<W, node*> next{nullptr};
+    atomic<W, std::uint32_t> waits{0};
     node* behind = nullptr;
   };
 
@@ -84,7 +84,7 @@ class mcs_lock {
     return mine;
   }
 
-  typename W::template atomic<node*> tail_{nullptr};
+  atomic<W, node*> tail_{nullptr};
   std::array<node, Rules.nodes_in_thread ? 1 : 4> nodes_;
 };
 

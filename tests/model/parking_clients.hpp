@@ -59,7 +59,7 @@ class parking_lot_client : public model::client {
  private:
   using lot = detail::parking_lot<W>;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   struct event {
     model::plain_data<unsigned> data{0};
     model::plain_data<bool> has_happened{false};  ///< under the guard
@@ -70,12 +70,12 @@ class parking_lot_client : public model::client {
     mine.data.write(1);
     std::array<const typename lot::sleeping_word*, model::max_threads> sleepers{};
     std::size_t count = 0;
-    home.guard().lock();
+    home.bucket_lock().lock();
     mine.has_happened.write(true);
     while (node* const sleeper = home.first(&mine, detail::waiter_kind::others)) {
-      sleepers[count++] = &home.release(*sleeper, fate::awake);
+      sleepers[count++] = &home.unpark(*sleeper, wake_reason::retry);
     }
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     for (std::size_t i = 0; i < count; ++i) W::wake(*sleepers[i], 1);
   }
 
@@ -83,25 +83,25 @@ class parking_lot_client : public model::client {
   bool wait(event& mine, Deadline... limit) {
     auto& home = lot::bucket_of(&mine);
     node self{&mine, detail::waiter_kind::others, {}};
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const bool has_happened = mine.has_happened.read();
     if (!has_happened) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     if (has_happened) return true;
-    while (self.seen() == fate::asleep) {
+    while (self.reason() == wake_reason::none) {
       if (self.sleep(limit...) == W::wait_result::timed_out) return !leave(home, self);
     }
     return true;
   }
 
   static bool leave(typename lot::bucket& home, node& self) {
-    home.guard().lock();
+    home.bucket_lock().lock();
     const bool is_linked = home.is_linked(self);
     if (is_linked) home.remove(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     // What a node was told is seen with what came before it.
-    return is_linked || self.seen() == fate::asleep;
+    return is_linked || self.reason() == wake_reason::none;
   }
 
   unsigned threads_;

@@ -22,7 +22,7 @@ namespace lockyard::checker {
 template <world W>
 class chance_watch {
  public:
-  using word = typename W::template atomic<std::uint32_t>;
+  using word = atomic<W, std::uint32_t>;
 
   template <class Predicate, class Policy>
   std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,
@@ -201,7 +201,7 @@ class abba_client : public model::client {
  private:
   using lock_name = lockyard::detail::lock_name<W>;
   std::array<lock_name, 2> locks_{};
-  typename W::template atomic<std::uint32_t> looked_{0};
+  atomic<W, std::uint32_t> looked_{0};
   std::array<model::plain_data<bool>, 2> found_{};
 };
 

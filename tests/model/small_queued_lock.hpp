@@ -74,8 +74,8 @@ class small_queued_lock {
   static constexpr auto has_no_owner = [](std::uint32_t word) { return (word & owned) == 0; };
 
   struct node {
-    typename W::template atomic<std::uint32_t> next{0};  ///< 1 + slot
-    typename W::template atomic<std::uint32_t> waits{0};
+    atomic<W, std::uint32_t> next{0};  ///< 1 + slot
+    atomic<W, std::uint32_t> waits{0};
   };
 
   bool take(std::uint32_t& found) noexcept {
@@ -139,7 +139,7 @@ class small_queued_lock {
     nodes_[next - 1].waits.store(0, std::memory_order_release);
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
   std::array<node, 4> nodes_;
 };
 

@@ -46,7 +46,7 @@ template <world W, count_fault Fault>
 class faulty_event_count {
   using lot = detail::parking_lot<typename W::unwatched>;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   static constexpr auto kind = detail::waiter_kind::event_count;
 
  public:
@@ -55,12 +55,12 @@ class faulty_event_count {
     if (waiters_.load(relaxed) < one) return;
     epoch_.fetch_add(1, std::memory_order_release);
     auto& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     while (node* const first = home.first(this, kind)) {
       count_out();
-      W::wake(home.release(*first, fate::awake), 1);
+      W::wake(home.unpark(*first, wake_reason::retry), 1);
     }
-    home.guard().unlock();
+    home.bucket_lock().unlock();
   }
 
   template <class Condition>
@@ -99,18 +99,18 @@ class faulty_event_count {
   void sleep(std::uint32_t epoch) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, kind, {}};
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const bool is_news =
         Fault != count_fault::forgets_key && epoch_.load(std::memory_order_acquire) != epoch;
     if (!is_news) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     if (is_news) return count_out();
     lot::sleep(home, self, [] {});
   }
 
-  typename W::template atomic<std::uint32_t> epoch_{0};
-  typename W::template atomic<std::uint32_t> waiters_{0};
+  atomic<W, std::uint32_t> epoch_{0};
+  atomic<W, std::uint32_t> waiters_{0};
 };
 
 enum class event_fault : std::uint8_t {
@@ -118,7 +118,7 @@ enum class event_fault : std::uint8_t {
   looks_late,  ///< at the event, after it is set (manual)
   forgets,     ///< the other waiters, when the first one goes on (auto)
   overwrites,  ///< that somebody waits (auto)
-  gives_up,    ///< without a look at what it was told (auto)
+  gives_up,    ///< without a look at what it was reason (auto)
 };
 
 /// The event that is reset by hand, without its count of sets, and with one fault.
@@ -153,7 +153,7 @@ class faulty_manual_event : public detail::timed_wait<faulty_manual_event<W, Fau
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> state_{unset};
+  atomic<W, std::uint32_t> state_{unset};
 };
 
 /// A lock that is an event which resets itself, with one fault.
@@ -161,7 +161,7 @@ template <world W, event_fault Fault>
 class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<W, Fault>, W> {
   using lot = detail::parking_lot<typename W::unwatched>;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   static constexpr auto kind = detail::waiter_kind::auto_reset_event;
 
  public:
@@ -178,7 +178,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
       return;
     }
     auto& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     node* const first = home.first(this, kind);
     if (first == nullptr) {
       state_.exchange(is_set, std::memory_order_release);
@@ -187,9 +187,9 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
       // second token alone, and no sleeper be lost by it.
       const bool is_last = home.next(*first) == nullptr || Fault == event_fault::forgets;
       state_.store(is_last ? unset : awaited, std::memory_order_relaxed);
-      W::wake(home.release(*first, fate::owner), 1);
+      W::wake(home.unpark(*first, wake_reason::owner), 1);
     }
-    home.guard().unlock();
+    home.bucket_lock().unlock();
   }
 
  private:
@@ -206,8 +206,8 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
   bool wait(Deadline... limit) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, kind, {}};
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     bool taken = take();
     for (std::uint8_t found = unset; !taken && found != awaited;
          taken = found == is_set && take()) {
@@ -218,19 +218,19 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
       }
     }
     if (!taken) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     if (taken) return true;
-    const fate told = lot::sleep(
+    const wake_reason reason = lot::sleep(
         home, self,
         [&] {
           if (home.first(this, kind) == nullptr) state_.store(unset, std::memory_order_relaxed);
         },
         limit...);
     if (Fault == event_fault::gives_up && sizeof...(limit) != 0) return false;
-    return told == fate::owner;
+    return reason == wake_reason::owner;
   }
 
-  typename W::template atomic<std::uint8_t> state_{is_set};
+  atomic<W, std::uint8_t> state_{is_set};
   static constexpr std::uint8_t unset = 0, is_set = 1, awaited = 2;
 };
 

@@ -65,7 +65,7 @@ class faulty_task_queue {
   static constexpr std::uint32_t closed = 0x8000'0000;
 
  public:
-  using slot = typename W::template var<T>;
+  using slot = var<W, T>;
   explicit faulty_task_queue(std::span<slot> slots) noexcept : slots_{slots} {}
 
   push_result try_push(T value) noexcept {
@@ -126,8 +126,8 @@ class faulty_task_queue {
 
  private:
   typename W::template inner_lock<basic_mutex<W>> mutex_;
-  typename W::template atomic<std::uint32_t> state_{0};
-  typename W::template var<std::uint32_t> first_{0};
+  atomic<W, std::uint32_t> state_{0};
+  var<W, std::uint32_t> first_{0};
   std::span<slot> slots_;
   basic_event_count<W> work_;
   basic_event_count<W> room_;

@@ -27,8 +27,8 @@ class narrow_ticket_lock {
   }
 
  private:
-  typename W::template atomic<std::uint32_t> next_{0};
-  typename W::template atomic<std::uint32_t> serving_{0};
+  atomic<W, std::uint32_t> next_{0};
+  atomic<W, std::uint32_t> serving_{0};
 };
 
 /// A try that fails has drawn a number all the same, and nobody will be there when it is called.
@@ -50,8 +50,8 @@ class drawing_ticket_lock {
   }
 
  private:
-  typename W::template atomic<std::uint32_t> next_{0};
-  typename W::template atomic<std::uint32_t> serving_{0};
+  atomic<W, std::uint32_t> next_{0};
+  atomic<W, std::uint32_t> serving_{0};
 };
 
 /// The release store is overwritten by a relaxed one of the same thread, which was part of its
@@ -68,7 +68,7 @@ class twice_released_lock {
   }
 
  private:
-  typename W::template atomic<std::uint32_t> held_{0};
+  atomic<W, std::uint32_t> held_{0};
 };
 
 enum class futex_fault : std::uint8_t {
@@ -114,7 +114,7 @@ class faulty_futex_mutex {
                                           std::memory_order_relaxed);
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 /// The same, timed; whoever gives up puts back the state in which nobody sleeps.
@@ -148,7 +148,7 @@ class forgetful_futex_mutex : public detail::timed_lock<forgetful_futex_mutex<W>
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 /// Unlock reads the number of waiters after it has released the lock, which the next owner may
@@ -168,8 +168,8 @@ class counting_mutex {
   }
 
  private:
-  typename W::template atomic<std::uint32_t> state_{0};
-  typename W::template atomic<std::uint32_t> waiters_{0};
+  atomic<W, std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> waiters_{0};
 };
 
 }  // namespace lockyard::checker

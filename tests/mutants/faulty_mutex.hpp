@@ -3,7 +3,7 @@
 
 // basic_mutex in small, with one of its rules left out.
 
-#include <lockyard/detail/attendance.hpp>
+#include <lockyard/detail/mutex_waiters.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -14,15 +14,15 @@
 namespace lockyard::checker {
 
 enum class mutex_fault : std::uint8_t {
-  none,            ///< to show that what is found is the fault and not this copy
+  none,            ///< shows that the fault is found, not the copy
   looks_once,      ///< unlock does not look again after its release
-  has_no_barrier,  ///< a sleeper announces itself, and is not sure to be seen
-  arms_without,    ///< a barrier that could not be had counts
-  ends_by_fence,   ///< I2: an unlock without a fence may miss a waiter's end of attendance
-  hands_on_without_barrier,  ///< the same of a waiter that gives up
+  has_no_barrier,  ///< a sleeper links itself, but an unlock may miss it
+  arms_without,    ///< an unavailable barrier counts
+  ends_by_fence,   ///< I2: an unlock without a fence may miss that the active waiter retires
+  hands_on_without_barrier,  ///< the same for a waiter that gives up
   keeps_designation,         ///< a waiter that gives up hands nothing on
-  leaves_uncovered,    ///< a waiter that could have no barrier, and was counted on, just gives up
-  frees_before_owner,  ///< unlock frees the lock, and then hands it over
+  leaves_uncovered,    ///< a waiter without a barrier, on which an unlock relies, just gives up
+  frees_before_owner,  ///< unlock frees the lock, and then hands it off
   looks_late,          ///< unlock looks at the lock after its release
 };
 
@@ -32,9 +32,10 @@ class faulty_condition;
 
 template <world W, mutex_fault Fault>
 class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
-  using attendance = detail::attendance<W>;
-  using node = typename attendance::node;
-  using fate = typename attendance::fate;
+  using mutex_waiters = detail::mutex_waiters<W>;
+  using guarded_bucket = detail::guarded_bucket<W>;
+  using node = typename mutex_waiters::node;
+  using wake_reason = typename mutex_waiters::wake_reason;
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr auto seq_cst = std::memory_order_seq_cst;
 
@@ -45,21 +46,19 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   [[nodiscard]] bool try_lock() noexcept { return take(); }
 
   void unlock() noexcept {
-    attendance waiters{this};
-    const detail::announcement before = waiters.announced();
-    const bool concerned = waiters.is_concerned(before);
-    if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
+    mutex_waiters waiters{this};
+    const detail::waiter_summary before = waiters.summary();
+    const bool may_have_waiters = waiters.may_have_waiters(before);
+    if (may_have_waiters && !waiters.has_active_waiter()) return unlock_under_bucket_lock(waiters);
     held_.store(false, std::memory_order_release);
-    if (!before.is_open()) W::fence(seq_cst);
+    if (!before.may_elide_fence()) W::fence(seq_cst);
     if (Fault == mutex_fault::looks_once) return;
-    const detail::announcement now = waiters.announced();
+    const detail::waiter_summary now = waiters.summary();
     if (Fault == mutex_fault::looks_late && held_.load(relaxed)) return;
-    if (waiters.is_concerned(now)) {
-      if (!waiters.is_attended()) rouse(waiters);
+    if (waiters.may_have_waiters(now)) {
+      if (!waiters.has_active_waiter()) unpark_one(waiters);
     } else if (now.word() == 0 && W::asymmetric_fence_register()) {
-      waiters.guard().lock();
-      waiters.open();
-      waiters.guard().unlock();
+      guarded_bucket{waiters}.elide_fence();
     }
   }
 
@@ -68,27 +67,21 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   template <world, condition_fault>
   friend class faulty_condition;
 
-  void unlock_guarded(attendance waiters) noexcept {
-    waiters.guard().lock();
-    const auto sleeper = release_guarded(waiters);
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  void unlock_under_bucket_lock(mutex_waiters waiters) noexcept {
+    waiters.under_bucket_lock([&](guarded_bucket& home) { return release_or_hand_off(home); });
   }
 
-  typename attendance::sleeper release_guarded(attendance& waiters) noexcept {
-    node* const first = waiters.first();
+  typename mutex_waiters::sleeper release_or_hand_off(guarded_bucket& home) noexcept {
+    node* const first = home.first();
     const bool hands_over = first != nullptr && W::now() > first->since();
     if (!hands_over || Fault == mutex_fault::frees_before_owner) {
       held_.store(false, std::memory_order_release);
     }
-    return hands_over ? waiters.release(*first, fate::owner) : waiters.rouse();
+    return hands_over ? home.unpark(*first, wake_reason::owner) : home.unpark_first();
   }
 
-  static void rouse(attendance waiters) noexcept {
-    waiters.guard().lock();
-    const auto sleeper = waiters.rouse();
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+  static void unpark_one(mutex_waiters waiters) noexcept {
+    waiters.under_bucket_lock([](guarded_bucket& home) { return home.unpark_first(); });
   }
 
   bool take() noexcept {
@@ -96,59 +89,59 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   }
   bool take_until(typename W::deadline limit) noexcept { return wait(limit); }
 
-  /// Waiters do not spin: it is a designated one that attends.
+  /// Waiters do not spin: the active waiter is one that was unparked.
   template <class... Deadline>
   bool wait(Deadline... limit) noexcept {
-    attendance waiters{this};
+    mutex_waiters waiters{this};
     node self{this, detail::waiter_kind::mutex, W::now()};
-    return sleep_until_turn(waiters, self, announce(waiters, self, false), limit...);
+    return sleep_until_turn(waiters, self, enqueue(waiters, self, false), limit...);
   }
 
   template <class... Deadline>
-  bool sleep_until_turn(attendance waiters, node& self, bool is_covered,
+  bool sleep_until_turn(mutex_waiters waiters, node& self, bool is_covered,
                         Deadline... limit) noexcept {
     for (;;) {
       const bool in_time = sleep(self, is_covered, limit...);
-      const fate told = end_sleep(waiters, self);
-      if (told == fate::owner) return true;
-      const bool attends = told == fate::designated && waiters.answer();
+      const wake_reason reason = end_sleep(waiters, self);
+      if (reason == wake_reason::owner) return true;
+      const bool is_active = reason == wake_reason::active && waiters.arrive_as_active_waiter();
       if (take()) {
-        if (attends) waiters.stop_attending();
+        if (is_active) waiters.retire_active_waiter();
         return true;
       }
       if (!in_time) {
-        if (attends) {
+        if (is_active) {
           if (Fault != mutex_fault::keeps_designation) hand_on(waiters);
         } else if (!is_covered && Fault != mutex_fault::leaves_uncovered) {
-          rouse(waiters);
+          unpark_one(waiters);
         }
         return false;
       }
-      is_covered = announce(waiters, self, attends);
+      is_covered = enqueue(waiters, self, is_active);
     }
   }
 
-  static bool announce(attendance waiters, node& self, bool attends) noexcept {
-    self.falls_asleep();
-    waiters.guard().lock();
-    const auto after = waiters.link(self);
-    if (attends) waiters.stop_attending();
-    waiters.guard().unlock();
-    if (after.is_armed && (!attends || Fault == mutex_fault::ends_by_fence)) {
+  static bool enqueue(mutex_waiters waiters, node& self, bool is_active) noexcept {
+    self.prepare_to_sleep();
+    typename guarded_bucket::linked after;
+    {
+      guarded_bucket home{waiters};
+      after = home.link(self);
+      if (is_active) home.retire_active_waiter();
+    }
+    if (after.is_covered && (!is_active || Fault == mutex_fault::ends_by_fence)) {
       W::fence(seq_cst);
       return true;
     }
     if (Fault == mutex_fault::has_no_barrier) return true;
     const bool had_barrier = W::asymmetric_fence_heavy() || Fault == mutex_fault::arms_without;
-    waiters.guard().lock();
-    waiters.settle(self, after, had_barrier);
-    waiters.guard().unlock();
+    guarded_bucket{waiters}.record_barrier(self, after, had_barrier);
     return had_barrier;
   }
 
   template <class... Deadline>
   bool sleep(const node& self, bool is_covered, Deadline... limit) noexcept {
-    while (held_.load(relaxed) && self.seen() == fate::asleep) {
+    while (held_.load(relaxed) && self.reason() == wake_reason::none) {
       if (is_covered) {
         if (self.sleep(limit...) == W::wait_result::timed_out) return false;
       } else {
@@ -159,27 +152,22 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     return true;
   }
 
-  static fate end_sleep(attendance waiters, node& self) noexcept {
-    waiters.guard().lock();
-    const fate told = self.seen();
-    if (told == fate::asleep) waiters.unlink(self);
-    waiters.guard().unlock();
-    return told;
+  static wake_reason end_sleep(mutex_waiters waiters, node& self) noexcept {
+    guarded_bucket home{waiters};
+    const wake_reason reason = self.reason();
+    if (reason == wake_reason::none) home.unlink(self);
+    return reason;
   }
 
-  void hand_on(attendance waiters) noexcept {
-    waiters.stop_attending();
+  void hand_on(mutex_waiters waiters) noexcept {
+    waiters.retire_active_waiter();
     const bool is_sure =
         Fault == mutex_fault::hands_on_without_barrier || W::asymmetric_fence_heavy();
-    if (!is_sure) {
-      waiters.guard().lock();
-      waiters.close();
-      waiters.guard().unlock();
-    }
-    if (!is_sure || !held_.load(relaxed)) rouse(waiters);
+    if (!is_sure) guarded_bucket{waiters}.require_fence();
+    if (!is_sure || !held_.load(relaxed)) unpark_one(waiters);
   }
 
-  typename W::template atomic<bool> held_{false};
+  atomic<W, bool> held_{false};
 };
 
 }  // namespace lockyard::checker

@@ -75,7 +75,7 @@ class faulty_spinner_mutex : public detail::timed_lock<faulty_spinner_mutex<W, F
     }
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 enum class ticket_fault : std::uint8_t {
@@ -139,8 +139,8 @@ class faulty_ticket_mutex : public detail::timed_lock<faulty_ticket_mutex<W, Fau
     return W::wait(serving_, marked, limit...);
   }
 
-  typename W::template atomic<std::uint32_t> next_{0};
-  typename W::template atomic<std::uint32_t> serving_{0};
+  atomic<W, std::uint32_t> next_{0};
+  atomic<W, std::uint32_t> serving_{0};
 };
 
 /// Unlock frees the word of a priority-inheritance mutex although the kernel has a waiter for it.
@@ -158,7 +158,7 @@ class freeing_pi_mutex {
   void unlock() noexcept { state_.store(0, std::memory_order_release); }
 
  private:
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 }  // namespace lockyard::checker

@@ -184,7 +184,7 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
     }
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
   std::uint32_t found_ = 0;
 };
 

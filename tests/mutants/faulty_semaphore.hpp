@@ -28,7 +28,7 @@ enum class semaphore_fault : std::uint8_t {
 template <world W, semaphore_fault Fault>
 class faulty_semaphore {
   using lot = detail::parking_lot<typename W::unwatched>;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
   static constexpr auto kind = detail::waiter_kind::semaphore;
 
@@ -60,12 +60,12 @@ class faulty_semaphore {
     if ((add(added) & awaited) == 0) return;
     auto& home = lot::bucket_of(this);
     wake_list awake;
-    home.guard().lock();
+    home.bucket_lock().lock();
     const std::uint32_t found = Fault == semaphore_fault::trusts_the_mark
                                     ? word_.load(std::memory_order_relaxed) | awaited
                                     : add(added);
     if ((found & awaited) != 0) distribute(found / one + added, awake);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     awake.wake();
   }
 
@@ -108,7 +108,7 @@ class faulty_semaphore {
     for (next = first; served > 0; --served) {
       auto& told = *next;
       next = home.next(told);
-      awake.add(home.release(told, fate::owner));
+      awake.add(home.unpark(told, wake_reason::owner));
     }
     if (Fault == semaphore_fault::tells_first) word_.store(word, std::memory_order_release);
   }
@@ -123,15 +123,15 @@ class faulty_semaphore {
       if (Fault == semaphore_fault::gives_up_silently && home.first(this, kind) != nullptr) return;
       distribute(word_.load(std::memory_order_relaxed) / one, awake);
     };
-    const fate told = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit...);
     awake.wake();
-    return told == fate::owner;
+    return reason == wake_reason::owner;
   }
 
   bool get_in_line(node& self) noexcept {
     auto& home = lot::bucket_of(this);
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const bool others_sleep = home.first(this, kind) != nullptr;
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     bool taken = false;
@@ -146,11 +146,11 @@ class faulty_semaphore {
                                               std::memory_order_relaxed));
     }
     if (!taken) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return taken;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 enum class recursion_fault : std::uint8_t {
@@ -186,8 +186,8 @@ class faulty_recursive_mutex {
     return owner_.load(std::memory_order_relaxed) == W::thread_key();
   }
 
-  typename W::template atomic<std::uintptr_t> owner_{0};
-  typename W::template var<std::uint32_t> depth_{0};
+  atomic<W, std::uintptr_t> owner_{0};
+  var<W, std::uint32_t> depth_{0};
   M mutex_;
 };
 

@@ -35,7 +35,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
                             detail::shared_word {
   using lot = detail::parking_lot<W>;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr auto acq_rel = std::memory_order_acq_rel;
   static constexpr bool has(shared_fault one) { return Fault == one; }
@@ -88,16 +88,16 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
     const std::uint32_t found = word_.fetch_sub(reader, acq_rel);
     if ((found & (readers | closed | written)) != (reader | closed) || !looks) return;
     auto& home = lot::bucket_of(&word_);
-    home.guard().lock();
+    home.bucket_lock().lock();
     if (has(shared_fault::trusts_the_lock) || first_ones(home) != std::array<node*, 4>{})
       redistribute(0);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
   }
   void give_up(std::uint32_t released) noexcept {
     auto& home = lot::bucket_of(&word_);
-    home.guard().lock();
+    home.bucket_lock().lock();
     redistribute(released);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
   }
 
   /// Wakes under the guard.
@@ -117,14 +117,14 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
       if (has(shared_fault::counts_no_sleepers)) next -= chosen.readers * reader;
     } while (!word_.compare_exchange_strong(found, next, acq_rel, relaxed));
     if (chosen.first_of) {
-      W::wake(home.release(*first[index_of(*chosen.first_of)], fate::owner), 1);
+      W::wake(home.unpark(*first[index_of(*chosen.first_of)], wake_reason::owner), 1);
     }
     node* reading = first[index_of(request::read)];
     if (has(shared_fault::rouses_one_reader)) chosen.readers = std::min(chosen.readers, 1U);
     for (std::uint32_t left = chosen.readers; left > 0; --left) {
       node& one = *reading;
       reading = home.next(one);
-      W::wake(home.release(one, fate::owner), 1);
+      W::wake(home.unpark(one, wake_reason::owner), 1);
     }
   }
 
@@ -159,27 +159,27 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
   bool wait_for(request wanted, Deadline... limit) noexcept {
     auto& home = lot::bucket_of(&word_);
     node self{&word_, kind_of(wanted), {}};
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const bool is_taken = take_or_mark(wanted);
     if (!is_taken) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     if (is_taken) return true;
-    while (self.seen() == fate::asleep) {
+    while (self.reason() == wake_reason::none) {
       if (self.sleep(limit...) != W::wait_result::timed_out) continue;
-      home.guard().lock();
-      const fate told = self.seen();
-      if (told == fate::asleep) {
+      home.bucket_lock().lock();
+      const wake_reason reason = self.reason();
+      if (reason == wake_reason::none) {
         home.remove(self);
         if (!has(shared_fault::gives_up_silently)) redistribute(0);
       }
-      home.guard().unlock();
-      return told == fate::owner;
+      home.bucket_lock().unlock();
+      return reason == wake_reason::owner;
     }
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 }  // namespace lockyard::checker

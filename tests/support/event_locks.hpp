@@ -60,7 +60,7 @@ class event_count_lock {
     };
   }
 
-  typename W::template atomic<bool> held_{false};
+  atomic<W, bool> held_{false};
   Count released_;
 };
 

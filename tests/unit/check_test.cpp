@@ -24,7 +24,7 @@ class relaxed_spinlock {
   void unlock() noexcept { locked_.store(false, std::memory_order_relaxed); }
 
  private:
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 /// Each thread tells the other, and looks whether it was told: one of them sees it if `Order` is

@@ -108,8 +108,8 @@ class bucket_lock {
     if (asleep_.exchange(0, std::memory_order_relaxed) != 0) W::wake(asleep_, 1);
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
-  typename W::template atomic<std::uint32_t> asleep_{0};
+  atomic<W, std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> asleep_{0};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -335,7 +335,7 @@ class [[gnu::visibility("default")]] held_locks {
   static inline const typename W::template at_start<held_locks> at_start_{};
 
   std::array<table, W::slot_count> tables_{};
-  typename W::template atomic<std::uint32_t> count_{0};
+  atomic<W, std::uint32_t> count_{0};
   dead_owners<W> dead_{};
 };
 

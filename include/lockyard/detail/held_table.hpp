@@ -17,7 +17,7 @@ namespace lockyard::inline v0::detail {
 
 /// The first member of every resilient lock: tables know locks by the address of this.
 template <world W>
-using lock_name = typename W::template var<const char*>;
+using lock_name = var<W, const char*>;
 
 /// The state of a lock in a table, in the two low bits next to the lock's address.
 struct entry_tag {
@@ -50,7 +50,7 @@ class told {
   }
 
  private:
-  std::conditional_t<IsKept, typename W::template atomic<T>, T> value_{};
+  std::conditional_t<IsKept, atomic<W, T>, T> value_{};
 };
 
 /// The locks of one thread: first the locks that it holds, in the order in which it acquired them,
@@ -63,7 +63,7 @@ class told {
 /// changes when a wait begins or ends.
 template <world W>
 struct held_table {
-  using word = typename W::template atomic<std::uint64_t>;
+  using word = atomic<W, std::uint64_t>;
 
   /// Whether the table is of full size. It is small in a world of few threads, where a checker has
   /// to search all states.

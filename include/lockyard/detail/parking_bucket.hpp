@@ -32,11 +32,11 @@ enum class waiter_kind : std::uint8_t {
 };
 
 /// The wake reason of a sleeper. Each lock defines the meaning of its reasons.
-enum class parking_fate : std::uint32_t {
-  asleep,      ///< no reason yet
-  awake,       ///< retry
-  designated,  ///< retry, as the active waiter: other threads rely on it
-  owner,       ///< the lock was handed off to this thread
+enum class wake_reason : std::uint32_t {
+  none,  ///< no reason yet: the thread sleeps
+  retry,
+  active,  ///< retry, as the active waiter: other threads rely on it
+  owner,   ///< the lock was handed off to this thread
 };
 
 template <world W>
@@ -46,8 +46,8 @@ class parking_bucket;
 template <world W>
 class parking_node {
  public:
-  using fate = parking_fate;
-  using sleeping_word = typename W::template atomic<std::uint32_t>;
+  using wake_reason = detail::wake_reason;
+  using sleeping_word = atomic<W, std::uint32_t>;
 
   parking_node(const void* object, waiter_kind kind, typename W::time_point since) noexcept
       : waits_for_{key{object, kind}}, since_{since} {}
@@ -59,35 +59,36 @@ class parking_node {
   [[nodiscard]] waiter_kind kind() const noexcept { return waits_for_.read().kind; }
   /// Whether the thread was unparked before and did not get the lock or event that it waits for.
   /// Precondition: the caller holds the bucket lock.
-  [[nodiscard]] bool was_roused() const noexcept { return was_roused_.read(); }
+  [[nodiscard]] bool was_unparked() const noexcept { return was_unparked_.read(); }
 
   /// Marks the node as asleep. Precondition: the node is not linked yet.
-  void falls_asleep() noexcept {
+  void prepare_to_sleep() noexcept {
     // relaxed(unpublished): the bucket lock publishes the node.
-    fate_.store(static_cast<std::uint32_t>(fate::asleep), std::memory_order_relaxed);
+    reason_.store(static_cast<std::uint32_t>(wake_reason::none), std::memory_order_relaxed);
   }
   /// Shows other threads that the node's thread is not asleep any longer. Preconditions: the caller
   /// holds the bucket lock, and the node's own thread has unlinked the node.
-  void gets_up() noexcept {
+  void mark_awake() noexcept {
     // relaxed(locked): each thread that relies on the value holds the bucket lock.
-    fate_.store(static_cast<std::uint32_t>(fate::awake), std::memory_order_relaxed);
+    reason_.store(static_cast<std::uint32_t>(wake_reason::retry), std::memory_order_relaxed);
   }
-  [[nodiscard]] fate seen() const noexcept {
-    // order[seen]: acquire; pairs [told]; the next owner starts after the last owner's section.
-    return static_cast<fate>(fate_.load(std::memory_order_acquire));
+  [[nodiscard]] wake_reason reason() const noexcept {
+    // order[read_reason]: acquire; pairs [write_reason]; the next owner starts after the last
+    // owner's section.
+    return static_cast<wake_reason>(reason_.load(std::memory_order_acquire));
   }
   /// Spins until the node has a wake reason, or the deadline has passed.
   void spin(typename W::deadline limit) const noexcept {
-    const auto is_news = [](std::uint32_t told) noexcept {
-      return told != static_cast<std::uint32_t>(fate::asleep);
+    const auto is_news = [](std::uint32_t reason) noexcept {
+      return reason != static_cast<std::uint32_t>(wake_reason::none);
     };
-    // relaxed(revalidated): seen() reads the word again.
-    W::await(fate_, is_news, std::memory_order_relaxed, wait_policies::pausing{}, limit);
+    // relaxed(revalidated): reason() reads the word again.
+    W::await(reason_, is_news, std::memory_order_relaxed, wait_policies::pausing{}, limit);
   }
   /// Sleeps while the node has no wake reason; may return spuriously.
   template <class... Deadline>
   auto sleep(Deadline... limit) const noexcept {
-    return W::wait(fate_, static_cast<std::uint32_t>(fate::asleep), limit...);
+    return W::wait(reason_, static_cast<std::uint32_t>(wake_reason::none), limit...);
   }
 
  private:
@@ -105,13 +106,13 @@ class parking_node {
     std::uint32_t length;
   };
 
-  sleeping_word fate_{0};
-  typename W::template var<key> waits_for_;
-  typename W::template var<typename W::time_point> since_;
-  typename W::template var<bool> was_roused_{false};
-  typename W::template var<parking_node*> prev_{nullptr};
-  typename W::template var<parking_node*> next_{nullptr};
-  typename W::template var<head> head_{};
+  sleeping_word reason_{0};
+  var<W, key> waits_for_;
+  var<W, typename W::time_point> since_;
+  var<W, bool> was_unparked_{false};
+  var<W, parking_node*> prev_{nullptr};
+  var<W, parking_node*> next_{nullptr};
+  var<W, head> head_{};
 };
 
 /// A bucket of the parking lot. It starts as zero bytes, so the table costs nothing until its use.
@@ -119,7 +120,7 @@ template <world W>
 class alignas(arch::interference_size / 2) parking_bucket {
  public:
   using node = parking_node<W>;
-  using fate = parking_fate;
+  using wake_reason = detail::wake_reason;
   using sleeping_word = typename node::sleeping_word;
 
   /// The most nodes of a queue that link() passes while it looks for a node's place.
@@ -127,8 +128,8 @@ class alignas(arch::interference_size / 2) parking_bucket {
 
   constexpr parking_bucket() noexcept = default;
 
-  using guard_type = typename W::template inner_lock<bucket_lock<W>>;
-  guard_type& guard() noexcept { return guard_; }
+  using lock_type = typename W::template inner_lock<detail::bucket_lock<W>>;
+  lock_type& bucket_lock() noexcept { return lock_; }
 
   /// Returns one bit of 32, which differs between most locks of one bucket.
   static std::uint32_t mark_of(const void* lock) noexcept {
@@ -151,8 +152,8 @@ class alignas(arch::interference_size / 2) parking_bucket {
     }
     head all = at.leader->head_.read();
     ++all.length;
-    node* const prev =
-        added.was_roused() ? place_from_front(at.leader, added) : place_from_back(all.last, added);
+    node* const prev = added.was_unparked() ? place_from_front(at.leader, added)
+                                            : place_from_back(all.last, added);
     node* const next = prev == nullptr ? at.leader : prev->next_.read();
     added.prev_.write(prev);
     added.next_.write(next);
@@ -228,21 +229,24 @@ class alignas(arch::interference_size / 2) parking_bucket {
   /// Whether the caller's node is linked: no other thread has unlinked it.
   [[nodiscard]] static bool is_linked(const node& own) noexcept {
     // relaxed(locked): every write to the word is made under the bucket lock.
-    return own.fate_.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(fate::asleep);
+    return own.reason_.load(std::memory_order_relaxed) ==
+           static_cast<std::uint32_t>(wake_reason::none);
   }
 
-  /// Unlinks a node and writes its wake reason, as tell() does.
-  [[nodiscard]] const sleeping_word& release(node& sleeper, fate told) noexcept {
+  /// Unlinks a node and writes its wake reason, as write_reason() does.
+  [[nodiscard]] const sleeping_word& unpark(node& sleeper, wake_reason reason) noexcept {
     remove(sleeper);
-    return tell(sleeper, told);
+    return write_reason(sleeper, reason);
   }
   /// Writes the wake reason of an unlinked node. The node may be gone afterwards. The result is the
   /// argument for W::wake, which the caller calls after it has released the bucket lock.
-  [[nodiscard]] static const sleeping_word& tell(node& sleeper, fate told) noexcept {
-    const sleeping_word& name = sleeper.fate_;
-    sleeper.was_roused_.write(true);
-    // order[told]: release; pairs [seen]; the next owner starts after the last owner's section.
-    sleeper.fate_.store(static_cast<std::uint32_t>(told), std::memory_order_release);
+  [[nodiscard]] static const sleeping_word& write_reason(node& sleeper,
+                                                         wake_reason reason) noexcept {
+    const sleeping_word& name = sleeper.reason_;
+    sleeper.was_unparked_.write(true);
+    // order[write_reason]: release; pairs [read_reason]; the next owner starts after the last
+    // owner's section.
+    sleeper.reason_.store(static_cast<std::uint32_t>(reason), std::memory_order_release);
     return name;
   }
 
@@ -255,18 +259,18 @@ class alignas(arch::interference_size / 2) parking_bucket {
 
   // State that basic_mutex keeps here because the mutex itself has no room for it.
 
-  /// The waiter summary, which threads read without the bucket lock; see `announcement`.
-  typename W::template atomic<std::uint64_t> announced{0};
+  /// The waiter summary, which threads read without the bucket lock; see `waiter_summary`.
+  atomic<W, std::uint64_t> summary{0};
   /// The lock that has an active waiter: one that is awake, or being woken, and bound to retry; see
-  /// `attendance`.
-  typename W::template atomic<std::uintptr_t> attended{0};
+  /// `mutex_waiters`.
+  atomic<W, std::uintptr_t> active_waiter{0};
   /// The time of the last unpark; before the first unpark, the time when the first sleeper came.
-  typename W::template atomic<typename W::time_point> relieved{};
+  atomic<W, typename W::time_point> last_unpark{};
   /// The number of condition waiters: they sleep for a condition variable and may be moved to a
   /// basic_mutex later. Read and written under the bucket lock.
-  typename W::template var<std::uint32_t> expected{};
+  var<W, std::uint32_t> condition_waiters{};
   /// How often the waiter summary got a new mark. Read and written under the bucket lock.
-  typename W::template var<std::uint32_t> marked{};
+  var<W, std::uint32_t> new_marks{};
 
  private:
   using key = typename node::key;
@@ -318,9 +322,9 @@ class alignas(arch::interference_size / 2) parking_bucket {
     return at;
   }
 
-  guard_type guard_;
-  typename W::template var<node*> queues_{nullptr};
-  typename W::template var<typename W::time_point> due_{};
+  lock_type lock_;
+  var<W, node*> queues_{nullptr};
+  var<W, typename W::time_point> due_{};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -21,20 +21,21 @@ namespace lockyard::inline v0::detail {
 /// table, and a lock's address selects the bucket. Source: WebKit's parking lot (F. Pizlo 2016).
 ///
 /// A bucket is the list of the queues of all objects whose addresses fall into it, one queue for
-/// each address and kind, and a bucket lock (`guard()`) that protects them. A waiter is a node on
-/// the stack of the thread that waits; the first node of a queue carries the queue's head. Each
-/// lock decides on time, order and hand-off; all locks share these rules:
+/// each address and kind, and a bucket lock (`bucket_lock()`) that protects them. A waiter is a
+/// node on the stack of the thread that waits; the first node of a queue carries the queue's head.
+/// Each lock decides on time, order and hand-off; all locks share these rules:
 ///
 /// N1 A node is linked and unlinked only under the bucket lock. The node's own thread links it, and
 ///    the same thread, or the thread that ends its sleep, unlinks it.
-/// N2 A thread that unlinks another thread's node writes the node's `fate` last, still under the
+/// N2 A thread that unlinks another thread's node writes the node's `reason_` last, still under the
 ///    bucket lock, and does not touch the node again. After that write the node may be gone, with
-///    its stack. The wake that follows uses the address of `fate` alone.
-/// N3 A thread leaves the frame of its node only after it has read its wake reason (`fate`), or has
+///    its stack. The wake that follows uses the address of `reason_` alone.
+/// N3 A thread leaves the frame of its node only after it has read its wake reason (`reason_`), or
+/// has
 ///    unlinked the node itself under the bucket lock.
 /// So a node outlives every use of it, and a sleeper receives all information through the one word
-/// `fate`. The checker's clients parking_lot and reuse_*, and the clients of the locks, would show
-/// a use after the end.
+/// `reason_`. The checker's clients parking_lot and reuse_*, and the clients of the locks, would
+/// show a use after the end.
 ///
 /// B1 No thread makes a system call while it holds a bucket lock, except to read the clock, where
 ///    that needs a system call.
@@ -48,8 +49,8 @@ class parking_lot {
  public:
   using node = parking_node<W>;
   using bucket = parking_bucket<W>;
-  using fate = parking_fate;
-  using sleeping_word = typename W::template atomic<std::uint32_t>;
+  using wake_reason = detail::wake_reason;
+  using sleeping_word = atomic<W, std::uint32_t>;
 
   /// The number of sleeps that a thread ends before it lets other threads have the bucket lock.
   static constexpr std::uint32_t batch = 16;
@@ -81,22 +82,22 @@ class parking_lot {
   /// deadline and it passes first: unlinks the node, calls `left` under the bucket lock, and
   /// returns `asleep`.
   template <class Left, class... Deadline>
-  static fate sleep(bucket& home, node& self, Left left, Deadline... limit) noexcept {
-    fate told = self.seen();
-    while (told == fate::asleep) {
+  static wake_reason sleep(bucket& home, node& self, Left left, Deadline... limit) noexcept {
+    wake_reason reason = self.reason();
+    while (reason == wake_reason::none) {
       const bool is_late = self.sleep(limit...) == W::wait_result::timed_out;
-      told = self.seen();
-      if (!is_late || told != fate::asleep) continue;
-      home.guard().lock();
-      told = self.seen();
-      if (told == fate::asleep) {
+      reason = self.reason();
+      if (!is_late || reason != wake_reason::none) continue;
+      home.bucket_lock().lock();
+      reason = self.reason();
+      if (reason == wake_reason::none) {
         home.remove(self);
         left();
       }
-      home.guard().unlock();
+      home.bucket_lock().unlock();
       break;
     }
-    return told;
+    return reason;
   }
   /// Unparks the first `most` threads that wait for the object when the call begins, or all threads
   /// if there are fewer, one batch at a time. For each thread it calls `before` under the bucket
@@ -107,7 +108,7 @@ class parking_lot {
   static void wake_up_to(std::uint32_t most, const void* object, waiter_kind kind,
                          Before before) noexcept {
     bucket& home = bucket_of(object);
-    home.guard().lock();
+    home.bucket_lock().lock();
     std::uint32_t left = at_most(most, bucket::length(home.first(object, kind)));
     for (;;) {
       wake_list sleepers;
@@ -118,13 +119,13 @@ class parking_lot {
         } else {
           --left;
           before(bucket::length(first) == 1);
-          sleepers.add(home.release(*first, fate::awake));
+          sleepers.add(home.unpark(*first, wake_reason::retry));
         }
       }
-      home.guard().unlock();
+      home.bucket_lock().unlock();
       sleepers.wake();
       if (left == 0) return;
-      home.guard().lock();
+      home.bucket_lock().lock();
     }
   }
 

@@ -26,7 +26,7 @@ namespace lockyard::inline v0::detail {
 template <world W, class Word = std::uint64_t, std::uint32_t Levels = 4>
 class [[gnu::visibility("default")]] queue_nodes {
  public:
-  using node = typename W::template atomic<Word>;
+  using node = atomic<W, Word>;
 
   static constexpr std::uint32_t levels = Levels;
   static constexpr std::uint32_t last = W::slot_count * levels;

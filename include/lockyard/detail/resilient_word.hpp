@@ -78,7 +78,7 @@ class resilient_word {
       if (!may_take(*found)) return false;
       const std::uint32_t taken =
           word_bits::is_waited_for(*found) ? *found | word_bits::owned : word_bits::owned;
-      // order[overtake]: acquire; pairs [unlock_waited]; as in take().
+      // order[barge]: acquire; pairs [unlock_waited]; as in take().
       // relaxed(revalidated): the next iteration reads the word again.
       if (word_.compare_exchange_strong(*found, taken, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
@@ -91,7 +91,7 @@ class resilient_word {
  protected:
   static constexpr bool parks = Form == line_form::parks;
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 
  private:
   using spacing = wait_policies::backing_off<32, 512>;  ///< for threads in no queue, as in mutex
@@ -100,7 +100,7 @@ class resilient_word {
     std::uint32_t left = 0;
     do {
       left = word_bits::is_waited_for(found) ? found & ~(word_bits::owned | word_bits::asleep) : 0;
-      // order[unlock_waited]: release; pairs [take, overtake, resilient_line.hpp:own_pending,
+      // order[unlock_waited]: release; pairs [take, barge, resilient_line.hpp:own_pending,
       // resilient_line.hpp:own_head]; publishes the
       // critical section. relaxed(revalidated): the next iteration compares the value found.
     } while (!word_.compare_exchange_weak(found, left, std::memory_order_release,

@@ -23,9 +23,9 @@ class shared_line : shared_word {
   using lot = parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
-  static_assert(most_readers + 1 <= lot::batch, "an upgrader is roused with the readers");
+  static_assert(most_readers + 1 <= lot::batch, "an upgrader is unparked with the readers");
 
  public:
   using shared_word::request;
@@ -116,11 +116,11 @@ class shared_line : shared_word {
     bucket& home = lot::bucket_of(&word_);
     wake_list awake;
     bool leaves_readers = false;
-    home.guard().lock();
+    home.bucket_lock().lock();
     if (released != 0 || sleepers_in(home).any()) {
       leaves_readers = redistribute(home, released, (released & written) != 0, is_fair, awake);
     }
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     awake.wake();
     if (leaves_readers) let_readers_in(home);
   }
@@ -136,8 +136,8 @@ class shared_line : shared_word {
       if ((found & blocked_by(wanted)) == 0) return true;
       // The readers soon leave, because no new readers can come.
       if (writes(wanted) && (found & readers) != 0) self.spin(W::spin_limit());
-      const fate told = sleep(home, self, limit...);
-      if (told != fate::awake) return told == fate::owner;
+      const wake_reason reason = sleep(home, self, limit...);
+      if (reason != wake_reason::retry) return reason == wake_reason::owner;
     }
     return true;
   }
@@ -221,13 +221,13 @@ class shared_line : shared_word {
                                             std::memory_order_relaxed));
     if (chosen.first_of) {
       node& one = *in_line.first[index_of(*chosen.first_of)];
-      awake.add(home.release(one, chosen.is_granted ? fate::owner : fate::awake));
+      awake.add(home.unpark(one, chosen.is_granted ? wake_reason::owner : wake_reason::retry));
     }
     node* reading = in_line.first[index_of(request::read)];
     for (std::uint32_t left = chosen.readers; left > 0; --left) {
       node& one = *reading;
       reading = bucket::next(one);  // read now: the node may be gone after its release
-      awake.add(home.release(one, fate::owner));
+      awake.add(home.unpark(one, wake_reason::owner));
     }
     return chosen.readers != 0 && chosen.readers < asleep.of(request::read);
   }
@@ -236,9 +236,9 @@ class shared_line : shared_word {
   void let_readers_in(bucket& home) noexcept {
     for (bool leaves_readers = true; leaves_readers;) {
       wake_list awake;
-      home.guard().lock();
+      home.bucket_lock().lock();
       leaves_readers = sleepers_in(home).any() && redistribute(home, 0, true, false, awake);
-      home.guard().unlock();
+      home.bucket_lock().unlock();
       awake.wake();
     }
   }
@@ -266,12 +266,12 @@ class shared_line : shared_word {
   /// Links the node if the request is still blocked, and acquires the lock otherwise. Returns the
   /// previous value of the word, without flags that a forked child has inherited.
   std::uint32_t get_in_line(bucket& home, node& self, request wanted) noexcept {
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const std::uint32_t found =
         take_guarded(home, wanted, writes(wanted) ? watched | closed : watched);
     if ((found & blocked_by(wanted)) != 0) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return found;
   }
 
@@ -298,27 +298,27 @@ class shared_line : shared_word {
 
   [[gnu::noinline, gnu::cold]] bool take_unless_awaited(request wanted) noexcept {
     bucket& home = lot::bucket_of(&word_);
-    home.guard().lock();
+    home.bucket_lock().lock();
     const std::uint32_t found = take_guarded(home, wanted, 0);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return (found & blocked_by(wanted)) == 0;
   }
 
   /// Sleeps until the node has a wake reason, and returns that reason; returns `asleep` if the
   /// deadline passed first.
   template <class... Deadline>
-  fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
+  wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
     wake_list awake;
     bool leaves_readers = false;
     // Readers may have slept only because this thread waited to write.
     const auto left = [&] { leaves_readers = redistribute(home, 0, false, false, awake); };
-    const fate told = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit...);
     awake.wake();
     if (leaves_readers) let_readers_in(home);
-    return told;
+    return reason;
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 }  // namespace lockyard::inline v0::detail

@@ -58,7 +58,8 @@ class [[gnu::visibility("default")]] limits_of_type {
                                                           .add(R.pending_ms)
                                                           .add(R.head_ms)
                                                           .value()};
-  static_assert(R.pending_ms > 0 && R.head_ms > 0, "a stall time-out of zero: nobody could wait");
+  static_assert(R.pending_ms > 0 && R.head_ms > 0,
+                "a stall time-out of zero: no thread could wait");
 
   bool set(stall_limits next) noexcept {
     if (next.pending.count() <= 0 || next.head.count() <= 0) return false;
@@ -87,7 +88,7 @@ class stall_watch {
   using tables = held_locks<W>;
   using entry = typename tables::entry;
   using deadline = typename W::deadline;
-  using word = typename W::template atomic<std::uint32_t>;
+  using word = atomic<W, std::uint32_t>;
 
   /// `place` is the lock's entry, or null; `own_limit` the caller's own deadline, or null.
   stall_watch(entry* place, lock_label lock, std::source_location at, stall_limits limits,
@@ -254,7 +255,7 @@ class stall_watch {
 /// The watch of locks that do not recover: there is never a reason to leave.
 template <world W>
 struct no_watch {
-  using word = typename W::template atomic<std::uint32_t>;
+  using word = atomic<W, std::uint32_t>;
 
   template <class Predicate, class Policy>
   static std::optional<std::uint32_t> await(const word& on, Predicate predicate, Policy&& policy,

@@ -45,7 +45,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
 
  public:
   /// Begins not set, unless told otherwise.
@@ -105,7 +105,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   /// Lets the first waiter through. By I1 no other thread clears `awaited` meanwhile.
   [[gnu::noinline, gnu::cold]] void let_first_through() noexcept {
     bucket& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     node* const first = home.first(this, kind);
     if (first == nullptr) {
       // All have given up, or are the parent's of a forked child.
@@ -113,14 +113,14 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
       // order[keep]: release; pairs [take]; as [set]; an exchange, so that earlier sets stay
       // published.
       state_.exchange(set_, std::memory_order_release);
-      home.guard().unlock();
+      home.bucket_lock().unlock();
       return;
     }
     // (state)  awaited -> unset
     // relaxed(locked): the bucket lock protects it; the wake reason carries the order.
     if (bucket::length(first) == 1) state_.store(unset, std::memory_order_relaxed);
-    const auto& sleeper = home.release(*first, fate::owner);
-    home.guard().unlock();
+    const auto& sleeper = home.unpark(*first, wake_reason::owner);
+    home.bucket_lock().unlock();
     W::wake(sleeper, 1);
   }
 
@@ -138,13 +138,13 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
       // relaxed(locked): the bucket lock protects it.
       state_.store(unset, std::memory_order_relaxed);
     };
-    return lot::sleep(home, self, left, limit...) == fate::owner;
+    return lot::sleep(home, self, left, limit...) == wake_reason::owner;
   }
 
   /// Returns true if it took the event instead.
   bool get_in_line(bucket& home, node& self) noexcept {
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     bool taken = try_wait();
     std::uint8_t found = unset;
     // (state)  unset -> awaited
@@ -156,11 +156,11 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
       found = unset;
     }
     if (!taken) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return taken;
   }
 
-  typename W::template atomic<std::uint8_t> state_;
+  atomic<W, std::uint8_t> state_;
 };
 
 using auto_reset_event = basic_auto_reset_event<>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/adaptive_spin.hpp>
 #include <lockyard/detail/deadlines.hpp>
 #include <lockyard/detail/durations.hpp>
-#include <lockyard/detail/learnt_spin.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/default.hpp>
@@ -63,7 +63,7 @@ class basic_event_count {
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
 
  public:
   /// The state that a prepared wait has seen.
@@ -231,22 +231,22 @@ class basic_event_count {
   [[gnu::noinline, gnu::cold]] bool sleep(key prepared, Deadline... limit) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     // order[committed]: acquire; pairs [changed]; all that came before the notification is seen.
     const bool is_news = epoch_.load(std::memory_order_acquire) != prepared.epoch_;
     if (!is_news) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     const auto left = [this] { count_out(1); };
     if (is_news) {
       left();
     } else if (prepared.is_covered_) {
-      return lot::sleep(home, self, left, limit...) != fate::asleep;
+      return lot::sleep(home, self, left, limit...) != wake_reason::none;
     } else {
       // A notifier under way may have missed this thread.
-      const fate told =
+      const wake_reason reason =
           lot::sleep(home, self, left, W::deadline_after(std::chrono::milliseconds{1}));
-      return told != fate::asleep || !(W::passed(limit) || ...);
+      return reason != wake_reason::none || !(W::passed(limit) || ...);
     }
     return true;
   }
@@ -263,7 +263,7 @@ class basic_event_count {
       const std::uint32_t before = count_in();
       const bool spins = spin_.is_worthwhile();
       if (spins && spin()) {
-        spin_.sufficed();
+        spin_.record_successful_spin();
         cancel_wait();
         continue;
       }
@@ -274,7 +274,7 @@ class basic_event_count {
         return true;
       }
       in_time = sleep(prepared, limit...);
-      spin_.has_slept(brief_until, spins);
+      spin_.record_sleep(brief_until, spins);
     }
     return true;
   }
@@ -291,10 +291,10 @@ class basic_event_count {
         .has_value();
   }
 
-  typename W::template atomic<std::uint32_t> epoch_{0};
-  typename W::template atomic<std::uint32_t> waiters_{0};
+  atomic<W, std::uint32_t> epoch_{0};
+  atomic<W, std::uint32_t> waiters_{0};
   using spinning =
-      std::conditional_t<Policy == idle_policy::spin, detail::learnt_spin<W>, detail::no_spin>;
+      std::conditional_t<Policy == idle_policy::spin, detail::adaptive_spin<W>, detail::no_spin>;
   [[no_unique_address]] spinning spin_;
 };
 

@@ -28,15 +28,15 @@ namespace idle {
 ///
 /// docs/events/worker_pool.md compares them.
 template <class Policy, class W>
-concept policy = world<W> && std::default_initializable<typename Policy::template in<W>> &&
-                 requires(typename Policy::template in<W>& place,
-                          const typename W::template atomic<std::uint32_t>& word,
-                          lockyard::detail::any_value predicate) {
-                   { place.wait(word, predicate) } noexcept;
-                   { place.notify_one() } noexcept;
-                   { place.notify_all() } noexcept;
-                   { Policy::label } -> std::convertible_to<const char*>;
-                 };
+concept policy =
+    world<W> && std::default_initializable<typename Policy::template in<W>> &&
+    requires(typename Policy::template in<W>& place, const atomic<W, std::uint32_t>& word,
+             lockyard::detail::any_value predicate) {
+      { place.wait(word, predicate) } noexcept;
+      { place.notify_one() } noexcept;
+      { place.notify_all() } noexcept;
+      { Policy::label } -> std::convertible_to<const char*>;
+    };
 
 namespace detail {
 
@@ -114,7 +114,7 @@ struct sleeping_for {
     void notify_all() noexcept {}
 
    private:
-    typename W::template atomic<std::uint32_t> nobody_wakes_{0};
+    atomic<W, std::uint32_t> nobody_wakes_{0};
   };
 };
 using sleep = sleeping_for<1000>;

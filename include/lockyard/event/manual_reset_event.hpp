@@ -120,7 +120,7 @@ class basic_manual_reset_event : public detail::timed_wait<basic_manual_reset_ev
     return false;
   }
 
-  typename W::template atomic<std::uint32_t> state_;
+  atomic<W, std::uint32_t> state_;
 };
 
 using manual_reset_event = basic_manual_reset_event<>;

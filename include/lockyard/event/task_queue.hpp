@@ -51,7 +51,7 @@ template <class T, class Idle, world W = default_world>
   requires idle::policy<Idle, W> && std::is_trivially_copyable_v<T>
 class basic_task_queue {
  public:
-  using slot = typename W::template var<T>;
+  using slot = var<W, T>;
   static constexpr std::size_t most_slots = 0x7FFF'FFFF;
 
   /// Precondition: 1 to most_slots slots, which outlive the queue and are left alone.
@@ -143,9 +143,9 @@ class basic_task_queue {
 
   // Spinning threads look at state_ all the time, and must leave the others' cache lines alone.
   alignas(detail::arch::interference_size) typename W::template inner_lock<basic_mutex<W>> mutex_;
-  typename W::template var<std::uint32_t> first_{0};  ///< the slot of the value that waits longest
+  var<W, std::uint32_t> first_{0};  ///< the slot of the value that waits longest
   std::span<slot> slots_;
-  alignas(detail::arch::interference_size) typename W::template atomic<std::uint32_t> state_{0};
+  alignas(detail::arch::interference_size) atomic<W, std::uint32_t> state_{0};
   alignas(detail::arch::interference_size) typename Idle::template in<W> idle_;
   basic_event_count<W> room_;
 };

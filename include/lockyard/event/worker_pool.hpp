@@ -177,7 +177,7 @@ class basic_worker_pool {
   using queue = basic_task_queue<task::body*, Idle, W>;
   /// The name of a worker's task; null between tasks.
   struct alignas(detail::arch::interference_size) name_word {
-    typename W::template atomic<const char*> is{nullptr};
+    atomic<W, const char*> is{nullptr};
   };
 
   /// Takes ownership of a value from the queue for the thread that took it.
@@ -244,7 +244,7 @@ class basic_worker_pool {
   const std::unique_ptr<typename queue::slot[]> slots_;
   queue tasks_;
   const std::unique_ptr<name_word[]> running_;
-  typename W::template atomic<std::uint32_t> left_;
+  atomic<W, std::uint32_t> left_;
   basic_event_count<W> ended_;
   std::vector<std::thread> threads_;
 };

@@ -150,8 +150,8 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
-  typename W::template atomic<std::int32_t> eight_means_{0};  ///< an eighth of a look is kept
+  atomic<W, std::uint32_t> state_{0};
+  atomic<W, std::int32_t> eight_means_{0};  ///< an eighth of a look is kept
 };
 
 using adaptive_mutex = basic_adaptive_mutex<>;

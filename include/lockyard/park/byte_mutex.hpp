@@ -58,7 +58,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   /// As in `mutex`: leaves an owner that holds it for long, or comes back over and over,
   /// undisturbed.
   using spacing = wait_policies::backing_off<32, 512>;
@@ -117,7 +117,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     // relaxed(hint): a failure says that a thread sleeps; the bucket tells which.
     if (!state_.compare_exchange_strong(expected, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]] {
-      unlock_watched(expected, is_fair);
+      unlock_with_waiters(expected, is_fair);
     }
   }
 
@@ -135,9 +135,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     do {
       const auto taken = static_cast<std::uint8_t>((expected & ~finished) | held);
       // (state)  0 -> held,  watched (+ woken) -> held + watched (+ woken)
-      // order[take]: acquire; pairs [unlock, unlock_woken, unlock_watched]; the critical section
-      // starts after the last one's end.
-      // relaxed(hint): a failure promises nothing.
+      // order[take]: acquire; pairs [unlock, unlock_woken, unlock_with_waiters]; the critical
+      // section starts after the last one's end. relaxed(hint): a failure promises nothing.
       if (state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
         return true;
@@ -147,7 +146,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Releases while a thread sleeps.
-  [[gnu::noinline]] void unlock_watched(std::uint8_t found, bool is_fair) noexcept {
+  [[gnu::noinline]] void unlock_with_waiters(std::uint8_t found, bool is_fair) noexcept {
     if (!is_fair && (found & woken) != 0) {
       // (state)  held + watched + woken -> watched + woken
       // order[unlock_woken]: release; pairs [take]; publishes the critical section.
@@ -164,7 +163,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// lock.
   [[gnu::noinline, gnu::cold]] void unlock_guarded(bool is_fair) noexcept {
     bucket& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     node* const first = first_in(home);
     // A forked child may have no waiters: their threads are the parent's.
     const bool others_sleep = bucket::length(first) > 1;
@@ -175,13 +174,15 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
       // owner.
       state_.store(held | sleepers, std::memory_order_relaxed);
     } else {
-      // order[unlock_watched]: release; pairs [take]; publishes the critical section. The lock may
-      // no longer exist from here on.
+      // order[unlock_with_waiters]: release; pairs [take]; publishes the critical section. The lock
+      // may no longer exist from here on.
       state_.store(others_sleep ? watched | woken : 0, std::memory_order_release);
     }
     const auto* const sleeper =
-        first == nullptr ? nullptr : &home.release(*first, hands_over ? fate::owner : fate::awake);
-    home.guard().unlock();
+        first == nullptr
+            ? nullptr
+            : &home.unpark(*first, hands_over ? wake_reason::owner : wake_reason::retry);
+    home.bucket_lock().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
@@ -203,8 +204,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     std::uint8_t finished = 0;
     while (!spin(finished)) {
       if (!get_in_line(home, self, finished)) continue;
-      const fate told = sleep(home, self, limit...);
-      if (told != fate::awake) return told == fate::owner;
+      const wake_reason reason = sleep(home, self, limit...);
+      if (reason != wake_reason::retry) return reason == wake_reason::owner;
       finished = woken;
     }
     return true;
@@ -229,8 +230,8 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
 
   /// Returns false if the lock was free in between.
   bool get_in_line(bucket& home, node& self, std::uint8_t finished) noexcept {
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     // A forked child has the bits of its parent, and none of the threads that slept there.
     const std::uint8_t stale = first_in(home) != nullptr ? finished : watched | woken;
     // relaxed(revalidated): by the exchange.
@@ -244,13 +245,13 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     }
     const bool is_held = (found & held) != 0;
     if (is_held) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return is_held;
   }
 
   /// Returns the node's wake reason; `asleep` if the deadline passed first.
   template <class... Deadline>
-  fate sleep(bucket& home, node& self, Deadline... limit) noexcept {
+  wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
       // (state)  watched (+ woken) -> 0,  held + watched (+ woken) -> held
@@ -260,7 +261,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     return lot::sleep(home, self, forget, limit...);
   }
 
-  typename W::template atomic<std::uint8_t> state_{0};
+  atomic<W, std::uint8_t> state_{0};
 };
 
 using byte_mutex = basic_byte_mutex<>;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/detail/attendance.hpp>
+#include <lockyard/detail/adaptive_spin.hpp>
+#include <lockyard/detail/condition_bucket.hpp>
 #include <lockyard/detail/condition_waits.hpp>
-#include <lockyard/detail/learnt_spin.hpp>
+#include <lockyard/detail/mutex_waiters.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
 #include <cassert>
-#include <cstddef>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace lockyard::inline v0 {
 
@@ -43,23 +45,24 @@ namespace lockyard::inline v0 {
 /// I2 A node is linked before its thread releases the mutex, under the bucket lock.
 /// No lost wake-up: the notifier's change of the condition happens under the mutex. If a waiter has
 /// released the mutex before that change, then by I2 the notifier sees mutex_ set, takes the bucket
-/// lock, and finds the node or one that has waited longer. The node's wake reason becomes `awake`;
+/// lock, and finds the node or one that has waited longer. The node's wake reason becomes `retry`;
 /// or the node goes on as a sleeper of the mutex, under the bucket lock, so that its thread cannot
 /// give up in between: the owner's unlock finds it there, or the notifier finds the mutex free and
-/// unparks its first sleeper (`attendance.hpp` says why a fence suffices). A waiter whose deadline
-/// passes looks under the bucket lock: it was not notified if its node is still linked here, and
-/// was notified otherwise.
-/// Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the condition variable for the last
-/// time before it releases or moves the last waiter, and a notified waiter touches it no more. A
-/// stop looks at its own waiter's node to know whether it was notified. A thread looks at the mutex
-/// only while nodes that need it cannot leave. Clients condition_*; the mutants condition_* hang,
-/// or use freed memory.
+/// unparks its first sleeper (`mutex_waiters.hpp` says why a fence suffices). A waiter whose
+/// deadline passes looks under the bucket lock: it was not notified if its node is still linked
+/// here, and was notified otherwise. Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the
+/// condition variable for the last time before it releases or moves the last waiter, and a notified
+/// waiter touches it no more. A stop looks at its own waiter's node to know whether it was
+/// notified. A thread looks at the mutex only while nodes that need it cannot leave. Clients
+/// condition_*; the mutants condition_* hang, or use freed memory.
 template <world W = default_world>
 class basic_condition_variable : public detail::condition_waits<basic_condition_variable<W>, W> {
   using mutex_type = basic_mutex<W>;
-  using attendance = detail::attendance<W>;
-  using node = typename attendance::node;
-  using fate = typename attendance::fate;
+  using mutex_waiters = detail::mutex_waiters<W>;
+  using node = typename mutex_waiters::node;
+  using sleeper = typename mutex_waiters::sleeper;
+  using wake_list = typename mutex_waiters::wake_list;
+  using wake_reason = typename mutex_waiters::wake_reason;
   using time_point = typename W::time_point;
 
  public:
@@ -91,7 +94,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     static_assert(std::is_same_v<Lock, mutex_type>,
                   "condition_variable waits with a lockyard::mutex or a std::unique_lock of one; "
                   "condition_variable_any waits with any lock");
-    attendance waiters{&held};
+    mutex_waiters waiters{&held};
     waiter self{this, detail::waiter_kind::condition, W::now()};
     {
       const typename W::releasing scope{&held};
@@ -112,6 +115,17 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     typename W::unwatched::template var<bool> spins{false};
   };
 
+  /// The bucket of the mutex, under its lock, with the waiters of this condition variable.
+  class condition_bucket : public detail::condition_bucket<W> {
+    using base = detail::condition_bucket<W>;
+
+   public:
+    using base::base;
+    [[nodiscard]] waiter* first_waiter() const noexcept {
+      return static_cast<waiter*>(base::first_waiter());
+    }
+  };
+
   // The notifier's side
 
   void notify(which ends) noexcept {
@@ -126,94 +140,96 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   /// The rest of a notification.
   struct notification {
-    std::uint32_t waits;  ///< to be ended: as many as there were when it began, or one
-    std::uint32_t wakes;  ///< how many may be woken at once; the others are moved
+    std::uint32_t waits = 0;  ///< to be ended: as many as there were when it began, or one
+    std::uint32_t wakes = 0;  ///< how many may be woken at once; the others are moved
   };
 
+  /// Between two batches other notifiers may end all waits that are left and destroy the condition
+  /// variable, so this thread uses it only while a node of it is linked.
   [[gnu::noinline, gnu::cold]] void notify_those_with(mutex_type* with, which ends) noexcept {
-    while (with != nullptr) {
-      attendance waiters{with};
-      waiters.guard().lock();
-      // relaxed(locked): by I1 mutex_ stays as it is if it is `with`.
-      mutex_type* const found = mutex_.load(std::memory_order_relaxed);
-      if (found == with) return end_waits(*with, waiters, ends);
-      waiters.guard().unlock();
-      with = found;
+    notification left;
+    for (bool has_begun = false;;) {
+      wake_list sleepers;
+      {
+        condition_bucket home{mutex_waiters{with}, this};
+        if (!has_begun) {
+          // relaxed(locked): by I1 mutex_ stays as it is if it is `with`.
+          mutex_type* const found = mutex_.load(std::memory_order_relaxed);
+          if (found == nullptr) return;
+          if (std::exchange(with, found) != found) continue;
+          left = begin_notification(*with, home, ends);
+          has_begun = true;
+        }
+        end_batch(*with, home, left, sleepers);
+      }
+      sleepers.wake();
+      if (left.waits == 0) return;
     }
   }
 
-  /// Under the bucket lock, which it releases. Between two batches other notifiers may end all
-  /// waits that are left and destroy the condition variable, so this thread uses it only while a
-  /// node of it is linked.
-  void end_waits(mutex_type& with, attendance& waiters, which ends) noexcept {
-    notification left{};
-    if (waiter* const oldest = first(waiters)) {
-      const bool ends_all = ends == which::all;
-      left = {.waits = ends_all ? attendance::bucket::length(oldest) : 1,
-              // The code below may unpark one more.
-              .wakes = ends_all && with.seems_free() ? attendance::lot::batch - 1 : 0};
-      learn_from(*oldest, W::now());
-    } else {
+  notification begin_notification(const mutex_type& with, condition_bucket& home,
+                                  which ends) noexcept {
+    waiter* const oldest = home.first_waiter();
+    if (oldest == nullptr) {
       // The child of a fork has inherited mutex_.
       // relaxed(locked): the bucket lock protects it.
       mutex_.store(nullptr, std::memory_order_relaxed);
+      return {};
     }
-    for (;;) {
-      typename attendance::wake_list sleepers;
-      end_batch(with, waiters, left, sleepers);
-      waiters.guard().unlock();
-      sleepers.wake();
-      if (left.waits == 0) return;
-      waiters.guard().lock();
-    }
+    learn_from(*oldest, W::now());
+    if (ends == which::first) return {.waits = 1};
+    // end_batch() may unpark one more.
+    return {.waits = mutex_waiters::bucket::length(oldest),
+            .wakes = with.looks_free() ? mutex_waiters::lot::batch - 1 : 0};
   }
 
-  /// Under the bucket lock; adds the sleepers to wake after its release.
-  void end_batch(mutex_type& with, attendance& waiters, notification& left,
-                 typename attendance::wake_list& sleepers) noexcept {
+  /// Adds the sleepers to wake after the bucket lock's release.
+  void end_batch(mutex_type& with, condition_bucket& home, notification& left,
+                 wake_list& sleepers) noexcept {
     const time_point now = W::now();
     bool moves = false;
-    for (auto room = attendance::lot::batch; room > 0 && left.waits > 0; --room) {
-      waiter* const oldest = first(waiters);
+    for (auto room = mutex_waiters::lot::batch; room > 0 && left.waits > 0; --room) {
+      waiter* const oldest = home.first_waiter();
       if (oldest == nullptr) {
         left.waits = 0;
         break;
       }
       --left.waits;
+      const bool is_last = mutex_waiters::bucket::length(oldest) == 1;
       // relaxed(locked): the bucket lock protects it.
-      if (attendance::bucket::length(oldest) == 1) mutex_.store(nullptr, std::memory_order_relaxed);
+      if (is_last) mutex_.store(nullptr, std::memory_order_relaxed);
       if (!oldest->spins.read() && left.wakes > 0) {
         --left.wakes;
-        sleepers.add(waiters.release_expected(*oldest, fate::awake));
-      } else if (tell_or_move(waiters, *oldest, now)) {
+        sleepers.add(*home.unpark_waiter(*oldest, wake_reason::retry));
+      } else if (notify_or_move(home, *oldest, now)) {
         moves = true;
       }
     }
     if (!moves) return;
-    if (const auto sleeper = with.rouse_if_free(waiters)) sleepers.add(*sleeper);
+    if (const auto unparked = with.unpark_if_free(home)) sleepers.add(*unparked);
   }
 
   /// Ends one wait alone, for a stop.
   void interrupt(mutex_type& with, waiter& one) noexcept {
     const typename W::notifying scope{this};
-    attendance waiters{&with};
-    typename attendance::sleeper sleeper = nullptr;
-    waiters.guard().lock();
-    if (waits(one)) {
-      if (tell_or_move(waiters, one, W::now())) sleeper = with.rouse_if_free(waiters);
-      note_who_is_left(waiters);
+    sleeper unparked = nullptr;
+    {
+      condition_bucket home{mutex_waiters{&with}, this};
+      if (waits(one)) {
+        if (notify_or_move(home, one, W::now())) unparked = with.unpark_if_free(home);
+        forget_mutex_of_last(home);
+      }
     }
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+    if (unparked != nullptr) W::wake(*unparked, 1);
   }
 
-  /// Under the bucket lock; returns whether the waiter is a sleeper of the mutex from now on.
-  static bool tell_or_move(attendance& waiters, waiter& one, time_point now) noexcept {
+  /// Returns whether the waiter is a sleeper of the mutex from now on.
+  static bool notify_or_move(condition_bucket& home, waiter& one, time_point now) noexcept {
     if (one.spins.read()) {
-      static_cast<void>(waiters.release_expected(one, fate::awake));
+      static_cast<void>(home.unpark_waiter(one, wake_reason::retry));
       return false;
     }
-    waiters.move_expected(one, now);
+    home.move_waiter(one, now);
     return true;
   }
 
@@ -221,54 +237,52 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   // is linked here; and, if it was until now, the last touch.
 
   bool waits(const waiter& one) const noexcept {
-    return one.seen() == fate::asleep && one.kind() == detail::waiter_kind::condition;
+    return one.reason() == wake_reason::none && one.kind() == detail::waiter_kind::condition;
   }
-  void note_who_is_left(attendance& waiters) noexcept {
+  void forget_mutex_of_last(const condition_bucket& home) noexcept {
     // order[left]: release; pairs [notify]; the last touch, for a thread without the bucket lock.
-    if (first(waiters) == nullptr) mutex_.store(nullptr, std::memory_order_release);
+    if (home.first_waiter() == nullptr) mutex_.store(nullptr, std::memory_order_release);
   }
 
   void learn_from(const waiter& notified, time_point now) noexcept {
     if (notified.spins.read()) {
-      spin_.sufficed();
+      spin_.record_successful_spin();
     } else if (!spin_.is_worthwhile()) {
-      spin_.would_have_had_to_last(now - notified.since());
+      spin_.record_wait_without_spin(now - notified.since());
     }
-  }
-
-  waiter* first(attendance& waiters) const noexcept {
-    return static_cast<waiter*>(waiters.first_for(this));
   }
 
   // The waiter's side
 
   /// Links the node and releases the mutex.
-  void begin(mutex_type& held, attendance& waiters, waiter& self) noexcept {
-    self.falls_asleep();
+  void begin(mutex_type& held, mutex_waiters waiters, waiter& self) noexcept {
+    self.prepare_to_sleep();
     self.spins.write(spin_.is_worthwhile());
-    waiters.guard().lock();
-    // relaxed(locked): the bucket lock protects it.
-    [[maybe_unused]] const mutex_type* const other = mutex_.load(std::memory_order_relaxed);
-    assert((other == nullptr || other == &held) &&
-           "lockyard::condition_variable: threads wait with different mutexes");
-    // relaxed(locked): as above.
-    mutex_.store(&held, std::memory_order_relaxed);
-    waiters.expect(self);
-    const auto sleeper = held.release_guarded(waiters);
-    waiters.guard().unlock();
-    if (sleeper != nullptr) W::wake(*sleeper, 1);
+    sleeper unparked = nullptr;
+    {
+      condition_bucket home{waiters, this};
+      // relaxed(locked): the bucket lock protects it.
+      [[maybe_unused]] const mutex_type* const other = mutex_.load(std::memory_order_relaxed);
+      assert((other == nullptr || other == &held) &&
+             "lockyard::condition_variable: threads wait with different mutexes");
+      // relaxed(locked): as above.
+      mutex_.store(&held, std::memory_order_relaxed);
+      home.link_waiter(self);
+      unparked = held.release_or_hand_off(home);
+    }
+    if (unparked != nullptr) W::wake(*unparked, 1);
   }
 
   /// Waits until notified and until this thread has the mutex. Returns false if there is a deadline
   /// and it passed first.
   template <class... Deadline>
-  bool wait_until_notified(mutex_type& held, attendance& waiters, waiter& self,
+  bool wait_until_notified(mutex_type& held, mutex_waiters waiters, waiter& self,
                            Deadline... limit) noexcept {
     if (self.spins.read()) spin(waiters, self);
     const bool in_time = sleep(waiters, self, limit...);
     // A moved waiter keeps its place, though an unlock may have unparked it already.
     if (in_time && self.kind() == detail::waiter_kind::mutex) {
-      held.sleep_until_turn(waiters, self, true);
+      held.lock_after_move(waiters, self);
     } else if (!held.take()) {
       held.lock_contended();
     }
@@ -276,43 +290,39 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   }
 
   /// Does not look at the wait's deadline, which may pass unnoticed by a spin's length.
-  void spin(attendance& waiters, waiter& self) noexcept {
+  void spin(mutex_waiters waiters, waiter& self) noexcept {
     self.spin(W::spin_limit());
-    if (self.seen() != fate::asleep) return;
-    waiters.guard().lock();
-    if (self.seen() == fate::asleep) {
+    if (self.reason() != wake_reason::none) return;
+    const condition_bucket home{waiters, this};
+    if (self.reason() == wake_reason::none) {
       self.spins.write(false);
-      spin_.was_in_vain();
+      spin_.record_failed_spin();
     }
-    waiters.guard().unlock();
   }
 
   /// Sleeps until the node has a wake reason. At the deadline the node may have been moved: then
   /// the thread waits for the mutex without a deadline.
   template <class... Deadline>
-  bool sleep(attendance& waiters, waiter& self, Deadline... limit) noexcept {
-    while (self.seen() == fate::asleep) {
+  bool sleep(mutex_waiters waiters, waiter& self, Deadline... limit) noexcept {
+    while (self.reason() == wake_reason::none) {
       if (self.sleep(limit...) == W::wait_result::timed_out) return !give_up(waiters, self);
     }
     return true;
   }
 
   /// Returns false if this thread was notified.
-  bool give_up(attendance& waiters, waiter& self) noexcept {
-    waiters.guard().lock();
-    const bool gives_up = waits(self);
-    if (gives_up) {
-      waiters.unlink_expected(self);
-      self.gets_up();
-      spin_.was_in_vain();
-      note_who_is_left(waiters);
-    }
-    waiters.guard().unlock();
-    return gives_up;
+  bool give_up(mutex_waiters waiters, waiter& self) noexcept {
+    condition_bucket home{waiters, this};
+    if (!waits(self)) return false;
+    home.unlink_waiter(self);
+    self.mark_awake();
+    spin_.record_failed_spin();
+    forget_mutex_of_last(home);
+    return true;
   }
 
-  typename W::template atomic<mutex_type*> mutex_{nullptr};
-  [[no_unique_address]] detail::learnt_spin<W> spin_;
+  atomic<W, mutex_type*> mutex_{nullptr};
+  [[no_unique_address]] detail::adaptive_spin<W> spin_;
 };
 
 using condition_variable = basic_condition_variable<>;

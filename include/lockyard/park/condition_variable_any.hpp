@@ -44,7 +44,7 @@ class basic_condition_variable_any
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
 
  public:
   constexpr basic_condition_variable_any() noexcept = default;
@@ -81,20 +81,20 @@ class basic_condition_variable_any
   bool wait_once(Lock& lock, Watch watch, Deadline... limit) noexcept LOCKYARD_UNCHECKED {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     set_awaited(true);
     home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     lock.unlock();
     [[maybe_unused]] const auto watched = watch([&]() noexcept { end(home, self); });
     const auto left = [&] {
-      self.gets_up();
+      self.mark_awake();
       note_who_is_left(home);
     };
-    const fate told = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit...);
     lock.lock();
-    return told != fate::asleep;
+    return reason != wake_reason::none;
   }
 
  private:
@@ -122,12 +122,12 @@ class basic_condition_variable_any
   /// Ends one wait alone, for a stop.
   void end(bucket& home, node& waits) noexcept {
     const typename lot::sleeping_word* sleeper = nullptr;
-    home.guard().lock();
+    home.bucket_lock().lock();
     if (home.is_linked(waits)) {
-      sleeper = &home.release(waits, fate::awake);
+      sleeper = &home.unpark(waits, wake_reason::retry);
       note_who_is_left(home);
     }
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
@@ -138,7 +138,7 @@ class basic_condition_variable_any
     });
   }
 
-  typename W::template atomic<bool> is_awaited_{false};
+  atomic<W, bool> is_awaited_{false};
 };
 
 using condition_variable_any = basic_condition_variable_any<>;

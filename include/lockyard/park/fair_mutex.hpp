@@ -115,11 +115,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   static constexpr std::uint32_t watching = 0, asleep = 1, called = 2, granted = 3;
 
   struct alignas(8) waiter {
-    typename W::template atomic<std::uint32_t> state{watching};
+    atomic<W, std::uint32_t> state{watching};
     // Under busy alone. The queue is a ring; `next` is null out of the queue.
-    typename W::template var<std::uint32_t> overtaken{0};
-    typename W::template var<waiter*> next{nullptr};
-    typename W::template var<waiter*> previous{nullptr};
+    var<W, std::uint32_t> overtaken{0};
+    var<W, waiter*> next{nullptr};
+    var<W, waiter*> previous{nullptr};
   };
   static_assert(alignof(waiter) > flags);
 
@@ -324,7 +324,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return std::nullopt;
   }
 
-  typename W::template atomic<std::uint64_t> word_{0};
+  atomic<W, std::uint64_t> word_{0};
 };
 
 using fair_mutex = basic_fair_mutex<>;

@@ -104,7 +104,7 @@ class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_fu
     return true;
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 using futex_mutex = basic_futex_mutex<>;

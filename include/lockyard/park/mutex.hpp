@@ -2,8 +2,8 @@
 #pragma once
 
 #include <lockyard/detail/annotations.hpp>
-#include <lockyard/detail/attendance.hpp>
 #include <lockyard/detail/durations.hpp>
+#include <lockyard/detail/mutex_waiters.hpp>
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
@@ -16,19 +16,9 @@ namespace lockyard::inline v0 {
 template <world W>
 class basic_condition_variable;
 
-/// The barrier between the release of a mutex and the look for its sleepers.
-enum class release_fence : std::uint8_t {
-  asymmetric,  ///< nothing; a sleeper makes up for it (where the kernel has membarrier)
-  full,        ///< a fence
-};
-
 /// The default mutex: it takes one byte, costs one locked operation and a plain store while no
 /// thread sleeps, and its waiters sleep. docs/locks/mutex.md explains it in detail.
 ///
-/// The byte says free or held and no more, so that a plain store can release it. Everything about
-/// waiters is in the parking lot's bucket (`attendance.hpp`): a summary of the waiters that sleep
-/// there, and whether the lock has an active waiter, which is awake, or being woken, and bound to
-/// retry. While the lock has an active waiter, unlock wakes no thread.
 /// Use: everywhere, unless waits must be first come, first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the summary and its barrier after the asymmetric Dekker protocols of D. Dice, H. Huang
@@ -44,30 +34,40 @@ enum class release_fence : std::uint8_t {
 ///   x86 unlock does not order non-temporal stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
-/// | held_ | meaning |
-/// |---|---|
-/// | false | free |
-/// | true | held, or being handed off |
+/// The protocol. held_ says free or held and no more, so that a plain store can release it. The
+/// rest is in the parking lot's bucket (mutex_waiters.hpp) and in the nodes of the sleepers:
+///
+/// | word | owner writes | waiter writes | bucket lock | order |
+/// |---|---|---|---|---|
+/// | held_ | false, or nothing: a handoff | true | if it unparks | release; acquire |
+/// | summary | fence elided, or required | its mark and count | held | relaxed, barrier |
+/// | active_waiter | unparked | awake; retired | to unpark, to retire | relaxed, barrier |
+/// | last_unpark | at an unpark | when it is the first sleeper, or late | not needed | hint |
+/// | reason_ in the node | retry, active or owner | none | held | release; acquire |
+///
+/// Barrier: one on all cores by the waiter, or a fence on both sides. An unlocker looks at the
+/// summary, releases, and looks again. Then it unparks the first sleeper, unless the lock has an
+/// active waiter: one that is awake, or being woken, and bound to look at held_ again.
 ///
 /// I1 The bucket's summary covers a linked node before its thread looks at held_ for the last time.
 /// I2 An active waiter either acquires the lock, or retires under the bucket lock and then looks at
 ///    held_ again; between the two it has a barrier that every unlock sees, or a fence where unlock
-///    has one too. An unparked thread answers before it looks: an unlocker that relied on the woken
-///    waiter now relies on the waiter that is awake.
+///    has one too. An unparked thread takes the role before it looks: an unlocker that relied on
+///    the woken waiter now relies on the waiter that is awake.
 /// No lost wake-up: a thread sleeps after it has entered itself in the summary, has made that
-/// visible (by such a barrier or fence), and has still found the lock held; where the barrier is no
-/// longer available, it sleeps for a millisecond at most. An unlock that releases later sees the
-/// summary in its second look, takes the bucket lock, and unparks the first sleeper; or it finds an
-/// active waiter, whose last look, by I2, comes after the release. Every thread that links its node
-/// later sees an unlock that holds the bucket lock while it releases. Lifetime: N1 to N3 of
-/// parking_lot.hpp. The mutants mutex_* hang if the second look, a sleeper's barrier, I2's barrier,
-/// or I2's fence where a waiter gives up is missing; `lockyard check --mutants` weakens the other
-/// fences, and each of those mutants hangs.
+/// visible, and has still found the lock held; where the barrier is no longer available, it sleeps
+/// for a millisecond at most. An unlock that releases later sees the summary in its second look and
+/// unparks the first sleeper, or finds an active waiter, whose last look, by I2, comes after the
+/// release. Every thread that links its node later sees an unlock that releases under the bucket
+/// lock. Lifetime: N1 to N3 of parking_lot.hpp. The mutants mutex_* hang if the second look, a
+/// sleeper's barrier, or I2's barrier or fence is missing; so do those that weaken other fences.
 template <world W = default_world, release_fence Fence = release_fence::asymmetric>
 class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W, Fence>, W> {
-  using attendance = detail::attendance<W>;
-  using node = typename attendance::node;
-  using fate = typename attendance::fate;
+  using mutex_waiters = detail::mutex_waiters<W>;
+  using guarded_bucket = detail::guarded_bucket<W>;
+  using waiter_summary = detail::waiter_summary;
+  using node = typename mutex_waiters::node;
+  using wake_reason = typename mutex_waiters::wake_reason;
   static constexpr bool has_fence = Fence == release_fence::full;
   /// Catches short holds at once, and leaves an owner that holds it long or often undisturbed.
   using spacing = wait_policies::backing_off<32, 512>;
@@ -106,23 +106,22 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// otherwise it may wait for the bucket lock, and it wakes at most one thread.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
-    release(attendance::to_look_at(this));
+    release(mutex_waiters::to_look_at(this));
   }
 
-  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the oldest waiter, before
-  /// any thread that spins or arrives. For an owner that takes the mutex again at once and must let
-  /// others have it. Progress: as unlock().
+  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the oldest waiter. For an
+  /// owner that takes the mutex again at once and must let others have it.
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
-    attendance waiters{this};
-    if (waiters.is_concerned(waiters.announced())) [[unlikely]]
-      return hand_over(waiters);
+    mutex_waiters waiters{this};
+    if (waiters.may_have_waiters(waiters.summary())) [[unlikely]]
+      return hand_off(waiters);
     release(waiters);
   }
 
   /// Returns whether waiters of both sleep in one bucket; studies measure the cost of that.
   static bool shares_bucket(const basic_mutex& one, const basic_mutex& other) noexcept {
-    return &attendance::lot::bucket_of(&one) == &attendance::lot::bucket_of(&other);
+    return &mutex_waiters::lot::bucket_of(&one) == &mutex_waiters::lot::bucket_of(&other);
   }
 
  private:
@@ -130,108 +129,108 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   friend basic_condition_variable<W>;
 
   // The owner's side. After the release the lock may be gone: `waiters` has its address as a name.
-
-  /// Releases the lock and looks at the bucket of `waiters`.
-  void release(attendance waiters) noexcept {
-    if (has_fence || !waiters.is_silent()) [[unlikely]] {
-      unlock_watched();
+  void release(mutex_waiters waiters) noexcept {
+    if (has_fence || !waiters.has_no_waiters()) [[unlikely]] {
+      unlock_with_waiters();
       return;
     }
     // order[unlock]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
     W::asymmetric_fence_light(W::registered);
-    if (!waiters.is_silent()) [[unlikely]]
-      rouse_one(waiters);
+    if (!waiters.has_no_waiters()) [[unlikely]]
+      unpark_one(waiters);
   }
 
   /// Releases while a thread sleeps in the bucket, or the bucket needs a fence. Not cold: many
   /// locks share a bucket, and many owners come back while other threads sleep.
-  [[gnu::noinline]] void unlock_watched() noexcept {
-    attendance waiters{this};
-    const detail::announcement before = waiters.announced();
-    const bool concerned = waiters.is_concerned(before);
-    if (concerned && !waiters.is_attended()) return unlock_guarded(waiters);
-    // order[unlock_watched]: release; pairs [take]; publishes the critical section.
+  [[gnu::noinline]] void unlock_with_waiters() noexcept {
+    mutex_waiters waiters{this};
+    const waiter_summary before = waiters.summary();
+    if (waiters.may_have_waiters(before) && !waiters.has_active_waiter()) {
+      return unlock_under_bucket_lock(waiters);
+    }
+    // order[unlock_with_waiters]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
-    if (has_fence || !before.is_open()) {
-      // order[released]: seq_cst; pairs [attendance.hpp:joined, attendance.hpp:left, moved];
-      // forbids the cycle in which this thread misses a sleeper, or a retiring active waiter, and
-      // that thread, which may have the heavy fence instead, misses the release above.
+    if (has_fence || !before.may_elide_fence()) {
+      // order[released]: seq_cst; pairs [mutex_waiters.hpp:enqueued, mutex_waiters.hpp:retired,
+      // moved]; forbids the cycle in which this thread misses a sleeper, or a retiring active
+      // waiter, and that thread, which may have the heavy fence instead, misses the release above.
       W::fence(std::memory_order_seq_cst);
     } else {
       W::asymmetric_fence_light(W::registered);
     }
-    const detail::announcement now = waiters.announced();
-    if (waiters.is_concerned(now)) {
-      if (!waiters.is_attended()) rouse_one(waiters);
+    const waiter_summary now = waiters.summary();
+    if (waiters.may_have_waiters(now)) {
+      if (!waiters.has_active_waiter()) unpark_one(waiters);
     } else if (!has_fence && now.word() == 0) {
-      open(waiters);
+      elide_fence(waiters);
     }
   }
 
   /// Releases a lock for which a thread may sleep, and which has no active waiter.
-  [[gnu::noinline, gnu::cold]] void unlock_guarded(attendance waiters) noexcept {
-    waiters.under_guard([&] { return release_guarded(waiters); });
+  [[gnu::noinline, gnu::cold]] void unlock_under_bucket_lock(mutex_waiters waiters) noexcept {
+    waiters.under_bucket_lock([&](guarded_bucket& home) { return release_or_hand_off(home); });
   }
 
   /// Hands off to the first sleeper, if there is one. An active waiter does not matter: the mutex
   /// stays held, and its next owner's unlock comes later.
-  [[gnu::noinline, gnu::cold]] void hand_over(attendance waiters) noexcept {
-    waiters.under_guard([&] {
-      node* const first = waiters.first();
-      return first != nullptr ? waiters.release(*first, fate::owner) : release_guarded(waiters);
+  [[gnu::noinline, gnu::cold]] void hand_off(mutex_waiters waiters) noexcept {
+    waiters.under_bucket_lock([&](guarded_bucket& home) {
+      node* const first = home.first();
+      return first != nullptr ? home.unpark(*first, wake_reason::owner) : release_or_hand_off(home);
     });
   }
-  /// Under the bucket lock; returns the sleeper to wake after the bucket lock's release.
-  [[nodiscard]] typename attendance::sleeper release_guarded(attendance& waiters) noexcept {
-    node* const first = waiters.first();
-    if (first != nullptr && first->was_roused() && W::now() - first->since() > patience &&
-        !waiters.is_attended()) {
-      return waiters.release(*first, fate::owner);
+
+  /// Hands off to the first sleeper if it has lost its patience. Otherwise releases the lock.
+  /// Returns the sleeper to wake after the bucket lock's release.
+  [[nodiscard]] typename mutex_waiters::sleeper release_or_hand_off(guarded_bucket& home) noexcept {
+    node* const first = home.first();
+    if (first != nullptr && first->was_unparked() && W::now() - first->since() > patience &&
+        !home.has_active_waiter()) {
+      return home.unpark(*first, wake_reason::owner);
     }
-    // order[unlock_guarded]: release; pairs [take]; publishes the critical section.
+    // order[unlock_under_bucket_lock]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
-    return waiters.rouse();
+    return home.unpark_first();
   }
 
-  /// Returns a hint for a condition variable.
-  [[nodiscard]] bool seems_free() const noexcept {
-    // relaxed(hint): a thread that is told to retry looks itself.
-    return !held_.load(std::memory_order_relaxed);
-  }
-  /// Under the bucket lock, after a condition variable has moved sleepers to this lock. The owner
-  /// acquired it after they began to wait, so its unlock has a fence, or sees them before it
-  /// releases; see `attendance.hpp`.
-  [[nodiscard]] typename attendance::sleeper rouse_if_free(attendance& waiters) noexcept {
-    // order[moved]: seq_cst; pairs [released]; forbids the cycle named there.
-    W::fence(std::memory_order_seq_cst);
-    // relaxed(fence): ordered by the fence above.
-    return held_.load(std::memory_order_relaxed) ? nullptr : waiters.rouse();
-  }
-
-  [[gnu::noinline, gnu::cold]] static void rouse_one(attendance waiters,
-                                                     bool has_barriers = true) noexcept {
-    waiters.under_guard([&] {
-      if (!has_barriers) waiters.close();
-      return waiters.rouse();
+  [[gnu::noinline, gnu::cold]] static void unpark_one(mutex_waiters waiters,
+                                                      bool has_barriers = true) noexcept {
+    waiters.under_bucket_lock([&](guarded_bucket& home) {
+      if (!has_barriers) home.require_fence();
+      return home.unpark_first();
     });
   }
 
   /// Makes later unlocks leave their fence out, as soon as one unlock finds that possible.
-  [[gnu::noinline, gnu::cold]] static void open(attendance waiters) noexcept {
-    if (!W::asymmetric_fence_register()) return;
-    waiters.guard().lock();
-    waiters.open();
-    waiters.guard().unlock();
+  [[gnu::noinline, gnu::cold]] static void elide_fence(mutex_waiters waiters) noexcept {
+    if (W::asymmetric_fence_register()) guarded_bucket{waiters}.elide_fence();
+  }
+
+  // For a condition variable
+  [[nodiscard]] bool looks_free() const noexcept {
+    // relaxed(hint): a thread that is told to retry looks itself.
+    return !held_.load(std::memory_order_relaxed);
+  }
+  /// Called after sleepers were moved to this lock. The owner acquired it after they began to wait,
+  /// so its unlock has a fence, or sees them before it releases; see condition_bucket.hpp.
+  [[nodiscard]] typename mutex_waiters::sleeper unpark_if_free(guarded_bucket& home) noexcept {
+    // order[moved]: seq_cst; pairs [released]; forbids the cycle named there.
+    W::fence(std::memory_order_seq_cst);
+    // relaxed(fence): ordered by the fence above.
+    return held_.load(std::memory_order_relaxed) ? nullptr : home.unpark_first();
+  }
+  /// Acquires the lock for a thread whose node has been moved here.
+  void lock_after_move(mutex_waiters waiters, node& self) noexcept {
+    wait_in_turn(waiters, self, {.is_queued = true, .is_covered = true});
   }
 
   // The waiter's side
-
   bool take() noexcept {
     // relaxed(revalidated): the exchange catches a stale "free".
     if (held_.load(std::memory_order_relaxed)) return false;
-    // order[take]: acquire; pairs [unlock, unlock_watched, unlock_guarded]; the critical section
-    // starts after the last one's end.
+    // order[take]: acquire; pairs [unlock, unlock_with_waiters, unlock_under_bucket_lock]; the
+    // critical section starts after the last one's end.
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
@@ -244,67 +243,64 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return scope.result(wait_for_turn(limit));
   }
 
+  /// What a waiter knows when it enters the loop, and then from step to step.
+  struct progress {
+    bool is_queued = false;   ///< its node is linked, or was linked and has a wake reason
+    bool is_covered = false;  ///< every later unlock sees the linked node in the summary
+    bool is_active = false;   ///< it is the active waiter
+    bool may_spin = false;
+  };
+
   template <class... Deadline>
   bool wait_for_turn(Deadline... limit) noexcept {
-    attendance waiters{this};
+    mutex_waiters waiters{this};
     node self{this, detail::waiter_kind::mutex, W::now()};
-    bool stays_awake = true;
-    bool attends = false;
+    progress at{.may_spin = true};
     // While no thread sleeps, no unlock asks for an active waiter.
-    if (const detail::announcement now = waiters.announced(); waiters.is_concerned(now)) {
-      if (waiters.is_late(self.since())) {
+    if (const waiter_summary now = waiters.summary(); waiters.may_have_waiters(now)) {
+      if (waiters.is_active_waiter_late(self.since())) {
         waiters.restart_patience(self.since());
         W::yield();
         if (take()) return true;
       }
-      stays_awake = may_overtake(waiters, self, now);
-      attends = stays_awake && waiters.attend();
+      at.may_spin = waiters.may_barge(now, self.since(), patience);
+      at.is_active = at.may_spin && waiters.become_active_waiter();
     }
-    if (stays_awake && spin()) {
-      if (attends) waiters.stop_attending();
-      return true;
-    }
-    const bool is_covered = waiters.template join<has_fence>(self, attends);
-    return sleep_until_turn(waiters, self, is_covered, limit...);
+    return wait_in_turn(waiters, self, at, limit...);
   }
 
-  /// Waits from the sleep on, which may have ended. The summary covers the linked node, or the node
-  /// has its wake reason.
   template <class... Deadline>
-  bool sleep_until_turn(attendance waiters, node& self, bool is_covered,
-                        Deadline... limit) noexcept {
-    for (;;) {
-      const bool in_time = sleep(self, is_covered, limit...);
-      const fate told = waiters.end_sleep(self);
-      if (told == fate::owner) return true;
-      bool attends = told == fate::designated && waiters.answer();
+  bool wait_in_turn(mutex_waiters waiters, node& self, progress at, Deadline... limit) noexcept {
+    for (;; at.is_queued = false) {
+      if (!at.is_queued) {
+        // 1. Spin: a newcomer, and later the active waiter only.
+        if (at.may_spin && spin()) {
+          if (at.is_active) waiters.retire_active_waiter();
+          return true;
+        }
+        // 2. Enqueue; an active waiter retires at the same time.
+        at.is_covered = waiters.template enqueue<has_fence>(self, at.is_active);
+      }
+      // 3. Sleep, after a last look at the lock.
+      const bool in_time = sleep(self, at.is_covered, limit...);
+      // 4. Read the wake reason, or leave the queue without one.
+      const wake_reason reason = waiters.end_sleep(self);
+      if (reason == wake_reason::owner) return true;
+      at.is_active = reason == wake_reason::active && waiters.arrive_as_active_waiter();
+      // 5. Retry.
       if (take()) {
-        if (attends) waiters.stop_attending();
+        if (at.is_active) waiters.retire_active_waiter();
         return true;
       }
+      // 6. Give up at the deadline.
       if (!in_time) {
-        if (attends) {
-          hand_on(waiters);
-        } else if (!is_covered) {
-          // An unlock may have relied on this thread before its sleep.
-          rouse_one(waiters);
-        }
+        give_up(waiters, at);
         return false;
       }
-      attends = attends || waiters.attend();
-      if (attends && spin()) {
-        waiters.stop_attending();
-        return true;
-      }
-      is_covered = waiters.template join<has_fence>(self, attends);
+      // 7. Become the active waiter, unless there is one.
+      at.is_active = at.is_active || waiters.become_active_waiter();
+      at.may_spin = at.is_active;
     }
-  }
-
-  /// Returns whether a newcomer may stay awake although others sleep, which saves wake-ups; not
-  /// without a limit, and not where the bucket's clock may be another lock's.
-  static bool may_overtake(const attendance& waiters, const node& self,
-                           detail::announcement now) noexcept {
-    return now.is_of_one_lock() && self.since() - waiters.relieved() < patience;
   }
 
   bool spin() noexcept {
@@ -322,7 +318,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   template <class... Deadline>
   bool sleep(const node& self, bool is_covered, Deadline... limit) noexcept {
     // relaxed(revalidated): take() decides; the summary's fence orders it after the summary.
-    while (held_.load(std::memory_order_relaxed) && self.seen() == fate::asleep) {
+    while (held_.load(std::memory_order_relaxed) && self.reason() == wake_reason::none) {
       if (is_covered) {
         if (self.sleep(limit...) == W::wait_result::timed_out) return false;
       } else {
@@ -334,15 +330,19 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return true;
   }
 
-  /// Retires an active waiter that gives up. If an unlock may have relied on it unseen, it unparks
-  /// another thread to look.
-  void hand_on(attendance waiters) noexcept {
-    const bool is_sure = waiters.template leave<has_fence>();
-    // relaxed(fence): ordered by the fence or the barrier of leave().
-    if (!is_sure || !held_.load(std::memory_order_relaxed)) rouse_one(waiters, is_sure);
+  /// Passes on what an unlock may expect of a waiter that leaves without the lock.
+  void give_up(mutex_waiters waiters, progress at) noexcept {
+    if (!at.is_active) {
+      // An unlock may have relied on this thread before its sleep.
+      if (!at.is_covered) unpark_one(waiters);
+      return;
+    }
+    const bool is_sure = waiters.template retire_visibly<has_fence>();
+    // relaxed(fence): ordered by the fence or the barrier of retire_visibly().
+    if (!is_sure || !held_.load(std::memory_order_relaxed)) unpark_one(waiters, is_sure);
   }
 
-  typename W::template atomic<bool> held_{false};
+  atomic<W, bool> held_{false};
 };
 
 using mutex = basic_mutex<>;

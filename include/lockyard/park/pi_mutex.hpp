@@ -110,7 +110,7 @@ class LOCKYARD_CAPABILITY basic_pi_mutex : public detail::timed_lock<basic_pi_mu
     return scope.result(W::pi_lock(state_, limit));
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 using pi_mutex = basic_pi_mutex<>;

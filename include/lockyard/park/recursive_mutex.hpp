@@ -146,7 +146,7 @@ class LOCKYARD_CAPABILITY recursive_mutex
   void lock_again() noexcept {
     if (!deepen()) [[unlikely]] {
       detail::os::refuse(
-          "a recursive_mutex is locked once more by a thread that holds it max_depth times, as "
+          "a recursive_mutex is locked again by a thread that holds it max_depth times, as "
           "often as it counts: a lock of it is missing its unlock, or recurses without an end");
     }
   }
@@ -176,8 +176,8 @@ class LOCKYARD_CAPABILITY recursive_mutex
   }
 
   // The first member, because a watch knows a lock by its address.
-  typename W::template atomic<std::uintptr_t> owner_{nobody};
-  typename W::template var<std::uint32_t> depth_{0};
+  atomic<W, std::uintptr_t> owner_{nobody};
+  var<W, std::uint32_t> depth_{0};
   in_world_t<M, typename W::unwatched> mutex_;
 };
 

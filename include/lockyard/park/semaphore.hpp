@@ -57,7 +57,7 @@ template <world W = default_world, std::ptrdiff_t Most = INT32_MAX>
 class basic_semaphore {
   using lot = detail::parking_lot<typename W::unwatched>;
   using bucket = typename lot::bucket;
-  using fate = typename lot::fate;
+  using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
 
  public:
@@ -164,7 +164,7 @@ class basic_semaphore {
     if (permits < 0 || permits > max()) [[unlikely]] {
       detail::os::refuse(
           "a semaphore is asked for a number of permits that is negative or above its max(): such "
-          "a number is no count, or one that it can never have");
+          "a number is not a count, or is one that it can never have");
     }
     return static_cast<std::uint32_t>(permits);
   }
@@ -208,11 +208,11 @@ class basic_semaphore {
     bucket& home = lot::bucket_of(this);
     wake_list awake;
     bool serves_on = false;
-    home.guard().lock();
+    home.bucket_lock().lock();
     const std::uint32_t found = add(added);
     const bool fits = has_room(found, added);
     if ((found & awaited) != 0 && fits) serves_on = distribute(home, found / one + added, awake);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     awake.wake();
     if (serves_on) distribute_on(home);
     return fits;
@@ -238,7 +238,7 @@ class basic_semaphore {
     for (next = first; served > 0; --served) {
       auto& one_of_them = *next;
       next = bucket::next(one_of_them);  // before the node may be gone
-      awake.add(home.release(one_of_them, fate::owner));
+      awake.add(home.unpark(one_of_them, wake_reason::owner));
     }
     return serves_on;
   }
@@ -247,11 +247,11 @@ class basic_semaphore {
   void distribute_on(bucket& home) noexcept {
     for (bool serves_on = true; serves_on;) {
       wake_list awake;
-      home.guard().lock();
+      home.bucket_lock().lock();
       // relaxed(locked): while a node is linked `awaited` is set; the bucket lock guards the word.
       serves_on = home.first(this, kind) != nullptr &&
                   distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
-      home.guard().unlock();
+      home.bucket_lock().unlock();
       awake.wake();
     }
   }
@@ -275,10 +275,10 @@ class basic_semaphore {
       // relaxed(locked): by I2. The waiters behind may want less.
       serves_on = distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
     };
-    const fate told = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit...);
     awake.wake();
     if (serves_on) distribute_on(home);
-    return scope.result(told == fate::owner);
+    return scope.result(reason == wake_reason::owner);
   }
 
   /// Does not spin if others sleep.
@@ -298,11 +298,11 @@ class basic_semaphore {
 
   /// Links the node, or returns true if its permits are available after all.
   bool get_in_line(bucket& home, node& self) noexcept {
-    self.falls_asleep();
-    home.guard().lock();
+    self.prepare_to_sleep();
+    home.bucket_lock().lock();
     const bool taken = take_guarded(home, self.permits, awaited);
     if (!taken) home.link(self);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return taken;
   }
 
@@ -315,9 +315,9 @@ class basic_semaphore {
   }
   [[gnu::noinline, gnu::cold]] bool take_under_guard(std::uint32_t wanted) noexcept {
     bucket& home = lot::bucket_of(this);
-    home.guard().lock();
+    home.bucket_lock().lock();
     const bool taken = take_guarded(home, wanted, 0);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return taken;
   }
 
@@ -342,7 +342,7 @@ class basic_semaphore {
     return taken;
   }
 
-  typename W::template atomic<std::uint32_t> word_;
+  atomic<W, std::uint32_t> word_;
 };
 
 using semaphore = basic_semaphore<>;

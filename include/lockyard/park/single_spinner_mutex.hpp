@@ -144,7 +144,7 @@ class LOCKYARD_CAPABILITY basic_single_spinner_mutex
     W::wake(state_, 1);
   }
 
-  typename W::template atomic<std::uint32_t> state_{0};
+  atomic<W, std::uint32_t> state_{0};
 };
 
 using single_spinner_mutex = basic_single_spinner_mutex<>;

@@ -150,8 +150,8 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
     }
   }
 
-  typename W::template atomic<std::uint32_t> next_{0};
-  typename W::template atomic<std::uint32_t> serving_{0};
+  atomic<W, std::uint32_t> next_{0};
+  atomic<W, std::uint32_t> serving_{0};
 };
 
 using ticket_mutex = basic_ticket_mutex<>;

@@ -91,7 +91,7 @@ class LOCKYARD_CAPABILITY basic_array_spinlock
 
  private:
   struct alignas(detail::arch::interference_size) slot {
-    typename W::template atomic<std::uint32_t> called{0};
+    atomic<W, std::uint32_t> called{0};
   };
 
   [[gnu::noinline, gnu::cold]] void wait_for_turn(std::uint32_t mine) noexcept {
@@ -103,9 +103,9 @@ class LOCKYARD_CAPABILITY basic_array_spinlock
 
   auto& slot_of(std::uint32_t number) noexcept { return slots_[number % Slots].called; }
 
-  alignas(detail::arch::interference_size) typename W::template atomic<std::uint32_t> next_{0};
+  alignas(detail::arch::interference_size) atomic<W, std::uint32_t> next_{0};
   /// The owner's ticket. It shares its cache line with next_, which each waiter accesses only once.
-  typename W::template var<std::uint32_t> owner_{0};
+  var<W, std::uint32_t> owner_{0};
   std::array<slot, Slots> slots_{};
 };
 

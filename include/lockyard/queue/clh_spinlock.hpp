@@ -204,8 +204,8 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
     return number;
   }
 
-  typename W::template atomic<std::uint64_t> tail_{0};
-  typename W::template atomic<std::uint64_t> called_{0};
+  atomic<W, std::uint64_t> tail_{0};
+  atomic<W, std::uint64_t> called_{0};
 };
 
 using clh_spinlock = basic_clh_spinlock<>;

@@ -45,7 +45,7 @@ template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_mcs_spinlock
     : public detail::held_assertions<basic_mcs_spinlock<W>, W> {
   struct link {
-    typename W::template atomic<link*> next{nullptr};
+    atomic<W, link*> next{nullptr};
   };
 
  public:
@@ -58,7 +58,7 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
 
    private:
     friend basic_mcs_spinlock;
-    typename W::template atomic<bool> granted_{false};
+    atomic<W, bool> granted_{false};
   };
 
   /// Holds the lock from its constructor to its destructor, and contains the node.
@@ -194,7 +194,7 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
 
   static constexpr auto is_there = [](link* each) noexcept { return each != nullptr; };
 
-  typename W::template atomic<link*> tail_{nullptr};
+  atomic<W, link*> tail_{nullptr};
   link owner_;
 };
 

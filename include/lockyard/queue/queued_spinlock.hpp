@@ -200,7 +200,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
     } while (!take(found));
   }
 
-  typename W::template atomic<std::uint32_t> word_{0};
+  atomic<W, std::uint32_t> word_{0};
 };
 
 using queued_spinlock = basic_queued_spinlock<>;

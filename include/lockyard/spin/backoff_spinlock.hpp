@@ -84,7 +84,7 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
 
   [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
     backing_off policy;
-    const typename W::template atomic<std::uint32_t> bed{0};
+    const atomic<W, std::uint32_t> bed{0};
     for (auto nap = shortest_nap;; nap = std::min(nap * 2, longest_nap)) {
       const auto limit = W::spin_limit();
       // relaxed(revalidated): take() decides.
@@ -97,7 +97,7 @@ class LOCKYARD_CAPABILITY basic_backoff_spinlock
     }
   }
 
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 using backoff_spinlock = basic_backoff_spinlock<>;

@@ -64,7 +64,7 @@ class LOCKYARD_CAPABILITY basic_tas_spinlock
   }
 
  private:
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 using tas_spinlock = basic_tas_spinlock<>;

@@ -85,8 +85,8 @@ class LOCKYARD_CAPABILITY basic_ticket_spinlock
   }
 
  private:
-  typename W::template atomic<std::uint32_t> next_{0};
-  typename W::template atomic<std::uint32_t> serving_{0};
+  atomic<W, std::uint32_t> next_{0};
+  atomic<W, std::uint32_t> serving_{0};
 };
 
 using ticket_spinlock = basic_ticket_spinlock<>;

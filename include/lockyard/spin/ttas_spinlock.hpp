@@ -76,7 +76,7 @@ class LOCKYARD_CAPABILITY basic_ttas_spinlock
                                            std::memory_order_relaxed);
   }
 
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 using ttas_spinlock = basic_ttas_spinlock<>;

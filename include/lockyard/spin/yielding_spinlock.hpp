@@ -77,7 +77,7 @@ class LOCKYARD_CAPABILITY basic_yielding_spinlock
     } while (!take());
   }
 
-  typename W::template atomic<bool> locked_{false};
+  atomic<W, bool> locked_{false};
 };
 
 using yielding_spinlock = basic_yielding_spinlock<>;

@@ -4,7 +4,7 @@
 // The seam between a lock and the machine. A lock is a template over a world and requests all
 // services from the world, so one source runs on the real machine, under a checker, in a simulator,
 // and traced. A lock must follow these rules:
-//   1. shared state is `W::atomic<T>` or, where the lock itself protects it, `W::var<T>`;
+//   1. shared state is `atomic<W, T>` or, where the lock itself protects it, `var<W, T>`;
 //   2. every loop that waits goes through an await or `W::wait`;
 //   3. every clock, random number, thread identity and static object comes from the world;
 //   4. lock, try_lock and unlock open with an `acquiring` or `releasing` scope. A recursive lock
@@ -245,6 +245,12 @@ template <class W>
 concept world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
     detail::provides_surroundings<W> && detail::provides_observation<W>;
+
+/// A world's shared word, and its plain data that a lock protects.
+template <class W, class T>
+using atomic = typename W::template atomic<T>;
+template <class W, class T>
+using var = typename W::template var<T>;
 
 /// The result of `thread_slot()` if every slot is taken, or if the thread is past its end.
 inline constexpr std::uint32_t no_slot = UINT32_MAX;

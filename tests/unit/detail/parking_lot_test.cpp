@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using lot = lockyard::detail::parking_lot<native>;
-using fate = lot::fate;
+using wake_reason = lot::wake_reason;
 using kind = lockyard::detail::waiter_kind;
 
 /// A bucket of this test alone, which no thread sleeps in.
@@ -22,7 +22,7 @@ class ParkingLot : public ::testing::Test {
  protected:
   lot::node& link(const void* object, kind wanted, std::chrono::nanoseconds since = 0ns) {
     lot::node& added = nodes_.emplace_back(object, wanted, native::time_point{since});
-    added.falls_asleep();
+    added.prepare_to_sleep();
     home_.link(added);
     return added;
   }
@@ -87,12 +87,12 @@ TEST_F(ParkingLot, orders_a_queue_by_the_begin_of_the_wait) {
   EXPECT_EQ(queue(&objects_[0], kind::mutex), (nodes{&a, &b, &c, &d}));
 }
 
-TEST_F(ParkingLot, takes_a_roused_node_back_to_its_place_however_long_the_queue_is) {
+TEST_F(ParkingLot, takes_an_unparked_node_back_to_its_place_however_long_the_queue_is) {
   lot::node& oldest = link(&objects_[0], kind::mutex, 1us);
   for (int i = 0; i < 1000; ++i) link(&objects_[0], kind::mutex, 2us);
-  static_cast<void>(home_.release(oldest, fate::awake));
+  static_cast<void>(home_.unpark(oldest, wake_reason::retry));
   EXPECT_NE(home_.first(&objects_[0], kind::mutex), &oldest);
-  oldest.falls_asleep();
+  oldest.prepare_to_sleep();
   home_.link(oldest);
   EXPECT_EQ(home_.first(&objects_[0], kind::mutex), &oldest);
 }
@@ -122,10 +122,10 @@ TEST_F(ParkingLot, ends_as_many_sleeps_as_it_is_told_and_says_which_is_the_last)
   const auto all = 2 * lot::batch + 3;
   for (std::uint32_t i = 0; i < all; ++i) {
     lot::node& added = nodes_.emplace_back(&object, kind::others, native::time_point{});
-    added.falls_asleep();
-    home.guard().lock();
+    added.prepare_to_sleep();
+    home.bucket_lock().lock();
     home.link(added);
-    home.guard().unlock();
+    home.bucket_lock().unlock();
   }
   std::uint32_t ended = 0;
   bool was_last = false;
@@ -136,8 +136,8 @@ TEST_F(ParkingLot, ends_as_many_sleeps_as_it_is_told_and_says_which_is_the_last)
   };
   lot::wake_up_to(2, &object, kind::others, before);
   EXPECT_EQ(ended, 2U);
-  EXPECT_EQ(nodes_[0].seen(), fate::awake);
-  EXPECT_EQ(nodes_[2].seen(), fate::asleep);
+  EXPECT_EQ(nodes_[0].reason(), wake_reason::retry);
+  EXPECT_EQ(nodes_[2].reason(), wake_reason::none);
   lot::wake_up_to(UINT32_MAX, &object, kind::others, before);
   EXPECT_EQ(ended, all);
   EXPECT_TRUE(was_last);

@@ -75,16 +75,16 @@ class Condition : public ::testing::Test {
     using kind = lockyard::detail::waiter_kind;
     const kind waits_for = is_with_mutex ? kind::condition : kind::any_condition;
     typename lot::node other{&condition_, waits_for, sleepy_world::now()};
-    other.falls_asleep();
+    other.prepare_to_sleep();
     const auto guarded = [&](auto change) {
-      const std::lock_guard held{home.guard()};
+      const std::lock_guard held{home.bucket_lock()};
       change();
     };
     guarded([&] { home.link(other); });
     stop_.request_stop();
-    EXPECT_EQ(other.seen(), lot::fate::asleep);
+    EXPECT_EQ(other.reason(), lot::wake_reason::none);
     EXPECT_EQ(other.kind(), waits_for);
-    if (other.seen() == lot::fate::asleep) guarded([&] { home.remove(other); });
+    if (other.reason() == lot::wake_reason::none) guarded([&] { home.remove(other); });
   }
 
   using condition = typename Pair::first_type;
@@ -298,17 +298,17 @@ TEST_F(Moved, reports_no_time_out_though_its_deadline_has_passed) {
   EXPECT_FALSE(is_free());
 }
 
-/// Where the bucket has no room to say that it attends its mutex.
-TEST_F(Moved, keeps_its_place_if_it_was_roused_in_vain) {
-  using attendance = lockyard::detail::attendance<sleepy_world>;
-  const auto bucket_of = [](const void* lock) { return &attendance::lot::bucket_of(lock); };
+/// Where the bucket has no room to record it as the active waiter of its mutex.
+TEST_F(Moved, keeps_its_place_if_it_was_unparked_without_success) {
+  using mutex_waiters = lockyard::detail::mutex_waiters<sleepy_world>;
+  const auto bucket_of = [](const void* lock) { return &mutex_waiters::lot::bucket_of(lock); };
   char locks[sleepy_world::table_size * 64];
   const char* const other = std::ranges::find_if(
       locks, [&](const char& one) { return bucket_of(&one) == bucket_of(&lock_); });
   ASSERT_NE(other, std::end(locks));
-  attendance others{other};
-  attendance waiters{&lock_};
-  ASSERT_TRUE(others.attend());
+  mutex_waiters others{other};
+  mutex_waiters waiters{&lock_};
+  ASSERT_TRUE(others.become_active_waiter());
   int turns = 0;
   played().on_wait = [&] {
     if (++turns == 1) {
@@ -318,35 +318,35 @@ TEST_F(Moved, keeps_its_place_if_it_was_roused_in_vain) {
       EXPECT_EQ(played().wakes, 1);
       ASSERT_TRUE(lock_.try_lock());
     } else {
-      waiters.guard().lock();
-      const bool was_roused = waiters.first() != nullptr && waiters.first()->was_roused();
-      waiters.guard().unlock();
-      EXPECT_TRUE(was_roused);
+      {
+        lockyard::detail::guarded_bucket<sleepy_world> home{waiters};
+        EXPECT_TRUE(home.first() != nullptr && home.first()->was_unparked());
+      }
       lock_.unlock();
     }
   };
   lock_.lock();
   condition_.wait(lock_);
   EXPECT_EQ(turns, 2);
-  others.stop_attending();
+  others.retire_active_waiter();
 }
 
-TEST_F(Moved, is_expected_for_as_long_as_it_waits) {
+TEST_F(Moved, requires_fences_for_as_long_as_it_waits) {
   const auto word = [this] {
-    return lockyard::detail::attendance<sleepy_world>{&lock_}.announced();
+    return lockyard::detail::mutex_waiters<sleepy_world>{&lock_}.summary();
   };
-  const bool was_open = (lock_.lock(), lock_.unlock(), word().is_open());
-  bool is_open = true;
+  const bool was_elided = (lock_.lock(), lock_.unlock(), word().may_elide_fence());
+  bool is_elided = true;
   played().on_wait = [&] {
-    is_open = word().is_open();
+    is_elided = word().may_elide_fence();
     condition_.notify_one();
   };
   lock_.lock();
   condition_.wait(lock_);
   lock_.unlock();
-  EXPECT_TRUE(was_open);
-  EXPECT_FALSE(is_open) << "unlock may leave its fence out while somebody can be moved";
-  EXPECT_TRUE(word().is_open());
+  EXPECT_TRUE(was_elided);
+  EXPECT_FALSE(is_elided) << "unlock may leave its fence out while somebody can be moved";
+  EXPECT_TRUE(word().may_elide_fence());
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ class UnlockFair : public ::testing::Test {
  protected:
   static bool has_sleeper(const Lock& lock) {
     auto& home = lockyard::detail::parking_lot<native>::bucket_of(&lock);
-    home.guard().lock();
+    home.bucket_lock().lock();
     const bool found = home.first(&lock, sleepers_of<Lock>) != nullptr;
-    home.guard().unlock();
+    home.bucket_lock().unlock();
     return found;
   }
 };

@@ -162,9 +162,9 @@ TEST(WatchedSharedMutex, ends_the_process_before_a_reader_waits_for_itself) {
 
 TEST(WatchedSharedMutex, ends_the_process_when_it_is_released_in_another_way_than_it_is_held) {
   shared_mutex lock;
-  EXPECT_DEATH(lock.unlock_shared(), "is unlocked, and nobody holds it");
+  EXPECT_DEATH(lock.unlock_shared(), "is unlocked, and no thread holds it");
   lock.lock_shared();
-  EXPECT_DEATH(lock.unlock(), "is unlocked, and nobody holds it");
+  EXPECT_DEATH(lock.unlock(), "is unlocked, and no thread holds it");
   std::thread{[&] {
     EXPECT_DEATH(lock.unlock_shared(), "is unlocked by a thread that does not hold it");
   }}.join();

@@ -13,7 +13,7 @@ namespace lockyard::inline v0::detail {
 /// spin lasts as long as a sleep and a wake-up take, so it pays if more than half of the waits are
 /// shorter than that.
 template <world W>
-class learnt_spin {
+class adaptive_spin {
  public:
   /// A wait of this length, with the sleep and the wake-up, would have ended within about one spin.
   static constexpr std::chrono::microseconds brief{20};
@@ -25,14 +25,14 @@ class learnt_spin {
 
   // The outcome of a wait: a spin was enough, or a spin failed, or the thread has slept.
 
-  void sufficed() noexcept { learn(false); }
-  void was_in_vain() noexcept { learn(true); }
+  void record_successful_spin() noexcept { learn(false); }
+  void record_failed_spin() noexcept { learn(true); }
   /// Records the length of a wait without a spin, not counting the wake-up.
-  void would_have_had_to_last(std::chrono::nanoseconds length) noexcept { learn(length > brief); }
+  void record_wait_without_spin(std::chrono::nanoseconds length) noexcept { learn(length > brief); }
   [[nodiscard]] static typename W::deadline brief_from_now() noexcept {
     return W::deadline_after(brief);
   }
-  void has_slept(typename W::deadline brief_until, bool after_spin) noexcept {
+  void record_sleep(typename W::deadline brief_until, bool after_spin) noexcept {
     learn(after_spin || W::passed(brief_until));
   }
 
@@ -40,14 +40,14 @@ class learnt_spin {
   void learn(bool was_long) noexcept {
     // relaxed(hint): a lost lesson is repeated.
     const std::int32_t known = long_share_.load(std::memory_order_relaxed);
-    const std::int32_t learnt = known + ((was_long ? all : 0) - known) / weight;
+    const std::int32_t learned = known + ((was_long ? all : 0) - known) / weight;
     // relaxed(hint): as above; not written if unchanged, because other threads read the word.
-    if (learnt != known) long_share_.store(learnt, std::memory_order_relaxed);
+    if (learned != known) long_share_.store(learned, std::memory_order_relaxed);
   }
 
   static constexpr std::int32_t all = 256, weight = 8;
 
-  typename W::template atomic<std::int32_t> long_share_{0};
+  atomic<W, std::int32_t> long_share_{0};
 };
 
 /// The same interface for locks that do not spin.
@@ -55,9 +55,9 @@ struct no_spin {
   struct nothing {};
 
   static constexpr bool is_worthwhile() noexcept { return false; }
-  static constexpr void sufficed() noexcept {}
+  static constexpr void record_successful_spin() noexcept {}
   static constexpr nothing brief_from_now() noexcept { return {}; }
-  static constexpr void has_slept(nothing /*brief_until*/, bool /*after_spin*/) noexcept {}
+  static constexpr void record_sleep(nothing /*brief_until*/, bool /*after_spin*/) noexcept {}
 };
 
 }  // namespace lockyard::inline v0::detail
