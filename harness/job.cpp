@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
-#include "sleepers.hpp"
-#include "studies/studies.hpp"
+#include "study.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -178,31 +178,33 @@ work_request work_of(const node& root, const node& conditions) {
   return result;
 }
 
-unsigned sleepers_of(const node& count) {
-  return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_sleepers));
+const listed_choice& choice_of(const listed_parameter& of, const node& name, const node& threads) {
+  const std::string given = name.text();
+  const auto found = std::ranges::find(of.choices, given, &listed_choice::name);
+  if (found == of.choices.end()) name.fail("is not a value of this parameter");
+  if (found->threads != 0 && found->threads != threads.value()) {
+    threads.fail("must be " + std::to_string(found->threads) + " with " + given);
+  }
+  return *found;
 }
 
-/// Returns null if the study has no readers.
-std::optional<unsigned> writers_of(const node& count, unsigned threads) {
-  if (count.is_null()) return std::nullopt;
-  return static_cast<unsigned>(count.integer(0, threads - 1));
-}
-
-unsigned burst_of(const node& count) {
-  return count.is_null() ? 0 : static_cast<unsigned>(count.integer(1, max_burst));
-}
-
-/// Returns an empty string if the study has no workloads.
-std::string workload_of(const node& name) {
-  return name.is_null() ? "" : name.text();
+parameter_value value_of(const listed_parameter& of, const node& given, const node& threads) {
+  if (of.type == parameter_type::choice) {
+    return std::string{choice_of(of, given, threads).name};
+  }
+  if (of.type == parameter_type::number) return given.within(of.least, of.most);
+  const double most = of.below_threads ? threads.value().get<double>() - 1 : of.most;
+  return static_cast<double>(given.integer(static_cast<std::uint64_t>(of.least),
+                                           static_cast<std::uint64_t>(std::min(most, of.most))));
 }
 
 /// Returns every parameter of the study; others are refused.
-std::map<std::string, double> parameters_of(const study& of, const node& given) {
-  std::map<std::string, double> found;
+std::map<std::string, parameter_value> parameters_of(const study& of, const node& given,
+                                                     const node& threads) {
+  std::map<std::string, parameter_value> found;
   for (const listed_parameter& each : of.parameters) {
     const std::string name{each.name};
-    found[name] = given.at(name.c_str()).within(each.least, each.most);
+    found[name] = value_of(each, given.at(name.c_str()), threads);
   }
   if (!given.value().is_object()) given.fail("must be an object");
   for (const auto& [name, value] : given.value().items()) {
@@ -225,16 +227,33 @@ clock_source clock_of(const node& source) {
   source.fail("must be tsc or monotonic_raw");
 }
 
-void check_workload(const study& of, const job& found, const node& workload, const node& threads) {
-  if (of.workloads.empty()) {
-    if (!workload.is_null()) workload.fail("must be null in this study");
-    return;
+/// Refuses hold and gap times that the study does not take.
+void check_times(const study& of, const job& found, const node& conditions) {
+  const bool own = found.as_published && of.measures != subjects::ways;
+  const bool holds = !own && (of.takes == times::hold || of.takes == times::hold_and_gap);
+  const bool gaps = !own && (of.takes == times::gap || of.takes == times::hold_and_gap);
+  if (found.work.hold_ns > 0 && !holds) conditions.at("hold_ns").fail("must be 0 in this study");
+  if (found.work.gap_ns > 0 && !gaps) conditions.at("gap_ns").fail("must be 0 in this study");
+  if (found.work.kind != lengths::constant && !holds) {
+    conditions.at("lengths").fail("must be constant in this study, which takes no hold times");
   }
-  const auto* const chosen = find_workload(of, found.workload);
-  if (chosen == nullptr) workload.fail("is not a workload of this study");
-  if (chosen->threads != 0 && chosen->threads != found.threads) {
-    threads.fail("must be " + std::to_string(chosen->threads) + " in this workload");
+}
+
+void check_threads(const study& of, unsigned threads, const node& conditions) {
+  if (of.threads != 0 && of.threads != threads) {
+    conditions.at("threads").fail("must be " + std::to_string(of.threads) +
+                                  ", the number of threads that this study has");
   }
+  if (of.measures == subjects::ways && threads < 2) {
+    conditions.at("threads").fail("must be at least 2: a publisher and a waiter");
+  }
+}
+
+void check_subject(const study& of, const node& lock, const std::string& name) {
+  if (find_cell(of, name) != nullptr) return;
+  lock.fail(of.measures == subjects::machine ? "must be null in a study of the machine"
+            : of.measures == subjects::ways  ? "is not a way to wait of this harness"
+                                             : "is not a lock of this harness");
 }
 
 json parsed(std::string_view text) {
@@ -251,12 +270,29 @@ job_error::job_error(std::string_view pointer, std::string_view message)
     : std::runtime_error{"job" + std::string{pointer.empty() ? "" : " at "} + std::string{pointer} +
                          ": " + std::string{message}} {}
 
-double job::parameter(std::string_view of_name) const {
-  const auto found = parameters.find(std::string{of_name});
-  if (found == parameters.end()) {
-    throw std::out_of_range{"study " + study + " has no parameter " + std::string{of_name}};
+namespace {
+
+template <class Value>
+const Value& parameter_of(const job& of, std::string_view name) {
+  const auto found = of.parameters.find(std::string{name});
+  if (found == of.parameters.end() || !std::holds_alternative<Value>(found->second)) {
+    throw std::out_of_range{"study " + of.study + " has no such parameter " + std::string{name}};
   }
-  return found->second;
+  return std::get<Value>(found->second);
+}
+
+}  // namespace
+
+double job::parameter(std::string_view of_name) const {
+  return parameter_of<double>(*this, of_name);
+}
+
+unsigned job::count(std::string_view of_name) const {
+  return static_cast<unsigned>(parameter_of<double>(*this, of_name));
+}
+
+std::string_view job::choice(std::string_view of_name) const {
+  return parameter_of<std::string>(*this, of_name);
 }
 
 job parse_job(std::string_view text) {
@@ -270,7 +306,6 @@ job parse_job(std::string_view text) {
   const node conditions = root.at("conditions");
   const node lock = root.at("lock");
   const auto threads = static_cast<unsigned>(conditions.at("threads").integer(1, max_threads));
-  const node writers = conditions.at("writers");
   job result{.study = root.at("study").text(),
              .lock = lock.is_null() ? "" : lock.text(),
              .conditions = conditions.value(),
@@ -279,10 +314,6 @@ job parse_job(std::string_view text) {
              .under = schedule_of(conditions),
              .around = surroundings_of(root, conditions),
              .work = work_of(root, conditions),
-             .sleepers = sleepers_of(conditions.at("sleepers")),
-             .writers = writers_of(writers, threads).value_or(0),
-             .workload = workload_of(conditions.at("workload")),
-             .burst = burst_of(conditions.at("burst")),
              .parameters = {},
              .bound = bound_of(conditions),
              .as_published = conditions.at("as_published").boolean(),
@@ -296,41 +327,13 @@ job parse_job(std::string_view text) {
              .environment = root.at("environment").text()};
   const study* chosen = find_study(result.study);
   if (chosen == nullptr) root.at("study").fail("is not a study of this harness");
-  if (find_cell(*chosen, result.lock) == nullptr) {
-    lock.fail(chosen->of_machine ? "must be null in a study of the machine"
-              : chosen->of_ways  ? "is not a way to wait of this harness"
-                                 : "is not a lock of this harness");
-  }
+  check_subject(*chosen, lock, result.lock);
   if (result.trace && !chosen->keeps_traces) {
     root.at("trace").fail("must be null or missing in this study");
   }
-  if (chosen->single_threaded && result.threads != 1) {
-    conditions.at("threads").fail("must be 1, the number of threads that this study has");
-  }
-  if (chosen->of_readers == writers.is_null()) {
-    writers.fail(chosen->of_readers ? "must be a number of threads in this study"
-                                    : "must be null in this study");
-  }
-  if (chosen->has_pools() != (result.burst != 0)) {
-    conditions.at("burst").fail(chosen->has_pools() ? "must be a number of tasks in this study"
-                                                    : "must be null in this study");
-  }
-  check_workload(*chosen, result, conditions.at("workload"), conditions.at("threads"));
-  result.parameters = parameters_of(*chosen, conditions.at("parameters"));
-  if (chosen->of_ways && result.threads < 2) {
-    conditions.at("threads").fail("must be at least 2: a publisher and a waiter");
-  }
-  if (chosen->of_ways) {
-    if (result.work.hold_ns > 0) conditions.at("hold_ns").fail("must be 0 in this study");
-    if (result.work.kind != lengths::constant) {
-      conditions.at("lengths").fail("must be constant in this study, which has its own");
-    }
-  } else if (!result.work.is_none() && (!chosen->takes_lengths() || result.as_published)) {
-    conditions.at("hold_ns").fail("and /conditions/gap_ns must be 0 in this study");
-  }
-  if (chosen->scheduled && result.work.gap_ns > 0) {
-    conditions.at("gap_ns").fail("must be 0 in this study, whose arrivals are scheduled");
-  }
+  check_threads(*chosen, threads, conditions);
+  result.parameters = parameters_of(*chosen, conditions.at("parameters"), conditions.at("threads"));
+  check_times(*chosen, result, conditions);
   return result;
 }
 

@@ -17,12 +17,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace lockyard::harness {
 
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
 inline constexpr unsigned max_threads = 4096;
-inline constexpr unsigned max_burst = 4096;
 /// In a run of this length, no bucket of a thread's histogram overflows unless an operation with
 /// its two clock reads takes less than 14 ns.
 inline constexpr double max_run_s = 60;
@@ -34,6 +34,9 @@ struct run_bound {
   double duration_s;                   ///< of the run, or the limit of a run bounded by loops
 };
 
+/// A number, or the name of a choice.
+using parameter_value = std::variant<double, std::string>;
+
 struct job {
   std::string study;
   std::string lock;                   ///< empty in a study of the machine
@@ -43,11 +46,7 @@ struct job {
   schedule under;
   surroundings_request around;
   work_request work;
-  unsigned sleepers;     ///< threads on other locks, in studies that have them
-  unsigned writers;      ///< writing threads, in studies whose other threads read; otherwise 0
-  std::string workload;  ///< empty if the study has none
-  unsigned burst;        ///< tasks submitted together, in studies of tasks; otherwise 0
-  std::map<std::string, double> parameters;  ///< every parameter of the study
+  std::map<std::string, parameter_value> parameters;  ///< every parameter of the study
   run_bound bound;
   bool as_published;
   std::optional<std::string> trace;  ///< the file to write, in studies that write traces
@@ -59,8 +58,11 @@ struct job {
   double ns_per_tick;  ///< the rate of that clock, as measured for the environment record
   std::string environment;
 
-  /// Throws std::out_of_range if the study has no parameter of that name.
+  /// The value of a parameter: a number, a count, the name of a choice. Throw std::out_of_range if
+  /// the study has no parameter of that name.
   [[nodiscard]] double parameter(std::string_view of_name) const;
+  [[nodiscard]] unsigned count(std::string_view of_name) const;
+  [[nodiscard]] std::string_view choice(std::string_view of_name) const;
 };
 
 /// An error in a job; what() names its place as a JSON pointer, the cause, and what is expected.

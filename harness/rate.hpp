@@ -5,7 +5,7 @@
 
 #include "closing_time.hpp"
 #include "ownership.hpp"
-#include "studies/studies.hpp"
+#include "study.hpp"
 #include "subject.hpp"
 #include "team.hpp"
 #include "work.hpp"

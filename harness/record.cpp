@@ -83,15 +83,29 @@ ordered_json describe(const lock_traits& traits, const ordered_json& size_bytes)
           {"origin", traits.origin}};
 }
 
+constexpr std::string_view name_of(subjects what) {
+  return std::array<std::string_view, 6>{
+      "locks", "shared_locks", "some_locks", "ways", "pools", "machine"}[static_cast<std::size_t>(
+      what)];
+}
+constexpr std::string_view name_of(times which) {
+  return std::array<std::string_view, 4>{"none", "gap", "hold",
+                                         "hold_and_gap"}[static_cast<std::size_t>(which)];
+}
+constexpr std::string_view name_of(parameter_type type) {
+  return std::array<std::string_view, 3>{"number", "count",
+                                         "choice"}[static_cast<std::size_t>(type)];
+}
+
 ordered_json describe_pools(const study& of) {
   auto pools = ordered_json::array();
   for (const cell& each : of.cells) {
-    if (of.has_pools()) pools.push_back(describe(each.traits, nullptr));
+    if (of.measures == subjects::pools) pools.push_back(describe(each.traits, nullptr));
   }
   return pools;
 }
 
-ordered_json describe_presets(const listed_workload& of) {
+ordered_json describe_presets(const listed_choice& of) {
   auto presets = ordered_json::object();
   for (const preset& each : of.presets) {
     presets[std::string{each.parameter}] = std::vector(each.values.begin(), each.values.end());
@@ -99,29 +113,32 @@ ordered_json describe_presets(const listed_workload& of) {
   return presets;
 }
 
-ordered_json describe_workloads(const study& of) {
+ordered_json describe_choices(const listed_parameter& of, const study& in) {
   const auto of_study = [](double own, double usual) { return own != 0 ? own : usual; };
-  auto workloads = ordered_json::array();
-  for (const listed_workload& each : of.workloads) {
-    workloads.push_back({{"name", each.name},
-                         {"group", each.group},
-                         {"threads", each.threads},
-                         {"default_run_s", of_study(each.default_run_s, of.default_run_s)},
-                         {"default_budget_s", of_study(each.default_budget_s, of.default_budget_s)},
-                         {"presets", describe_presets(each)}});
+  auto choices = ordered_json::array();
+  for (const listed_choice& each : of.choices) {
+    choices.push_back({{"name", each.name},
+                       {"group", each.group},
+                       {"threads", each.threads},
+                       {"default_run_s", of_study(each.default_run_s, in.default_run_s)},
+                       {"default_budget_s", of_study(each.default_budget_s, in.default_budget_s)},
+                       {"presets", describe_presets(each)}});
   }
-  return workloads;
+  return choices;
 }
 
 ordered_json describe_parameters(const study& of) {
   auto parameters = ordered_json::array();
   for (const listed_parameter& each : of.parameters) {
     parameters.push_back({{"name", each.name},
+                          {"type", name_of(each.type)},
                           {"unit", each.unit},
                           {"summary", each.summary},
                           {"least", each.least},
                           {"most", each.most},
-                          {"usual", each.usual}});
+                          {"usual", each.usual},
+                          {"choices", describe_choices(each, of)},
+                          {"below_threads", each.below_threads}});
   }
   return parameters;
 }
@@ -136,7 +153,7 @@ ordered_json describe(const std::vector<policy>& all) {
 ordered_json describe_only_locks(const study& of) {
   auto locks = ordered_json::array();
   for (const cell& each : of.cells) {
-    if (of.of_some_locks) locks.push_back(each.lock);
+    if (of.measures == subjects::some_locks) locks.push_back(each.lock);
   }
   return locks;
 }
@@ -209,31 +226,28 @@ ordered_json describe_catalog() {
   for (const study& each : all_studies()) {
     auto ways = ordered_json::array();
     for (const cell& one : each.cells) {
-      if (each.of_ways) ways.push_back(one.lock);
+      if (each.measures == subjects::ways) ways.push_back(one.lock);
     }
     studies.push_back({{"name", each.name},
                        {"summary", each.summary},
                        {"default_run_s", each.default_run_s},
                        {"default_budget_s", each.default_budget_s},
-                       {"of_machine", each.of_machine},
-                       {"of_readers", each.of_readers},
-                       {"single_threaded", each.single_threaded},
-                       {"ways", std::move(ways)},
-                       {"workloads", describe_workloads(each)},
+                       {"measures", name_of(each.measures)},
+                       {"takes", name_of(each.takes)},
+                       {"threads", each.threads},
                        {"parameters", describe_parameters(each)},
-                       {"own_lengths", each.own_lengths},
-                       {"scheduled", each.scheduled},
+                       {"default_gap_ns", each.default_gap_ns},
+                       {"published_loops", each.published_loops},
+                       {"published_runs", each.published_runs},
                        {"clock_reads", each.clock_reads},
+                       {"scheduled", each.scheduled},
                        {"usual_locks", each.usual_locks},
                        {"usual_policies", describe(each.usual_policies)},
                        {"only_policies", describe(each.only_policies)},
-                       {"only_locks", describe_only_locks(each)},
                        {"keeps_traces", each.keeps_traces},
-                       {"published_loops", each.published_loops},
-                       {"published_runs", each.published_runs},
-                       {"default_gap_ns", each.default_gap_ns},
-                       {"default_burst", each.default_burst},
-                       {"pools", describe_pools(each)}});
+                       {"ways", std::move(ways)},
+                       {"pools", describe_pools(each)},
+                       {"only_locks", describe_only_locks(each)}});
   }
   return {{"schema", schema_version},
           {"version", LOCKYARD_VERSION},

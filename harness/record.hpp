@@ -4,7 +4,7 @@
 // The harness's output: records of runs, the catalogue, and its part of the environment.
 
 #include "job.hpp"
-#include "studies/studies.hpp"
+#include "study.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 #include "job.hpp"
 #include "spans.hpp"
 #include "stalls.hpp"
-#include "studies/studies.hpp"
+#include "study.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 // with everything here: the same program, with more cells. Objects of such a build register
 // themselves before main; the installed harness has none.
 
-#include "../studies/studies.hpp"
+#include "../study.hpp"
 
 #include <lockyard/lock_traits.hpp>
 

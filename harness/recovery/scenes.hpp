@@ -6,7 +6,7 @@
 #include "../clock.hpp"
 #include "../histogram.hpp"
 #include "../job.hpp"
-#include "../studies/studies.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 
 #include <lockyard/detail/arch.hpp>

@@ -6,8 +6,8 @@
 #include "../companion.hpp"
 #include "../lockers.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../whole_numbers.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -182,6 +182,7 @@ study background_study() {
           .summary =
               "how much low-priority work gets done next to threads that want a lock, and what it "
               "costs them",
+          .place = 100,
           .default_run_s = 1.2,
           .default_budget_s = 12,
           .parameters = {{.name = "background_nice",
@@ -202,7 +203,6 @@ study background_study() {
                           .least = 0,
                           .most = max_work_ns,
                           .usual = {50'000}}},
-          .own_lengths = true,
           .cells = cells_of<background_work>()};
 }
 

@@ -7,8 +7,8 @@
 #include "../lockers.hpp"
 #include "../matrices.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../whole_numbers.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -176,8 +176,10 @@ study bystander_study() {
               "how much slower a thread multiplies matrices while others contend for a lock whose "
               "cache "
               "line it never touches",
+          .place = 90,
           .default_run_s = 0.6,
           .default_budget_s = 6,
+          .takes = times::hold_and_gap,
           .parameters = {{.name = "matrix_rows",
                           .unit = "rows",
                           .summary = "rows and columns of the matrices that are multiplied",

@@ -4,7 +4,7 @@
 // it. docs/studies/contention.md gives definition and reading.
 
 #include "../contention/crew.hpp"
-#include "studies.hpp"
+#include "../study.hpp"
 
 #include <peers/all.hpp>
 
@@ -69,7 +69,7 @@ template <class Lock>
 }
 
 outcome measure(const job& of, const subject& lock, const contention_loops& loops) {
-  const bool allocates = of.workload == allocator;
+  const bool allocates = of.choice("workload") == allocator;
   const interval between{.mean_ns = 1e9 / of.parameter("rate_per_s"),
                          .share = of.parameter("share_percent") / 100};
   const double free_ns = draw_ns();
@@ -109,13 +109,17 @@ study contention_study() {
   return {
       .name = "contention",
       .summary = "how much work threads get done together if they need one lock for a share of it",
+      .place = 70,
       .default_run_s = 0.1,
       .default_budget_s = 1,
-      .workloads = {{.name = draws},
-                    {.name = allocator,
-                     .threads = allocating_threads,
-                     .presets = allocator_presets}},
-      .parameters = {{.name = "rate_per_s",
+      .parameters = {{.name = "workload",
+                      .type = parameter_type::choice,
+                      .summary = "what the threads do: draw random numbers, or use an allocator",
+                      .choices = {{.name = draws},
+                                  {.name = allocator,
+                                   .threads = allocating_threads,
+                                   .presets = allocator_presets}}},
+                     {.name = "rate_per_s",
                       .unit = "/s",
                       .summary = "acquisitions per second of a thread's work",
                       .least = 100,

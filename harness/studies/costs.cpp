@@ -6,8 +6,8 @@
 #include "../costs/costs.hpp"
 
 #include "../schedule.hpp"
+#include "../study.hpp"
 #include "../topology.hpp"
-#include "studies.hpp"
 
 #include <algorithm>
 #include <string>
@@ -91,9 +91,10 @@ study costs_study() {
           .summary =
               "what the machine itself charges: clock, pause, yield, futex, switch, cache "
               "line, fence, membarrier, sleep",
+          .place = 20,
           .default_run_s = 1,
           .default_budget_s = 12,
-          .of_machine = true,
+          .measures = subjects::machine,
           .cells = machine_cell<costs>()};
 }
 

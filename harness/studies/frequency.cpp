@@ -6,7 +6,7 @@
 
 #include "../contention/crew.hpp"
 #include "../pairs.hpp"
-#include "studies.hpp"
+#include "../study.hpp"
 
 #include <peers/all.hpp>
 
@@ -71,6 +71,7 @@ study frequency_study() {
       .summary =
           "how often threads may acquire a lock before they get less done together, and its cost "
           "when no other thread wants it",
+      .place = 80,
       .default_run_s = 0.05,
       .default_budget_s = 0.4,
       .parameters = {{.name = "interval_ns",
@@ -85,7 +86,6 @@ study frequency_study() {
                       .least = 0,
                       .most = 100,
                       .usual = {0, 10, 25, 50, 75, 100}}},
-      .own_lengths = true,
       .cells = cells_of<frequency>()};
 }
 

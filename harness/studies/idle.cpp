@@ -5,10 +5,10 @@
 
 #include "../gap.hpp"
 #include "../histogram.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -247,8 +247,10 @@ study idle_study() {
       .summary =
           "how long the lock is free although a thread wants it, next to the published definition, "
           "which does not ask whether one does",
+      .place = 40,
       .default_run_s = 0.2,
       .default_budget_s = 2,
+      .takes = times::hold_and_gap,
       .published_loops = 16384,
       .published_runs = 1000,
       .cells = cells_of<idle>()};

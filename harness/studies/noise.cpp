@@ -5,8 +5,8 @@
 // definition and reading.
 
 #include "../histogram.hpp"
+#include "../study.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -187,9 +187,10 @@ study noise_study() {
           .summary =
               "what the machine takes away without any lock: interrupts, other programs, "
               "the hypervisor",
+          .place = 10,
           .default_run_s = 0.5,
           .default_budget_s = 5,
-          .of_machine = true,
+          .measures = subjects::machine,
           .cells = machine_cell<noise>()};
 }
 

@@ -9,10 +9,10 @@
 #include "../ownership.hpp"
 #include "../priority/company.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -268,6 +268,7 @@ study priority_study() {
           .summary =
               "how long an urgent thread waits for a lock held by less urgent threads, while a "
               "thread in between keeps these off the processor",
+          .place = 110,
           .default_run_s = 0.5,
           .default_budget_s = 5,
           .parameters = {{.name = "hog_percent",
@@ -294,7 +295,6 @@ study priority_study() {
                           .least = 0,
                           .most = 1e7,
                           .usual = {20'000}}},
-          .own_lengths = true,
           .usual_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
                           "pthread_mutex[pi]", "ticket_spinlock"},
           .usual_policies = {policy::fifo, policy::other},

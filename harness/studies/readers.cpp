@@ -6,10 +6,10 @@
 #include "../closing_time.hpp"
 #include "../histogram.hpp"
 #include "../pairs.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -164,7 +164,8 @@ outcome measure(const job& of, const shared_subject& lock) {
   const auto logs = std::make_unique<access_log[]>(of.threads);
   refusal_check readers_refused{lock.held_by_writer, place.lock()};
   refusal_check writers_refused{lock.held_by_reader, other.lock()};
-  const auto writes = [&of](unsigned thread) { return thread < of.writers; };
+  const unsigned writers = of.count("writers");
+  const auto writes = [writers](unsigned thread) { return thread < writers; };
   const team_run run =
       run_team(of, {.before =
                         [&](unsigned) {
@@ -236,9 +237,18 @@ study readers_study() {
       .summary =
           "how many reads a lock permits that readers share, how long its writers wait, and what "
           "a read costs alone",
+      .place = 130,
       .default_run_s = 0.2,
       .default_budget_s = 2,
-      .of_readers = true,
+      .measures = subjects::shared_locks,
+      .takes = times::hold_and_gap,
+      .parameters = {{.name = "writers",
+                      .type = parameter_type::count,
+                      .summary = "how many of the threads write; the others read",
+                      .least = 0,
+                      .most = max_threads - 1,
+                      .usual = {0, 1},
+                      .below_threads = true}},
       .cells = cells_of<readers, true>()};
 }
 

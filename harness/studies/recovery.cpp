@@ -4,8 +4,8 @@
 // whether it does so where there is none. docs/studies/recovery.md gives definition and reading.
 
 #include "../recovery/scenes.hpp"
+#include "../study.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <lockyard/resilient/throwing.hpp>
 
@@ -23,7 +23,7 @@ namespace {
 enum class trouble : std::uint8_t { none, own_lock, cycle, stuck_owner, dead_owner };
 
 struct recovery_scenario {
-  listed_workload listed;
+  listed_choice listed;
   trouble kind;
   trouble_books (*bring_about)(const job&, const answering_subject&) = nullptr;
   outcome (*avoid)(const job&, const answering_subject&) = nullptr;
@@ -35,7 +35,7 @@ constexpr double stuck_budget_s = 4;
 /// The tolerance for clock calibration: a stall is timed by a different clock than a run.
 constexpr double nearly = 0.99;
 
-constexpr listed_workload patient(std::string_view name, unsigned waiters) {
+constexpr listed_choice patient(std::string_view name, unsigned waiters) {
   return {name, "stuck", waiters + 1, stuck_run_s, stuck_budget_s};
 }
 
@@ -89,7 +89,7 @@ outcome outcome_of_troubles(const job& of, trouble kind, const trouble_books& bo
 }
 
 outcome recover(const job& of, const answering_subject& locks) {
-  const auto* const chosen = std::ranges::find(recovery_scenarios, of.workload,
+  const auto* const chosen = std::ranges::find(recovery_scenarios, of.choice("workload"),
                                                [](const auto& each) { return each.listed.name; });
   if (chosen->avoid != nullptr) return chosen->avoid(of, locks);
   const ticks start = clock::now();
@@ -143,8 +143,8 @@ std::vector<cell> recovering_cells() {
   return cells;
 }
 
-std::vector<listed_workload> recovery_workloads() {
-  std::vector<listed_workload> listed;
+std::vector<listed_choice> scenarios() {
+  std::vector<listed_choice> listed;
   std::ranges::transform(recovery_scenarios, std::back_inserter(listed),
                          &recovery_scenario::listed);
   return listed;
@@ -157,10 +157,14 @@ study recovery_study() {
           .summary =
               "how long a resilient lock takes to turn a deadlock, a stuck or a dead owner into an "
               "error, and whether it does so where there is none",
+          .place = 190,
           .default_run_s = 0.2,
           .default_budget_s = 2,
-          .workloads = recovery_workloads(),
-          .of_some_locks = true,
+          .measures = subjects::some_locks,
+          .parameters = {{.name = "workload",
+                          .type = parameter_type::choice,
+                          .summary = "the fault that is brought about, or the order that avoids it",
+                          .choices = scenarios()}},
           .cells = recovering_cells()};
 }
 

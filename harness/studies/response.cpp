@@ -6,10 +6,10 @@
 #include "../arrivals.hpp"
 #include "../histogram.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <lockyard/detail/arch.hpp>
 
@@ -290,8 +290,10 @@ study response_study() {
   return {
       .name = "response",
       .summary = "how long scheduled operations take: from the call, and from when they were due",
+      .place = 60,
       .default_run_s = 0.5,
       .default_budget_s = 5,
+      .takes = times::hold,
       .parameters = {{.name = load,
                       .unit = "%",
                       .summary = "arrivals, as a share of the lock's capacity",

@@ -8,9 +8,9 @@
 #include "../rate.hpp"
 #include "../scale/objects.hpp"
 #include "../scale/think.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -70,7 +70,7 @@ class locked_objects {
 };
 
 const workload_shape& shape_of(const job& of) {
-  return *std::ranges::find(shapes, of.workload, &workload_shape::name);
+  return *std::ranges::find(shapes, of.choice("workload"), &workload_shape::name);
 }
 
 /// Returns the steps of work before each acquisition.
@@ -195,8 +195,8 @@ struct scale {
   }
 };
 
-std::vector<listed_workload> scale_workloads() {
-  std::vector<listed_workload> listed;
+std::vector<listed_choice> workloads() {
+  std::vector<listed_choice> listed;
   listed.reserve(shapes.size());
   for (const workload_shape& each : shapes) listed.push_back({.name = each.name});
   return listed;
@@ -210,9 +210,13 @@ study scale_study() {
       .summary =
           "throughput of several locks that are used like the kernel's in will-it-scale's lock1, "
           "lock2, open1 and open2",
+      .place = 150,
       .default_run_s = 0.2,
       .default_budget_s = 2,
-      .workloads = scale_workloads(),
+      .parameters = {{.name = "workload",
+                      .type = parameter_type::choice,
+                      .summary = "which locks each operation takes, as will-it-scale's tests do",
+                      .choices = workloads()}},
       .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
       .cells = cells_of<scale>()};
 }

@@ -5,10 +5,10 @@
 // describes traces.
 
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../tracing/recording.hpp"
-#include "studies.hpp"
 
 #include <lockyard/traced.hpp>
 
@@ -130,9 +130,11 @@ study stalls_study() {
           .summary =
               "why waits are long: a trace of what each thread did, and the cost of writing it; "
               "lockyard explain reads it",
+          .place = 120,
           .default_run_s = 0.4,
           .default_budget_s = 6,
-          .of_some_locks = true,
+          .measures = subjects::some_locks,
+          .takes = times::hold_and_gap,
           .keeps_traces = true,
           .cells = cells()};
 }

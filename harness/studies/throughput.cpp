@@ -6,9 +6,9 @@
 #include "../energy.hpp"
 #include "../futex_calls.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -140,8 +140,10 @@ study throughput_study() {
           .summary =
               "how many operations a lock permits, of which threads, and at what cost in processor "
               "time",
+          .place = 50,
           .default_run_s = 0.2,
           .default_budget_s = 2,
+          .takes = times::hold_and_gap,
           .cells = cells_of<throughput>()};
 }
 

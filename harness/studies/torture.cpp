@@ -6,9 +6,9 @@
 #include "../closing_time.hpp"
 #include "../draws.hpp"
 #include "../rate.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -119,7 +119,7 @@ outcome measure(const job& of, const subject& lock, torture_loop loop) {
   delay_plan when{.short_hold = odds{short_hold_one_in * of.threads},
                   .yield = odds{yield_one_in * of.threads},
                   .long_holds = {long_hold_one_in * of.threads, of.seed}};
-  if (of.workload == classic) state.next_long_hold = when.long_holds.next();
+  if (of.choice("workload") == classic) state.next_long_hold = when.long_holds.next();
   closing_time closing{of.work};
   const torture_scene on{.lock = place.lock(), .state = state, .delays = when, .closing = closing};
   refusal_check refusal{lock, place.lock()};
@@ -151,9 +151,13 @@ study torture_study() {
               "how many operations a lock permits whose holders now and then keep it or yield, as "
               "in the "
               "kernel's locktorture",
+          .place = 140,
           .default_run_s = 1,
           .default_budget_s = 10,
-          .workloads = {{.name = classic}, {.name = nohold}},
+          .parameters = {{.name = "workload",
+                          .type = parameter_type::choice,
+                          .summary = "with locktorture's long holds now and then, or without",
+                          .choices = {{.name = classic}, {.name = nohold}}}},
           .cells = cells_of<torture>()};
 }
 

@@ -6,9 +6,9 @@
 
 #include "../pairs.hpp"
 #include "../sleepers.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -97,8 +97,8 @@ void time_beside_sleepers(outcome& to, const job& of, const subject& lock, void*
   to.values["sleepers_share_bucket"] = nullptr;
   const bool may_sleep =
       lock.traits.waiting == waiting::park || lock.traits.waiting == waiting::unknown;
-  if (!may_sleep || of.sleepers == 0) return;
-  const sleepers others{lock, place, of.sleepers};
+  if (!may_sleep) return;
+  const sleepers others{lock, place, of.count("sleepers")};
   if (!others.are_asleep()) return;
   each.time(to, "beside_sleepers", pair, place);
   to.values["sleepers_share_bucket"] = others.share_bucket();
@@ -143,9 +143,16 @@ study uncontended_study() {
           .summary =
               "what lock and unlock cost when no other thread wants the lock: before and after a "
               "second thread has existed, in turn over 64 locks, and while others sleep",
+          .place = 170,
           .default_run_s = 0.02,
           .default_budget_s = 2,
-          .single_threaded = true,
+          .threads = 1,
+          .parameters = {{.name = "sleepers",
+                          .type = parameter_type::count,
+                          .summary = "threads that sleep on other locks in the last part",
+                          .least = 1,
+                          .most = max_sleepers,
+                          .usual = {1}}},
           .cells = cells_of<uncontended>()};
 }
 

@@ -4,10 +4,10 @@
 // docs/studies/wait.md gives definition and reading.
 
 #include "../histogram.hpp"
+#include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <peers/all.hpp>
 
@@ -93,8 +93,10 @@ struct wait {
 study wait_study() {
   return {.name = "wait",
           .summary = "how long a thread waits for the lock: call to acquisition, every operation",
+          .place = 30,
           .default_run_s = 0.2,
           .default_budget_s = 2,
+          .takes = times::hold_and_gap,
           .published_loops = 16384,
           .published_runs = 100,
           .cells = cells_of<wait>()};

@@ -4,10 +4,10 @@
 // the cost of the wait meanwhile. docs/studies/wakeup.md gives definition and reading.
 
 #include "../energy.hpp"
+#include "../study.hpp"
 #include "../team.hpp"
 #include "../wakeup/latencies.hpp"
 #include "../wakeup/ways.hpp"
-#include "studies.hpp"
 
 #include <lockyard/park/condition_variable.hpp>
 #include <lockyard/park/semaphore.hpp>
@@ -191,9 +191,11 @@ study wakeup_study() {
       .summary =
           "how long a thread takes to continue when another publishes, for each way to wait, and "
           "what the wait costs",
+      .place = 160,
       .default_run_s = 0.2,
       .default_budget_s = 1,
-      .of_ways = true,
+      .measures = subjects::ways,
+      .takes = times::gap,
       .published_loops = 1000,
       .published_runs = 5,
       .cells = {

@@ -7,9 +7,9 @@
 #include "../pools/standard.hpp"
 
 #include "../histogram.hpp"
+#include "../study.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
-#include "studies.hpp"
 
 #include <lockyard/detail/arch.hpp>
 
@@ -34,6 +34,8 @@
 namespace lockyard::harness {
 
 namespace {
+
+constexpr unsigned max_burst = 4096;
 
 /// A burst in progress. A task writes only to its own entry.
 struct burst {
@@ -174,7 +176,7 @@ usage run_bursts(const job& of, pool& workers, burst& current, double step_ns, w
 
 outcome outcome_of(const job& of, const workload& work, const tally& books, const usage& used) {
   const auto bursts = static_cast<double>(books.bursts);
-  const double tasks = bursts * of.burst;
+  const double tasks = bursts * of.count("burst");
   const double idle_ns = books.in_gaps_ns * of.threads;
   std::optional<double> gap_cpu_share;
   // The two clocks are read one after the other, so the difference may come out below zero.
@@ -182,7 +184,7 @@ outcome outcome_of(const job& of, const workload& work, const tally& books, cons
   outcome result;
   result.values = {{"run_ns", used.run_ns},
                    {"complete", books.bursts >= of.bound.loops.value_or(0)},
-                   {"operations", books.bursts * of.burst},
+                   {"operations", books.bursts * of.count("burst")},
                    {"bursts", books.bursts},
                    {"operations_per_s", tasks / (used.run_ns * 1e-9)},
                    {"tasks_per_s_in_bursts", tasks / (std::max(books.in_bursts_ns, 1.0) * 1e-9)},
@@ -215,9 +217,10 @@ outcome measure(const job& of, pool_maker make) {
   };
   const workload work{of.work, 1, of.seed};
   worker lengths = work.of(0);
-  burst current{of.burst};  // outlives the pool, whose last task reports the end to it
-  const auto workers = make(
-      {.of = of, .workers = of.threads, .most_waiting = of.burst, .take_place = take_place_of});
+  const unsigned tasks = of.count("burst");
+  burst current{tasks};  // outlives the pool, whose last task reports the end to it
+  const auto workers =
+      make({.of = of, .workers = of.threads, .most_waiting = tasks, .take_place = take_place_of});
   take_place(team, cpus, of.threads);
   const auto first = std::make_unique<tally>();  // runs while threads are still starting
   run_burst(*workers, current, lengths, *first);
@@ -290,10 +293,18 @@ study workers_study() {
       .summary =
           "how soon an idle worker starts a task, and what its waiting costs: bursts of tasks with "
           "pauses, for each idle policy",
+      .place = 180,
       .default_run_s = 0.2,
       .default_budget_s = 2,
+      .measures = subjects::pools,
+      .takes = times::hold_and_gap,
+      .parameters = {{.name = "burst",
+                      .type = parameter_type::count,
+                      .summary = "tasks that are submitted together",
+                      .least = 1,
+                      .most = max_burst,
+                      .usual = {8}}},
       .default_gap_ns = 1e6,
-      .default_burst = 8,
       .cells = pools()};
 }
 

@@ -262,33 +262,6 @@ Lengths = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-Burst = Annotated[
-    str,
-    typer.Option(
-        metavar="N,…",
-        help="Number of tasks submitted together, in workers, one cell each.",
-        show_default="8",
-        rich_help_panel=WORK,
-    ),
-]
-Writers = Annotated[
-    str,
-    typer.Option(
-        metavar="N,…",
-        help="How many of the threads write, in readers, one cell each; the others read.",
-        show_default="0 and 1",
-        rich_help_panel=WORK,
-    ),
-]
-Sleepers = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Number of threads that sleep on other locks in the last part of uncontended.",
-        show_default="1",
-        rich_help_panel=WORK,
-    ),
-]
 Ways = Annotated[
     str,
     typer.Option(
@@ -299,28 +272,14 @@ Ways = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-Workload = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME,…",
-        help="Which workloads, one cell each: in contention draws, allocator; in torture classic, "
-        "nohold; in scale lock1, lock2, open1, open2; in recovery aa, abba, ordered, "
-        "gated and the groups cycle, stuck, dead.",
-        show_default="all",
-        autocompletion=completions.workloads,
-        rich_help_panel=WORK,
-    ),
-]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="NAME=N,…",
-        help="Values of one parameter of a study, one cell each; repeat the option for more "
-        "parameters. 'lockyard list' shows them.",
-        show_default="the study's defaults",
+        metavar="NAME=VALUE,…",
+        help="The former way to give a study's parameters, which now are options themselves.",
         autocompletion=completions.parameters,
-        rich_help_panel=WORK,
+        hidden=True,
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]

@@ -43,31 +43,47 @@ class Library:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    name: str  # with its unit, as in share_percent
-    unit: str  # as printed
-    summary: str
-    least: float
-    most: float
-    usual: tuple[float, ...]  # the default values
-
-    @property
-    def range(self) -> str:
-        return f"{self.least:.10g} to {self.most:.10g} {self.unit}".rstrip()
-
-
-@dataclass(frozen=True)
-class Workload:
-    """One kind of work that the threads of a study can do."""
+class Choice:
+    """A value of a parameter whose values have names, such as a workload."""
 
     name: str
-    group: str  # the name of a group of similar workloads; empty if there is none
+    group: str  # the name of a group of similar values; empty if there is none
     threads: int  # 0: the requested number
     default_run_s: float
     default_budget_s: float
     presets: Mapping[str, tuple[float, ...]] = field(
         default_factory=dict
-    )  # values of the parameters
+    )  # default values of other parameters
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a study. Its option, its key of scenarios, its help, its completion and its
+    checks follow from this."""
+
+    name: str  # with its unit, as in share_percent
+    unit: str  # as printed
+    summary: str
+    least: float
+    most: float
+    usual: tuple[float, ...]  # the default values; of a choice, all choices are the default
+    type: str = "number"  # or "count", a whole number, or "choice"
+    choices: tuple[Choice, ...] = ()
+    below_threads: bool = False  # counts some of the threads, of which others must remain
+
+    @property
+    def option(self) -> str:
+        return option_of(self.name)
+
+    @property
+    def range(self) -> str:
+        if self.choices:
+            return ", ".join(each.name for each in self.choices)
+        return f"{self.least:.10g} to {self.most:.10g} {self.unit}".rstrip()
+
+    @property
+    def default(self) -> str:
+        return "all" if self.choices else ",".join(f"{value:.10g}" for value in self.usual)
 
 
 @dataclass(frozen=True)
@@ -76,51 +92,53 @@ class Study:
     summary: str
     default_run_s: float
     default_budget_s: float
-    of_machine: bool
-    of_readers: bool  # measures only locks that can be shared
-    single_threaded: bool
     published_loops: int
     published_runs: int
-    ways: tuple[str, ...] = ()  # ways to wait, which it measures instead of locks
-    pools: tuple[Lock, ...] = ()  # worker pools, which it measures instead of locks
-    default_gap_ns: float = 0
-    default_burst: int = 0  # tasks submitted together; 0 if the study has none
-    workloads: tuple[Workload, ...] = ()  # a cell for each
+    measures: str = "locks"  # or shared_locks, some_locks, ways, pools, machine
+    takes: str = "hold_and_gap"  # the times of its threads that can be requested: or gap, hold, none
+    threads: int = 0  # on which it runs whatever is requested; 0: the requested number
     parameters: tuple[Parameter, ...] = ()  # a cell for each combination of their values
+    default_gap_ns: float = 0
     clock_reads: int = 0  # for each operation; an interval must be longer than they take
-    own_lengths: bool = False  # the study sets hold and gap times itself
-    scheduled: bool = False  # its threads call at scheduled times and have no gaps
+    scheduled: bool = False  # its threads call at scheduled times
     usual_locks: tuple[str, ...] = ()  # the default locks; empty: the seed locks
     usual_policies: tuple[str, ...] = ()  # by default, the first of these that is permitted
     only_policies: tuple[str, ...] = ()  # the policies that it can be measured under; empty: all
-    only_locks: tuple[str, ...] = ()  # the locks that it can measure; empty: all
     keeps_traces: bool = False  # writes traces next to its records
+    ways: tuple[str, ...] = ()  # ways to wait, if it measures these
+    pools: tuple[Lock, ...] = ()  # worker pools, if it measures these
+    only_locks: tuple[str, ...] = ()  # the locks that it can measure, if these are some
 
     @property
-    def has_team(self) -> bool:
-        """Tells whether several threads want one lock, or run tasks."""
-        return not self.of_machine and not self.single_threaded and not self.ways
+    def takes_hold(self) -> bool:
+        return self.takes in ("hold", "hold_and_gap")
 
     @property
-    def takes_lengths(self) -> bool:
-        """Tells whether the threads' hold and gap times can be requested."""
-        return self.has_team and not self.workloads and not self.own_lengths
+    def takes_gap(self) -> bool:
+        return self.takes in ("gap", "hold_and_gap")
 
-    def doing(self, workload: Workload) -> Study:
-        """Returns the study with only this workload, and with its times."""
+    def choosing(self, parameter: Parameter, choice: Choice) -> Study:
+        """Returns the study with only this value of the parameter, and with the value's threads,
+        times and default values."""
         return replace(
             self,
-            workloads=(),
+            threads=choice.threads or self.threads,
             parameters=tuple(
-                replace(each, usual=workload.presets.get(each.name, each.usual))
+                replace(each, choices=(choice,))
+                if each == parameter
+                else replace(each, usual=choice.presets.get(each.name, each.usual))
                 for each in self.parameters
             ),
-            default_run_s=workload.default_run_s,
-            default_budget_s=workload.default_budget_s,
+            default_run_s=choice.default_run_s,
+            default_budget_s=choice.default_budget_s,
         )
 
 
-Entry = TypeVar("Entry", Lock, Library, Workload, Parameter, Study)
+def option_of(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
+
+
+Entry = TypeVar("Entry", Lock, Library, Choice, Parameter, Study)
 Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
@@ -220,20 +238,6 @@ class Catalog:
         """Returns the parameters of all studies; several may share a name."""
         return [each for study in self.studies for each in study.parameters]
 
-    @property
-    def workloads(self) -> list[Workload]:
-        """Returns the workloads of all studies."""
-        return [workload for study in self.studies for workload in study.workloads]
-
-    def select_workloads(self, names: Iterable[str]) -> list[str]:
-        """Returns the workloads with these names and groups, without repeats, in order."""
-        by_name: dict[str, list[str]] = {}
-        for each in self.workloads:
-            by_name.setdefault(each.group or each.name, []).append(each.name)
-        by_name |= {each.name: [each.name] for each in self.workloads}
-        found = (_find("workload", by_name, name, "list --json") for name in names)
-        return list(dict.fromkeys(name for each in found for name in each))
-
     def select_ways(self, names: Iterable[str]) -> list[str]:
         """Returns the ways with these names, without repeats, in order."""
         by_name = {way: way for way in self.ways}
@@ -261,7 +265,6 @@ def _study(values: Mapping[str, Any]) -> Study:
     changed = {
         "pools": pools,
         "ways": tuple(values["ways"]),
-        "workloads": tuple(_workload(each) for each in values["workloads"]),
         "parameters": tuple(_parameter(each) for each in values["parameters"]),
         "usual_locks": tuple(values["usual_locks"]),
         "usual_policies": tuple(values["usual_policies"]),
@@ -271,13 +274,14 @@ def _study(values: Mapping[str, Any]) -> Study:
     return _entry(Study, {**values, **changed})
 
 
-def _workload(values: Mapping[str, Any]) -> Workload:
-    presets = {name: tuple(found) for name, found in values["presets"].items()}
-    return _entry(Workload, {**values, "presets": presets})
-
-
 def _parameter(values: Mapping[str, Any]) -> Parameter:
-    return _entry(Parameter, {**values, "usual": tuple(values["usual"])})
+    choices = tuple(_choice(each) for each in values["choices"])
+    return _entry(Parameter, {**values, "usual": tuple(values["usual"]), "choices": choices})
+
+
+def _choice(values: Mapping[str, Any]) -> Choice:
+    presets = {name: tuple(found) for name, found in values["presets"].items()}
+    return _entry(Choice, {**values, "presets": presets})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

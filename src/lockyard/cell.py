@@ -12,14 +12,16 @@ from lockyard.work import NONE, Work
 if TYPE_CHECKING:
     from lockyard.program import Job
 
-SCHEMA = 1
+SCHEMA = 2
 # When threads call: as soon as they finish their last operation, or at scheduled times.
 CLOSED, SCHEDULED = "closed", "poisson"
 # In a longer run, the harness's counters might overflow.
 LONGEST_RUN_S = 60.0
 
+# The value of a parameter: a number, or the name of a choice.
+Value = float | str
 # Names with their values, in the study's order.
-Parameters = tuple[tuple[str, float], ...]
+Parameters = tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,6 @@ class Cell:
     budget_s: float  # for all runs together
     as_published: bool
     work: Work = NONE
-    sleepers: int | None = None  # on other locks; None if the study has none
-    writers: int | None = None  # among the threads; None if the others do not read
-    burst: int | None = None  # tasks submitted together; None if the study has none
     parameters: Parameters = ()  # of the study; empty if it has none
     arrival: str = CLOSED
 
@@ -48,7 +47,8 @@ class Cell:
     def label(self) -> str:
         if not self.lock:
             return self.study
-        study = " ".join(part for part in (self.study, self.work.workload) if part)
+        choices = (value for _, value in self.parameters if isinstance(value, str))
+        study = " ".join((self.study, *choices))
         return f"{study} {self.lock} × {self.threads}"
 
     def limit_s(self, spent_s: float) -> float:
@@ -81,9 +81,6 @@ class Cell:
             **self.conditions.to_json(),
             "arrival": self.arrival,
             **self.work.to_json(),
-            "sleepers": self.sleepers,
-            "writers": self.writers,
-            "burst": self.burst,
             "parameters": dict(self.parameters),
             "bound": "time" if self.loops is None else "loops",
             "loops": self.loops,

@@ -19,6 +19,7 @@ from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageE
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
 from lockyard.own import arguments as own  # noqa: TC001 - as above
+from lockyard.parameter_options import ParameterCommand
 
 app = typer.Typer(
     name="lockyard",
@@ -62,6 +63,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
 
 
 @app.command(
+    cls=ParameterCommand,
     epilog="Examples:  lockyard measure wait  ·  lockyard measure costs  ·  lockyard measure wait "
     "idle --locks seeds --threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours "
     "--runs 30 --against std::mutex  ·  lockyard measure uncontended --locks all --peers  ·  "
@@ -75,7 +77,7 @@ def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -
     "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
     "lockyard measure recovery --workload cycle,stuck64  ·  "
     "lockyard measure --scenario sweep.toml --dry-run  ·  "
-    "lockyard measure contention --threads 2,4 --set share_percent=10,50,90  ·  "
+    "lockyard measure contention --threads 2,4 --share-percent 10,50,90  ·  "
     "lockyard measure priority --policy fifo,other  ·  "
     "lockyard measure throughput wait --lock my/lock.hpp:my::lock --against std::mutex  ·  "
     "lockyard measure --resume records.jsonl",
@@ -110,11 +112,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     hold: arguments.Hold = "",
     gap: arguments.Gap = "",
     lengths: arguments.Lengths = "constant",
-    burst: arguments.Burst = "",
-    writers: arguments.Writers = "",
-    sleepers: arguments.Sleepers = None,
     ways: arguments.Ways = "",
-    workload: arguments.Workload = "",
     set_: arguments.Set = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,

@@ -15,14 +15,14 @@ def locks(incomplete: str) -> list[str]:
     from lockyard.catalog import GROUPS
 
     known = [*GROUPS, *(lock.name for lock in harness.catalog().locks)]
-    return _completed(incomplete, known)
+    return completed(incomplete, known)
 
 
 def pools(incomplete: str) -> list[str]:
     from lockyard import harness
     from lockyard.catalog import GROUPS
 
-    return _completed(incomplete, [*GROUPS, *(pool.name for pool in harness.catalog().pools)])
+    return completed(incomplete, [*GROUPS, *(pool.name for pool in harness.catalog().pools)])
 
 
 def references(incomplete: str) -> list[str]:
@@ -43,7 +43,7 @@ def studies(incomplete: str) -> list[str]:
 def studies_listed(incomplete: str) -> list[str]:
     from lockyard import harness
 
-    return _completed(incomplete, [each.name for each in harness.catalog().studies])
+    return completed(incomplete, [each.name for each in harness.catalog().studies])
 
 
 def figures(incomplete: str) -> list[str]:
@@ -62,15 +62,7 @@ def figures(incomplete: str) -> list[str]:
 def ways(incomplete: str) -> list[str]:
     from lockyard import harness
 
-    return _completed(incomplete, harness.catalog().ways)
-
-
-def workloads(incomplete: str) -> list[str]:
-    from lockyard import harness
-
-    found = harness.catalog().workloads
-    groups = (each.group for each in found if each.group)
-    return _completed(incomplete, [*dict.fromkeys(groups), *(each.name for each in found)])
+    return completed(incomplete, harness.catalog().ways)
 
 
 def parameters(incomplete: str) -> list[str]:
@@ -83,7 +75,7 @@ def parameters(incomplete: str) -> list[str]:
 def policies(incomplete: str) -> list[str]:
     from lockyard.conditions import POLICIES
 
-    return _completed(incomplete, list(POLICIES))
+    return completed(incomplete, list(POLICIES))
 
 
 def checked(incomplete: str) -> list[str]:
@@ -119,6 +111,6 @@ def _paths(incomplete: str) -> list[Path]:
     return [path for path in named if last.startswith(".") or not path.name.startswith(".")]
 
 
-def _completed(incomplete: str, known: list[str]) -> list[str]:
+def completed(incomplete: str, known: list[str]) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in known if name.startswith(last)]

@@ -27,8 +27,6 @@ class Grid:
     conditions: Sequence[Conditions]
     works: Sequence[Work]
     names: Sequence[str] | Sequence[None]  # names of locks, or of whatever is measured instead
-    bursts: Sequence[int | None] = (None,)
-    writers: Sequence[int | None] = (None,)
     parameters: Sequence[Parameters] = ((),)
 
     def __len__(self) -> int:
@@ -36,26 +34,15 @@ class Grid:
 
     def __iter__(self) -> Iterator[Cell]:
         """Yields the cells; cells under the same conditions follow each other."""
-        for conditions, work, burst, writers, parameters, name in itertools.product(
-            *self._dimensions
-        ):
+        for conditions, work, parameters, name in itertools.product(*self._dimensions):
             yield replace(
                 self.first,
                 conditions=completed(conditions, self.first.threads),
                 work=work,
-                burst=burst,
-                writers=writers,
                 parameters=parameters,
                 lock=name,
             )
 
     @property
     def _dimensions(self) -> tuple[Sequence[Any], ...]:
-        return (
-            self.conditions,
-            self.works,
-            self.bursts,
-            self.writers,
-            self.parameters,
-            self.names,
-        )
+        return (self.conditions, self.works, self.parameters, self.names)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 SHORTEST_S = 0.5e-9  # the shortest time that rounds to a nanosecond
 MAX_THREADS = 4096
-MAX_SLEEPERS = 64
-MAX_BURST = 4096
 MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
 MAX_LOAD_PER_PROCESSOR = 64
@@ -38,16 +36,12 @@ def duration_s(option: str, text: str) -> float:
 
 
 def threads(text: str) -> list[int]:
-    return _counts("--threads", text, "threads", range(1, MAX_THREADS + 1), "1,4,16")
-
-
-def _counts(option: str, text: str, of: str, allowed: range, example: str) -> list[int]:
     """Returns the numbers of a list, in its order, repeated numbers included."""
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) in allowed for part in parts):
+    if not all(part.isdecimal() and 1 <= int(part) <= MAX_THREADS for part in parts):
         raise UsageError(
-            f"{option} {text}: a number of {of} must be from {allowed[0]} to {allowed[-1]}; "
-            f"separate several numbers by commas, as in {example}"
+            f"--threads {text}: a number of threads must be from 1 to {MAX_THREADS}; separate "
+            "several numbers by commas, as in 1,4,16"
         )
     return [int(part) for part in parts]
 
@@ -174,22 +168,6 @@ def positive(option: str, value: int | None) -> int | None:
     return value
 
 
-def bursts(text: str) -> list[int]:
-    found = _counts("--burst", text, "tasks", range(1, MAX_BURST + 1), "1,32")
-    return list(dict.fromkeys(found))
-
-
-def writers(text: str) -> list[int]:
-    found = _counts("--writers", text, "writers", range(MAX_THREADS), "0,1")
-    return list(dict.fromkeys(found))
-
-
-def sleepers(value: int | None) -> int | None:
-    if value is not None and not 1 <= value <= MAX_SLEEPERS:
-        raise UsageError(f"--sleepers {value}: must be from 1 to {MAX_SLEEPERS}")
-    return value
-
-
 def names(
     option: str, text: str, known: str = "seeds, all, or names from 'lockyard list'"
 ) -> list[str]:
@@ -202,10 +180,6 @@ def names(
 def ways(text: str) -> list[str]:
     """Parses `--ways`. Ways have no groups, and the table of 'lockyard list' omits them."""
     return names("--ways", text, known="names from 'lockyard list --json'")
-
-
-def workloads(text: str) -> list[str]:
-    return names("--workload", text, known="names or groups from 'lockyard list --json'")
 
 
 def pinning(text: str) -> Pinning:

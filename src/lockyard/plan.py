@@ -12,23 +12,21 @@ from lockyard.cell import CLOSED, SCHEDULED, Cell
 from lockyard.conditions import Conditions, check
 from lockyard.errors import UsageError
 from lockyard.grid import Grid
-from lockyard.parameters import check_parameters, combinations
+from lockyard.parameters import check_values, choices_of, combinations
 from lockyard.places import each_processor, places_of_threads
 from lockyard.timing import lengths_of_runs
-from lockyard.work import NONE, Work, check_work, check_workloads, workloads_of
+from lockyard.work import NONE, Work, check_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Lock, Study, Workload
+    from lockyard.catalog import Lock, Study
     from lockyard.request import Request
 
 Item = TypeVar("Item")
 # The default gaps between wake-ups of the workers; the published text names none.
 DEFAULT_GAPS_NS = (20_000, 200_000, 2_000_000, 10_000_000)
 PUBLISHED_GAP_NS = 1_000_000
-DEFAULT_SLEEPERS = 1
-DEFAULT_WRITERS = (0, 1)
 
 
 def plan_cells(studies: Sequence[Study], locks: Sequence[Lock], request: Request) -> list[Cell]:
@@ -44,21 +42,10 @@ def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request
         )
     for conditions in (*request.conditions, *chain(*request.usual_conditions.values())):
         check(conditions, request.pinning)
-    if request.sleepers is not None and not any(study.single_threaded for study in studies):
-        raise UsageError(
-            "--sleepers: applies only to the study uncontended: add uncontended, or drop --sleepers"
-        )
     if request.ways and not any(study.ways for study in studies):
         raise UsageError("--ways: applies only to the study wakeup: add wakeup, or drop --ways")
-    if request.bursts and not any(study.pools for study in studies):
-        raise UsageError("--burst: applies only to the study workers: add workers, or drop --burst")
-    if request.writers and not any(study.of_readers for study in studies):
-        raise UsageError(
-            "--writers: applies only to the study readers: add readers, or drop --writers"
-        )
     check_work(request.work, studies, request.as_published)
-    check_workloads(request.workloads, studies)
-    check_parameters(request.parameters, studies)
+    check_values(request.parameters, studies)
     return [grid for study in studies for grid in _grids_of_study(study, locks, request)]
 
 
@@ -70,51 +57,39 @@ def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
         )
     if study.ways:
         return _grids_of_ways(study, request)
-    if study.workloads:
-        return [
-            grid
-            for each in workloads_of(study, request.workloads)
-            for grid in _grids_of_study(study.doing(each), locks, _doing(each, request))
-        ]
-    if study.of_machine:
+    if study.measures == "machine":
         _check_study_of_machine(study, request)
         request = each_processor(request)
-    counts = list(dict.fromkeys(request.threads))
-    if study.single_threaded:
-        counts = [1]
     conditions = request.usual_conditions.get(study.name, request.conditions)
     _check_policies(study, conditions)
     return [
         Grid(
-            first=_first_cell(study, threads, request),
+            first=_first_cell(each, threads, request),
             conditions=conditions,
-            works=_works_of_study(study, request),
-            bursts=_bursts_of_study(study, request),
-            writers=_writers_of_study(study, threads, request),
-            parameters=combinations(study, request.parameters),
-            names=_names_of_study(study, locks, request),
+            works=_works_of_study(each, request),
+            parameters=combinations(each, request.parameters, threads),
+            names=_names_of_study(each, locks, request),
         )
-        for threads in counts
+        for each in choices_of(study, request.parameters)
+        for threads in _threads_of_study(each, request)
     ]
 
 
-def _doing(workload: Workload, request: Request) -> Request:
-    """Returns the request for one workload, which sets its own times and perhaps its threads."""
-    threads = [workload.threads] if workload.threads else request.threads
-    return replace(request, threads=threads, work=[Work(workload=workload.name)])
+def _threads_of_study(study: Study, request: Request) -> list[int]:
+    return [study.threads] if study.threads else list(dict.fromkeys(request.threads))
 
 
 def _names_of_study(
     study: Study, locks: Sequence[Lock], request: Request
 ) -> Sequence[str] | Sequence[None]:
     """Returns the names of what is measured under the same conditions; the machine has no name."""
-    if study.of_machine:
+    if study.measures == "machine":
         return [None]
     if study.pools:
         return [pool.name for pool in request.pools]
     if study.name in request.usual_locks:
         return request.usual_locks[study.name]
-    if study.of_readers and not request.shared:
+    if study.measures == "shared_locks" and not request.shared:
         raise UsageError(
             f"study '{study.name}' measures only locks that readers can share, and --locks names "
             "none: add one, as in --locks shared_mutex, or drop --locks"
@@ -125,7 +100,7 @@ def _names_of_study(
             f"study '{study.name}' measures only {', '.join(study.only_locks)}, and --locks names "
             "none of them: add one, or drop --locks"
         )
-    if study.of_readers:
+    if study.measures == "shared_locks":
         locks = request.shared
     elif study.only_locks:
         locks = measurable
@@ -133,33 +108,12 @@ def _names_of_study(
 
 
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
-    if not study.has_team or study.own_lengths:
+    if study.takes == "none":
         return [NONE]
     if request.usual_gap and study.default_gap_ns:
         gap_ns = round(study.default_gap_ns)
         return list(dict.fromkeys(replace(work, gap_ns=gap_ns) for work in request.work))
     return request.work
-
-
-def _bursts_of_study(study: Study, request: Request) -> Sequence[int | None]:
-    if not study.pools:
-        return [None]
-    return request.bursts or [study.default_burst]
-
-
-def _writers_of_study(study: Study, threads: int, request: Request) -> Sequence[int | None]:
-    """Returns the numbers of writers; the default ones leave at least one reader."""
-    if not study.of_readers:
-        return [None]
-    if not request.writers:
-        return [count for count in DEFAULT_WRITERS if count < threads]
-    most = max(request.writers)
-    if most >= threads:
-        raise UsageError(
-            f"--writers {most}: with --threads {threads}, which counts readers and writers, no "
-            "thread would read; give more threads or fewer writers"
-        )
-    return request.writers
 
 
 def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
@@ -215,7 +169,6 @@ def _first_cell(study: Study, threads: int, request: Request) -> Cell:
         conditions=Conditions(),
         as_published=request.as_published,
         arrival=SCHEDULED if study.scheduled else CLOSED,
-        sleepers=(request.sleepers or DEFAULT_SLEEPERS) if study.single_threaded else None,
         **lengths_of_runs(study, threads, request),
     )
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
 
 
+# What are parameters of studies since schema 2.
+ONCE_CONDITIONS = ("workload", "sleepers", "writers", "burst")
+
+
 class RecordWriter:
     """Appends records to a file, to standard output, or to both. A written record has reached the
     disk, since a measurement may crash the machine."""
@@ -172,7 +176,7 @@ def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> 
         is_last = number == len(lines)
         record = _parse(line) if line else None
         if record is not None:
-            _check_schema(record, f"{path}, line {number}")
+            record = _current(record, f"{path}, line {number}")
             content.add(_reduced(record, kept, f"{path}, line {number}") if kept else record)
         elif line and is_last:
             content.warnings.append(
@@ -227,17 +231,44 @@ def _reduced(record: Record, kept: Callable[[Record], Record], where: str) -> Re
         ) from None
 
 
-def _check_schema(record: Record, where: str) -> None:
+def _current(record: Record, where: str) -> Record:
+    """Returns the record as this version would write it."""
     if "schema" not in record:
         raise UsageError(
             f"{where}: names no schema, so it is not a lockyard record; name a file that lockyard "
             "wrote"
         )
+    if record["schema"] == 1:
+        try:
+            return _of_schema_1(record)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{where}: not a record of schema 1 ({type(error).__name__}: {error}), so the file "
+                "was changed by hand; measure again"
+            ) from None
     if record["schema"] != SCHEMA:
         raise UsageError(
-            f"{where}: has schema {record['schema']}, but this version of lockyard reads schema "
-            f"{SCHEMA}; use the version that wrote the file"
+            f"{where}: has schema {record['schema']}, but this version of lockyard reads the "
+            f"schemas 1 to {SCHEMA}; use the version that wrote the file"
         )
+    return record
+
+
+def _of_schema_1(record: Record) -> Record:
+    """Converts a record in which some parameters of studies were conditions of their own."""
+    if "conditions" in record:
+        found = _parameters_of(record["conditions"])
+        record["conditions"]["parameters"] = {**found, **record["conditions"].get("parameters", {})}
+    for cell in record.get("cells", ()):
+        found = {**_parameters_of(cell["work"]), **_parameters_of(cell)}
+        cell["parameters"] = [*map(list, found.items()), *cell.get("parameters", ())]
+    return {**record, "schema": SCHEMA}
+
+
+def _parameters_of(conditions: dict[str, Any]) -> dict[str, Any]:
+    """Takes the parameters out of the conditions."""
+    found = {name: conditions.pop(name, None) for name in ONCE_CONDITIONS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _parse(line: bytes) -> Record | None:

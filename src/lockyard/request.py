@@ -26,15 +26,11 @@ class Request:
     conditions: Sequence[Conditions] = (Conditions(),)
     work: Sequence[Work] = (NONE,)
     usual_gap: bool = True  # no gap was given, so a study uses its default gap if it has one
-    sleepers: int | None = None
     ways: Sequence[str] = ()  # ways to wait; empty: all
     pools: Sequence[Lock] = ()  # measured instead of locks by studies of worker pools
     shared: Sequence[Lock] = ()  # measured instead of locks by studies of readers
-    writers: Sequence[int] = ()  # numbers of writers among the threads, for studies of readers
-    bursts: Sequence[int] = ()
     recovering: Sequence[Lock] = ()  # for studies that measure only some locks
-    workloads: Sequence[str] = ()  # for studies that have several; empty: all
-    parameters: Mapping[str, Sequence[float]] = field(default_factory=dict)  # others: the defaults
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # others: the defaults
     usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
     usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # likewise
     budget_s: float | None = None

@@ -124,7 +124,8 @@ def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> 
     line."""
     text = _read(path)
     document = _parsed(path, text)
-    known = {_key_of(each): each for each in command.params}
+    parameters = command.get_params(click.Context(command))
+    known = {_key_of(each): each for each in parameters}
     known = {key: each for key, each in known.items() if key not in NO_KEYS}
     tables = _tables_of(path, document)
     of_all = {key: value for key, value in document.items() if key != SWEEP}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work of a run's threads: hold and gap times, or a workload."""
+"""The work of a run's threads: hold and gap times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lockyard.recording import LONGEST_NS, Recording
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.catalog import Study, Workload
+    from lockyard.catalog import Study
 
 LENGTHS = ("constant", "exponential", "bimodal")
 RECORDED = "recorded"
@@ -26,7 +26,6 @@ class Work:
     hold_ns: int = 0
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
-    workload: str | None = None  # for studies that have several; it sets its own times
     recording: Recording | None = None  # whose means are hold_ns and gap_ns
 
     def to_json(self) -> dict[str, Any]:
@@ -86,61 +85,34 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
     """Refuses work that no measured study would do."""
     if all(work == NONE for work in works):
         return
-    if any(study.ways for study in studies):
-        if any(work.hold_ns for work in works):
-            raise UsageError(
-                "--hold: the study wakeup has no lock to hold; drop --hold, or drop wakeup"
-            )
-        if any(work.lengths != LENGTHS[0] for work in works):
-            raise UsageError(
-                "--lengths: the study wakeup varies its gaps itself; drop --lengths, or drop wakeup"
-            )
-    if all(study.ways for study in studies):
-        return
-    if as_published:
-        raise UsageError(
-            "--hold and --gap with --as-published: the published threads do no work; drop "
-            "--as-published, or drop the others"
-        )
-    if any(study.scheduled for study in studies) and any(work.gap_ns for work in works):
-        raise UsageError(
-            "--gap: threads of the study response call at scheduled times and have no gaps; drop "
-            "--gap, or drop response; a recording for it must not have the column gap_ns"
-        )
-    if not any(study.takes_lengths or study.ways for study in studies):
+    taking = [study for study in studies if study.takes != "none"]
+    if not taking:
         raise UsageError(
             "--hold and --gap: mean nothing to studies whose threads share no lock or set their "
             "own times; drop them, or measure throughput, readers, wait or idle"
         )
-
-
-def check_workloads(names: Sequence[str], studies: Sequence[Study]) -> None:
-    """Refuses unknown workloads, and studies of which no workload was chosen."""
-    if not names:
-        return
-    if not any(study.workloads for study in studies):
+    for study in taking:
+        if not study.takes_hold and any(work.hold_ns for work in works):
+            raise UsageError(
+                f"--hold: the study {study.name} has no lock to hold; drop --hold, or drop "
+                f"{study.name}"
+            )
+        if not study.takes_hold and any(work.lengths != LENGTHS[0] for work in works):
+            raise UsageError(
+                f"--lengths: the study {study.name} varies its gaps itself; drop --lengths, or "
+                f"drop {study.name}"
+            )
+        if not study.takes_gap and any(work.gap_ns for work in works):
+            raise UsageError(
+                f"--gap: threads of the study {study.name} call at scheduled times and have no "
+                f"gaps; drop --gap, or drop {study.name}; a recording for it must not have the "
+                "column gap_ns"
+            )
+    if as_published and any(study.takes_hold for study in taking):
         raise UsageError(
-            "--workload: applies only to the studies contention, torture, scale and recovery: add "
-            "one of them, or drop --workload"
+            "--hold and --gap with --as-published: the published threads do no work; drop "
+            "--as-published, or drop the others"
         )
-    known = [each.name for study in studies for each in study.workloads]
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f"--workload {name}: no measured study has this workload; choose from "
-                f"{', '.join(known)}"
-            )
-    for study in studies:
-        if study.workloads and not workloads_of(study, names):
-            raise UsageError(
-                f"--workload: names no workload of study '{study.name}', which has "
-                f"{', '.join(each.name for each in study.workloads)}; add one, or drop the study"
-            )
-
-
-def workloads_of(study: Study, names: Sequence[str]) -> list[Workload]:
-    """Returns the named workloads that the study has, or all of its workloads."""
-    return [each for each in study.workloads if not names or each.name in names]
 
 
 def _kinds(text: str) -> list[str | Recording]:

@@ -102,11 +102,10 @@ def _studies(found: Catalog) -> Table:
 
 
 def _parameters(found: Catalog) -> Table:
-    table = titled_table("parameters of studies, for --set")
-    for title in ("study", "name", "range", "default", "meaning"):
+    table = titled_table("parameters of studies, each an option of 'lockyard measure'")
+    for title in ("study", "option", "range", "default", "meaning"):
         table.add_column(title)
     for study in found.studies:
         for each in study.parameters:
-            usual = ",".join(f"{value:.10g}" for value in each.usual)
-            table.add_row(study.name, each.name, each.range, usual, each.summary)
+            table.add_row(study.name, each.option, each.range, each.default, each.summary)
     return table

@@ -12,6 +12,7 @@ from lockyard.conditions import inherited
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.noise import with_noise
 from lockyard.own.adopt import adopt
+from lockyard.parameters import check_names
 from lockyard.plan import plan_grids
 from lockyard.sweep import MOST_CELLS, Expansion, check_size, expand
 
@@ -92,13 +93,13 @@ def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[G
     request = replace(
         sweep.request,
         ways=catalog.select_ways(sweep.request.ways),
-        workloads=catalog.select_workloads(sweep.request.workloads),
         pools=_with(catalog.select_pools(choice.pools), references, catalog.pools),
         shared=_with(catalog.select_shared(choice.locks_or_all), references, sharing),
         recovering=_with(catalog.select_recovering(choice.locks_or_all), references, recovering),
     )
     locks = _with(catalog.select_locks(choice.locks), references, catalog.locks)
     studies = catalog.select_studies(choice.studies)
+    check_names(request.parameters, studies, catalog.studies)
     if choice.beside_usual is not None:
         beside = [*choice.beside_usual, *(lock.name for lock in references if lock in locks)]
         request = replace(request, usual_locks=usual.locks(catalog, studies, beside))

@@ -68,8 +68,8 @@ def _cells(catalog: Catalog, quick: bool, conditions: Conditions) -> list[Cell]:
     null_lock = catalog.select_locks([HARNESS_COST_LOCK])
     threads = sorted({1, os.cpu_count() or 1, OVERSUBSCRIBED_THREADS})
     studies = catalog.select_studies(STUDIES)
-    shared = [study for study in studies if not study.single_threaded]
-    alone = [study for study in studies if study.single_threaded]
+    shared = [study for study in studies if study.threads != 1]
+    alone = [study for study in studies if study.threads == 1]
     cheap = plan_cells(
         alone, [*locks, *null_lock], Request([1], conditions=[conditions], budget_s=uncontended_s)
     )

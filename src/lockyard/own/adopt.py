@@ -36,7 +36,7 @@ def adopt(given: Given, studies: Sequence[str]) -> None:
 
 
 def measures_any_lock(study: Study) -> bool:
-    return not (study.of_machine or study.ways or study.pools or study.only_locks)
+    return study.measures in ("locks", "shared_locks")
 
 
 def _check_names(given: Given, catalog: Catalog) -> None:
@@ -53,7 +53,7 @@ def _check_names(given: Given, catalog: Catalog) -> None:
 def _check_readers(given: Given, measuring: Sequence[Study]) -> None:
     """Leaves locks that cannot be shared out of the studies that share, and says so."""
     shared = {lock.name: lock.shared for lock in harness.catalog().locks}
-    sharing = [study for study in measuring if study.of_readers]
+    sharing = [study for study in measuring if study.measures == "shared_locks"]
     for name in given.names if sharing else ():
         if shared[name]:
             continue

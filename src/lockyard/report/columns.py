@@ -135,7 +135,7 @@ def kept(cell: CellSummary) -> str:
 
 
 def writes(cell: CellSummary) -> str:
-    return rate(cell.median("writes_per_s")) if cell.conditions.get("writers") else MISSING
+    return rate(cell.median("writes_per_s")) if cell.parameters.get("writers") else MISSING
 
 
 def switches(cell: CellSummary) -> str:

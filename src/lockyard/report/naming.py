@@ -27,7 +27,6 @@ DEFAULTS = {
     "hold_ns": 0,
     "gap_ns": 0,
     "lengths": "constant",
-    "sleepers": 1,
 }
 # Conditions that a cell's name shows in a form of their own.
 NAMED_APART = ("threads", "as_published", "parameters")

@@ -44,7 +44,11 @@ def recovery_tables(
 ) -> Iterable[Table]:
     """Yields, for each set of conditions, a table of recoveries and one of ordinary traffic."""
     naming = Naming.of(cells)
-    places = {each.name: place for place, each in enumerate(catalog.workloads)}
+    places = {
+        each.name: place
+        for parameter in catalog.parameters
+        for place, each in enumerate(parameter.choices)
+    }
     found: dict[tuple[str, bool], list[CellSummary]] = {}
     for cell in cells:
         if cell.of_recovery:

@@ -42,18 +42,17 @@ class CellSummary:
     @property
     def work(self) -> str:
         """Identifies the threads' work besides locking; empty if they do none."""
-        keys = ("hold_ns", "gap_ns", "workload")
-        if not any(self.conditions.get(key) for key in keys):
+        if not any((self.conditions.get("hold_ns"), self.conditions.get("gap_ns"), self.workload)):
             return ""
-        return json.dumps([self.conditions.get(key) for key in WORK_CONDITIONS])
+        return json.dumps([self.workload, *(self.conditions.get(key) for key in WORK_CONDITIONS)])
 
     @property
     def workload(self) -> str:
         """Returns the workload, or an empty name if the study has only one."""
-        return self.conditions.get("workload") or ""
+        return self.parameters.get("workload", "")
 
     @property
-    def parameters(self) -> dict[str, float]:
+    def parameters(self) -> dict[str, Any]:
         """Returns the study's parameters, empty if it has none."""
         return self.conditions.get("parameters") or {}
 
@@ -168,9 +167,6 @@ CELL_CONDITIONS = (
     "quota_cpus",
     "rest_s",
     *WORK_CONDITIONS,
-    "sleepers",
-    "writers",
-    "burst",
     "parameters",
 )
 

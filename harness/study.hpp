@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The type of a study, and the list of them. To add one: a .cpp next to this file, its line in
-// studies.cpp, its page in docs/studies.
+// The type of a study, and the list of them. To add one: STUDY.cpp in the folder studies, with a
+// function STUDY_study, and what CONTRIBUTING.md names next to it.
 
-#include "../job.hpp"
-#include "../own/measured.hpp"
+#include "job.hpp"
+#include "own/measured.hpp"
 
 #include <lockyard/lock_traits.hpp>
 #include <lockyard/resilience.hpp>
@@ -35,16 +35,25 @@ struct cell {
   lock_traits traits;
 };
 
-/// A workload's default values of one of its study's parameters.
+/// What the cells of a study measure. Ways to wait and pools have names of their own; of the locks
+/// of the catalogue, a study measures all, those that can be shared, or some.
+enum class subjects : std::uint8_t { locks, shared_locks, some_locks, ways, pools, machine };
+
+/// Which times of its threads can be requested of a study.
+enum class times : std::uint8_t { none, gap, hold, hold_and_gap };
+
+enum class parameter_type : std::uint8_t { number, count, choice };
+
+/// A default value of another parameter of the study, where a choice replaces it.
 struct preset {
   std::string_view parameter;
   std::span<const double> values;
 };
 
-/// One kind of work that the threads of a study can do; each is a cell.
-struct listed_workload {
+/// A value of a parameter whose values have names, such as a workload.
+struct listed_choice {
   std::string_view name;
-  /// The name of a group of similar workloads; empty if there is none.
+  /// The name of a group of similar values; empty if there is none.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::string_view group{};
   unsigned threads = 0;         ///< 0: the requested number
@@ -55,38 +64,40 @@ struct listed_workload {
   std::span<const preset> presets{};
 };
 
-/// A number that a study is given; each combination of the values of all of them is a cell.
+/// A parameter of a study; each combination of the values of all of them is a cell. The command
+/// derives from it an option, a key of scenarios, completion, help and checks.
 struct listed_parameter {
   std::string_view name;  ///< with its unit, as in share_percent
-  std::string_view unit;  ///< as printed
+  parameter_type type = parameter_type::number;
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::string_view unit{};  ///< as printed
   std::string_view summary;
-  double least;
-  double most;
-  std::vector<double> usual;  ///< the default values
+  double least = 0;
+  double most = 0;
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<double> usual{};  ///< the default values; of a choice, all choices are the default
+  /// The values of a choice; empty for numbers.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<listed_choice> choices{};
+  bool below_threads = false;  ///< a count of some of the threads, of which others must remain
 };
 
 struct study {
   std::string_view name;
   std::string_view summary;
-  double default_run_s;               ///< length of one run bounded by time
-  double default_budget_s;            ///< default time of a cell
-  bool of_machine = false;            ///< measures no lock
-  bool of_ways = false;               ///< measures ways to wait: a publisher, one worker or more
-  bool of_readers = false;            ///< only locks that can be shared have cells
-  bool single_threaded = false;       ///< runs on one thread whatever is requested
-  std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
-  std::uint64_t published_runs = 0;
-  double default_gap_ns = 0;   ///< default time between bursts
-  unsigned default_burst = 0;  ///< tasks in a burst; 0: the study has no tasks
-  /// Empty unless its threads can do several kinds of work.
-  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<listed_workload> workloads{};
-  /// Empty unless it takes numbers.
+  unsigned place;           ///< in the list of studies
+  double default_run_s;     ///< length of one run bounded by time
+  double default_budget_s;  ///< default time of a cell
+  subjects measures = subjects::locks;
+  times takes = times::none;
+  unsigned threads = 0;  ///< on which it runs whatever is requested; 0: the requested number
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_parameter> parameters{};
+  double default_gap_ns = 0;          ///< default time between bursts
+  std::uint64_t published_loops = 0;  ///< per thread and run, in the text; 0 if not from a text
+  std::uint64_t published_runs = 0;
   unsigned clock_reads = 0;  ///< per operation; an interval must be longer than they take
-  bool own_lengths = false;  ///< the study sets hold and gap times itself
-  bool scheduled = false;    ///< its threads call at scheduled times and have no gaps
+  bool scheduled = false;    ///< its threads call at scheduled times
   /// The locks that are measured by default; empty: the seed locks.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<std::string_view> usual_locks{};
@@ -96,21 +107,9 @@ struct study {
   /// The policies that it can be measured under; empty: all.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<policy> only_policies{};
-  bool of_some_locks = false;             ///< only some locks of the catalogue have cells
   bool keeps_traces = false;              ///< its runs write traces to the files that jobs name
   void (*prepare)(const job&) = nullptr;  ///< called before each run in the process that starts it
   std::vector<cell> cells;
-
-  /// Tells whether the cells are worker pools instead of the catalogue's locks.
-  [[nodiscard]] bool has_pools() const noexcept { return default_burst != 0; }
-  /// Tells whether several threads want one lock, or run tasks.
-  [[nodiscard]] bool has_team() const noexcept {
-    return !of_machine && !single_threaded && !of_ways;
-  }
-  /// Tells whether its threads' hold and gap times can be requested.
-  [[nodiscard]] bool takes_lengths() const noexcept {
-    return has_team() && workloads.empty() && !own_lengths;
-  }
 };
 
 /// A run that may hold locks for any time: a recovering lock does not give up.
@@ -146,32 +145,11 @@ std::vector<cell> machine_cell() {
            .traits = {}}};
 }
 
-study costs_study();
-study noise_study();
-study wait_study();
-study idle_study();
-study throughput_study();
-study response_study();
-study contention_study();
-study frequency_study();
-study readers_study();
-study torture_study();
-study scale_study();
-study uncontended_study();
-study wakeup_study();
-study workers_study();
-study recovery_study();
-study bystander_study();
-study background_study();
-study priority_study();
-study stalls_study();
-
-/// Every study, in the order of the list.
+/// Every study, by its place.
 const std::vector<study>& all_studies();
 
 /// Returns null if there is no study of that name.
 const study* find_study(std::string_view name);
 const cell* find_cell(const study& in, std::string_view lock);
-const listed_workload* find_workload(const study& in, std::string_view name);
 
 }  // namespace lockyard::harness

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study.hpp"
+
+#include "own/adopted.hpp"
+
+#include <algorithm>
+
+namespace lockyard::harness {
+
+// CMake names every file of the folder studies: background_study and so on.
+#define LOCKYARD_STUDY(name) study name##_study();
+LOCKYARD_STUDIES
+#undef LOCKYARD_STUDY
+
+const std::vector<study>& all_studies() {
+  static const std::vector<study> studies = [] {
+#define LOCKYARD_STUDY(name) name##_study(),
+    std::vector<study> found{LOCKYARD_STUDIES};
+#undef LOCKYARD_STUDY
+    std::ranges::sort(found, {}, &study::place);
+    return found;
+  }();
+  return studies;
+}
+
+const study* find_study(std::string_view name) {
+  const auto found = std::ranges::find(all_studies(), name, &study::name);
+  return found == all_studies().end() ? nullptr : &*found;
+}
+
+const cell* find_cell(const study& in, std::string_view lock) {
+  const auto found = std::ranges::find(in.cells, lock, &cell::lock);
+  return found == in.cells.end() ? find_adopted_cell(in.name, lock) : &*found;
+}
+
+}  // namespace lockyard::harness
