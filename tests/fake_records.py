@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from lockyard.catalog import Catalog, Lock, Study
+from lockyard.catalog import Catalog, Choice, Lock, Parameter, Study
 from lockyard.conditions import Conditions
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.work import Work
@@ -23,18 +23,35 @@ def a_lock(name: str) -> Lock:
 
 
 def a_study(name: str, **changes: Any) -> Study:
-    known: dict[str, Any] = {"of_machine": False, "of_readers": False}
-    known |= {"single_threaded": False}
     numbers = {"default_run_s": 0.1, "default_budget_s": 1.0}
     published = {"published_loops": 0, "published_runs": 0}
-    return Study(name, "", **{**known, **numbers, **published, **changes})
+    return Study(name, "", **{**numbers, **published, **changes})
+
+
+def a_count(name: str, least: float, most: float, *usual: float, **changes: Any) -> Parameter:
+    return Parameter(name, "", "", least, most, usual, "count", **changes)
+
+
+def workloads(*choices: str | Choice) -> Parameter:
+    """A parameter that is a choice; a name stands for one with the study's defaults."""
+    made = (
+        each
+        if isinstance(each, Choice)
+        else Choice(each, group="", threads=0, default_run_s=0.1, default_budget_s=1.0)
+        for each in choices
+    )
+    return Parameter("workload", "", "", 0, 0, (), "choice", tuple(made))
 
 
 CATALOG = Catalog(
     "0",
     (a_lock("ticket_spinlock"), a_lock("futex_mutex")),
     (),
-    (a_study("costs", of_machine=True), a_study("noise", of_machine=True), a_study("wait")),
+    (
+        a_study("costs", measures="machine", takes="none"),
+        a_study("noise", measures="machine", takes="none"),
+        a_study("wait"),
+    ),
 )
 
 
@@ -47,8 +64,7 @@ def a_record(
     **conditions: Any,
 ) -> dict[str, Any]:
     known: dict[str, Any] = {"threads": 2, "pinning": "none", "as_published": False}
-    known |= {**Conditions().to_json(), **Work().to_json(), "sleepers": None}
-    known |= {"writers": None, "burst": None, "parameters": {}}
+    known |= {**Conditions().to_json(), **Work().to_json(), "parameters": {}}
     return {
         "study": study,
         "lock": lock,

@@ -95,7 +95,9 @@ class Study:
     published_loops: int
     published_runs: int
     measures: str = "locks"  # or shared_locks, some_locks, ways, pools, machine
-    takes: str = "hold_and_gap"  # the times of its threads that can be requested: or gap, hold, none
+    takes: str = (
+        "hold_and_gap"  # the times of its threads that can be requested: or gap, hold, none
+    )
     threads: int = 0  # on which it runs whatever is requested; 0: the requested number
     parameters: tuple[Parameter, ...] = ()  # a cell for each combination of their values
     default_gap_ns: float = 0

@@ -70,7 +70,7 @@ def _option(declared: Sequence[tuple[str, Parameter]]) -> TyperOption:
     _, first = declared[0]
     known = list(dict.fromkeys(name for _, each in declared for name in _names(each)))
 
-    def complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[Any]:
+    def complete(_context: click.Context, _words: list[str], incomplete: str) -> list[Any]:
         from lockyard.completions import completed
 
         return completed(incomplete, known)
@@ -83,7 +83,7 @@ def _option(declared: Sequence[tuple[str, Parameter]]) -> TyperOption:
         show_default=False,
         required=False,
         rich_help_panel=PANEL,
-        shell_complete=complete,
+        autocompletion=complete,
     )
 
 
@@ -96,6 +96,8 @@ def _names(of: Parameter) -> list[str]:
 def _help(declared: Sequence[tuple[str, Parameter]]) -> str:
     parts = []
     for study, each in declared:
-        range_ = ", ".join(_names(each)) if each.choices else f"{each.range}; default {each.default}"
+        range_ = (
+            ", ".join(_names(each)) if each.choices else f"{each.range}; default {each.default}"
+        )
         parts.append(f"{study}: {each.summary} ({range_})")
     return "; ".join(parts) + "."

@@ -127,9 +127,9 @@ def _check_study(
         for text in texts:
             if text not in names:
                 near = difflib.get_close_matches(text, names, n=3, cutoff=0.5)
-                hint = f"did you mean {' or '.join(near)}?" if near else "choose from"
+                hint = f"did you mean {' or '.join(near)}? " if near else ""
                 raise UsageError(
-                    f"{of.option} {text}: unknown {of.name}; {hint} "
+                    f"{of.option} {text}: unknown {of.name}; {hint}choose from "
                     f"{', '.join(each.name for each in known)}"
                 )
         if not any(_is_named(each, texts) for each in of.choices):
@@ -163,6 +163,8 @@ def check_clock(cells: Sequence[Cell], studies: Sequence[Study], clock: Mapping[
     for cell in cells:
         cost_ns = reads.get(cell.study, 0) * read_ns
         for name, value in cell.parameters:
+            if isinstance(value, str):
+                continue
             interval_ns = {"interval_ns": value, "rate_per_s": 1e9 / max(value, 1)}.get(name)
             if interval_ns is not None and interval_ns < cost_ns:
                 raise UsageError(

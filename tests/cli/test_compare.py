@@ -180,10 +180,10 @@ def test_what_is_unavailable_in_both_files_is_no_question(tmp_path: Path) -> Non
 
 
 def test_records_without_a_later_condition_are_of_the_same_cell(tmp_path: Path) -> None:
-    new = rates(*[10.0] * 6, sleepers=None, later={})
+    new = rates(*[10.0] * 6, earlier=None, later={})
     old = [{**record, "conditions": {**record["conditions"]}} for record in new]
     for record in old:
-        del record["conditions"]["sleepers"], record["conditions"]["later"]
+        del record["conditions"]["earlier"], record["conditions"]["later"]
     assert the_test(compared(tmp_path, old, new)).ratio.median == 1.0
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_record, a_study, shown
+from fake_records import CATALOG, a_record, a_study, shown, workloads
 from measured_records import runs_of
 from rich.console import Console
 
 from lockyard import harness
-from lockyard.catalog import Parameter, Workload
+from lockyard.catalog import Choice, Parameter
 from lockyard.errors import UsageError
 from lockyard.parameters import check_clock
 from lockyard.plan import plan_cells
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 SHARE = Parameter("share_percent", "%", "", 0, 100, (0, 50))
 RATE = Parameter("rate_per_s", "/s", "", 100, 1e9, (15_000,))
 INTERVAL = Parameter("interval_ns", "ns", "", 10, 1e7, (100,))
-ALLOCATOR = Workload("allocator", "", 3, 0.1, 1.0, {"rate_per_s": (100.0, 200.0)})
+ALLOCATOR = Choice("allocator", "", 3, 0.1, 1.0, {"rate_per_s": (100.0, 200.0)})
 CONTENTION = a_study(
     "contention",
-    parameters=(RATE, SHARE),
+    takes="none",
+    parameters=(workloads("draws", ALLOCATOR), RATE, SHARE),
     clock_reads=2,
-    workloads=(Workload("draws", "", 0, 0.1, 1.0), ALLOCATOR),
 )
 FREQUENCY = a_study("frequency", parameters=(INTERVAL, SHARE))
 KNOWN = replace(CATALOG, studies=(CONTENTION, FREQUENCY))
@@ -46,11 +46,11 @@ WIDE = Console(width=300)
 
 def test_a_workload_may_have_its_own_default_values() -> None:
     cells = plan_cells([CONTENTION], CATALOG.locks[:1], Request([2]))
-    found = [(cell.work.workload, cell.threads, *dict(cell.parameters).values()) for cell in cells]
+    found = [(*dict(cell.parameters).values(), cell.threads) for cell in cells]
     assert found == [
-        ("draws", 2, 15_000, 0),
-        ("draws", 2, 15_000, 50),
-        *(("allocator", 3, rate, share) for rate in (100, 200) for share in (0, 50)),
+        ("draws", 15_000, 0, 2),
+        ("draws", 15_000, 50, 2),
+        *(("allocator", rate, share, 3) for rate in (100, 200) for share in (0, 50)),
     ]
 
 
@@ -66,7 +66,7 @@ def test_intervals_that_reading_the_clock_would_fill_are_refused(
     clock: dict[str, Any], rate: float, is_refused: bool
 ) -> None:
     cells = plan_cells(
-        [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (rate,)})
+        [CONTENTION], CATALOG.locks, Request([2], parameters={"rate_per_s": (f"{rate:g}",)})
     )
     if is_refused:
         with pytest.raises(
@@ -111,7 +111,9 @@ def a_run(
     return a_record(study, lock, block, cell, values, **conditions)
 
 
-def contention_of(lock: str, by_share: dict[float, float], **conditions: Any) -> list[Any]:
+def contention_of(
+    lock: str, by_share: dict[float, float], workload: str = "draws", **conditions: Any
+) -> list[Any]:
     return [
         a_run(
             "contention",
@@ -119,8 +121,8 @@ def contention_of(lock: str, by_share: dict[float, float], **conditions: Any) ->
             block,
             cell,
             {"parallelism": value * (1 + block), "waiting_share": 0.1},
-            **{"workload": "draws", **conditions},
-            parameters={"rate_per_s": 15_000.0, "share_percent": share},
+            **conditions,
+            parameters={"workload": workload, "rate_per_s": 15_000.0, "share_percent": share},
         )
         for cell, (share, value) in enumerate(by_share.items())
         for block in range(-3, 4)
@@ -255,11 +257,11 @@ BRIEF = ("--for", "60ms", "--runs", "1")
 def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) -> None:
     some = ("--set", "share_percent=0,50", "--set", "rate_per_s=100000", "--threads", "3")
     runs = measured(lockyard, "contention", "--locks", "ours", *some, *BRIEF)
-    assert {run["conditions"]["workload"] for run in runs} == {"draws", "allocator"}
+    assert {run["conditions"]["parameters"]["workload"] for run in runs} == {"draws", "allocator"}
     for run in runs:
         values, conditions = run["values"], run["conditions"]
-        of = (run["lock"], conditions["workload"], conditions["parameters"])
-        has_blocks = conditions["workload"] == "allocator"
+        of = (run["lock"], conditions["parameters"])
+        has_blocks = conditions["parameters"]["workload"] == "allocator"
         checks = {"refused_while_held": True, "counter": True, "blocks": has_blocks or None}
         assert run["checks"] == checks, of
         assert values["interval_ns"] == 10_000
@@ -312,10 +314,10 @@ def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("contention", "--set", "share_percent=100.1"), "must be from 0 to 100 %"),
-        (("contention", "--set", "share_percent=-1"), "must be from 0 to 100 %"),
-        (("frequency", "--set", "interval_ns=9"), "must be from 10 to 10000000 ns"),
-        (("contention", "--set", "rate_per_s=1e9"), "would measure its clock"),
+        (("contention", "--share-percent", "100.1"), "from 0 to 100 %"),
+        (("contention", "--share-percent", "-1"), "from 0 to 100 %"),
+        (("frequency", "--interval-ns", "9"), "from 10 to 10000000 ns"),
+        (("contention", "--rate-per-s", "1e9"), "would measure its clock"),
         (("contention", "--set", "shares=1"), "did you mean share_percent?"),
         (("frequency", "--hold", "1us"), "mean nothing to studies"),
     ],
@@ -329,7 +331,7 @@ def test_refuses_values_that_cannot_be_measured(
 
 
 def test_the_report_shows_the_tables_of_both(lockyard: Callable[..., Outcome]) -> None:
-    some = ("--locks", "mutex", *BRIEF, "--set", "share_percent=50", "--set", "interval_ns=3100")
+    some = ("--locks", "mutex", *BRIEF, "--share-percent", "50", "--interval-ns", "3100")
     printed = lockyard("measure", "contention", "frequency", *some, extra={"COLUMNS": "120"})
     assert printed.returncode == 0, printed.stderr
     for words in (
@@ -344,9 +346,10 @@ def test_the_report_shows_the_tables_of_both(lockyard: Callable[..., Outcome]) -
 def test_the_harness_lists_the_parameters_and_the_preset() -> None:
     studies = {study.name: study for study in harness.catalog().studies}
     names = [each.name for each in studies["contention"].parameters]
-    assert names == ["rate_per_s", "share_percent"]
-    assert studies["contention"].parameters[0].usual == (15_000,)
-    (allocator,) = [e for e in studies["contention"].workloads if e.name == "allocator"]
+    assert names == ["workload", "rate_per_s", "share_percent"]
+    workload, rate, _ = studies["contention"].parameters
+    assert rate.usual == (15_000,)
+    (allocator,) = [each for each in workload.choices if each.name == "allocator"]
     assert allocator.threads == 3
     assert allocator.presets == {"rate_per_s": (15_000, 100_000), "share_percent": (2,)}
     assert [each.name for each in studies["frequency"].parameters] == [

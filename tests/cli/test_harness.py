@@ -17,7 +17,7 @@ from lockyard.harness import Harness, harness_path
 from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 JOB: dict[str, Any] = {
-    "schema": 1,
+    "schema": 2,
     "study": "wait",
     "lock": "futex_mutex",
     "conditions": {
@@ -34,10 +34,6 @@ JOB: dict[str, Any] = {
         "hold_ns": 0,
         "gap_ns": 0,
         "lengths": "constant",
-        "sleepers": None,
-        "workload": None,
-        "writers": None,
-        "burst": None,
         "parameters": {},
         "loops": None,
         "duration_s": 0.02,
@@ -91,12 +87,31 @@ def test_a_schedule_without_arrivals_is_refused() -> None:
     assert answer(json.dumps(job)).returncode == 0
 
 
+@pytest.mark.parametrize("sleepers", [0, 65, 1.5, "1"])
+def test_a_count_is_a_whole_number_in_its_range(sleepers: Any) -> None:
+    job = copy.deepcopy(JOB) | {"study": "uncontended"}
+    job["conditions"] |= {"threads": 1, "parameters": {"sleepers": sleepers}}
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert "job at /conditions/parameters/sleepers: must be a whole number" in refused.stderr
+
+
+@pytest.mark.parametrize("writers", [2, 3])
+def test_some_of_the_threads_leave_others(writers: int) -> None:
+    job = copy.deepcopy(JOB) | {"study": "readers", "lock": "shared_mutex"}
+    job["conditions"]["parameters"] = {"writers": writers}
+    refused = answer(json.dumps(job))
+    assert refused.returncode == 2
+    assert "/conditions/parameters/writers: must be a whole number from 0 to 1" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("place", "changes"),
     [
-        ("workload", {"workload": "abc"}),
-        ("workload", {"workload": None}),
-        ("threads", {"workload": "abba", "threads": 2}),
+        ("parameters/workload", {"parameters": {"workload": "abc"}}),
+        ("parameters/workload", {"parameters": {"workload": None}}),
+        ("parameters/workload", {"parameters": {}}),
+        ("threads", {"parameters": {"workload": "abba"}, "threads": 2}),
     ],
 )
 def test_a_workload_is_one_of_the_study_with_its_threads(
@@ -121,8 +136,8 @@ def test_answers_every_job_with_a_record_in_order() -> None:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("/schema", 2),
-        ("/schema", "1"),
+        ("/schema", 1),
+        ("/schema", "2"),
         ("/schema", None),
         ("/study", "wayt"),
         ("/study", 7),
@@ -158,14 +173,6 @@ def test_answers_every_job_with_a_record_in_order() -> None:
         ("/conditions/gap_ns", 1e9),
         ("/conditions/gap_ns", None),
         ("/conditions/lengths", "normal"),
-        ("/conditions/sleepers", 0),
-        ("/conditions/sleepers", 65),
-        ("/conditions/writers", 1),  # in a study without readers
-        ("/conditions/workload", "lock1"),  # of a study without workloads
-        ("/conditions/workload", 1),
-        ("/conditions/burst", 0),
-        ("/conditions/burst", 4097),
-        ("/conditions/burst", 8),  # in a study without tasks
         ("/conditions/parameters", None),
         ("/conditions/parameters", 7),
         ("/conditions/parameters/share_percent", 50),  # in a study without parameters
@@ -249,6 +256,7 @@ def test_refuses_an_unknown_option_and_explains_itself() -> None:
 def test_measures_one_thread_before_any_other_thread_existed() -> None:
     """In every run, also after one that had threads: std::mutex shows it on glibc."""
     alone = changed("/study", "uncontended").replace('"threads": 2', '"threads": 1')
+    alone = alone.replace('"parameters": {}', '"parameters": {"sleepers": 1}')
     jobs = [changed("/conditions/threads", 4), alone]
     last = json.loads(
         answer("\n".join(jobs).replace("futex_mutex", "std::mutex")).stdout.splitlines()[-1]

@@ -40,7 +40,7 @@ def test_shows_the_parameters_of_studies_with_range_and_defaults(
     lockyard: Callable[..., Outcome],
 ) -> None:
     shown = " ".join(lockyard("list").stdout.split())
-    assert "contention rate_per_s 100 to 1000000000 /s 15000 acquisitions per second" in shown
+    assert "contention --rate-per-s 100 to 1000000000 /s 15000 acquisitions per second" in shown
 
 
 def test_has_no_colour_codes_in_a_pipe(lockyard: Callable[..., Outcome]) -> None:
@@ -58,6 +58,7 @@ def test_tells_its_version(lockyard: Callable[..., Outcome]) -> None:
         ("wait --locks tas_spinlock,ticket_s", ["tas_spinlock,ticket_spinlock"]),
         ("wait --against ticket_s", ["ticket_spinlock"]),
         ("contention --set rate", ["rate_per_s="]),
+        ("torture --workload classic,no", ["classic,nohold"]),
         ("wakeup --against event", ["event_count", "eventfd"]),
     ],
 )

@@ -214,7 +214,7 @@ def test_keeps_what_was_measured_on_ctrl_c(environment: dict[str, str], tmp_path
     assert "the records so far are kept" in stderr
     assert "Traceback" not in stderr
     assert f"records: {out}" in stdout
-    assert all(record["schema"] == 1 for record in lines_of(out.read_text()))
+    assert all(record["schema"] == 2 for record in lines_of(out.read_text()))
 
 
 def test_ends_quietly_when_its_reader_goes_away(environment: dict[str, str]) -> None:

@@ -36,7 +36,6 @@ def settings(*conditions: dict[str, Any], study: str = "wait", lock: str | None 
         ({"quota_cpus": 1.5}, "quota of 1.5 processors"),
         ({"rest_s": 0.25}, "rest 250 ms"),
         ({"hold_ns": 200, "gap_ns": 2000}, "hold 200 ns · gap 2.00 µs"),
-        ({"sleepers": 4}, "sleepers 4"),
         ({"hold_ns": 1, "lengths": "exponential"}, "hold 1.00 ns · lengths exponential"),
         (
             {"parameters": {"share_percent": 2.5, "rate_per_s": 15000.0, "interval_ns": 310.0}},
@@ -52,12 +51,16 @@ def test_names_what_cannot_be_taken_for_granted(conditions: dict[str, Any], word
 def test_names_no_default() -> None:
     assert settings({"autogroup": True, "threads": 1}) == ["1 thread"]
     assert settings({"as_published": True}) == ["2 threads"]
-    assert settings({"sleepers": 1}) == ["2 threads"]
+    assert settings({"parameters": {"sleepers": 1}}) == ["2 threads"]
     assert settings({}, study="noise", lock=None) == ["2 processors"]
 
 
 def test_names_a_default_where_it_varies_within_the_study() -> None:
     assert settings({"nice": 0}, {"nice": 3}) == ["2 threads · nice 0", "2 threads · nice 3"]
+    assert settings(*({"parameters": {"sleepers": number}} for number in (1, 2))) == [
+        "2 threads · sleepers 1",
+        "2 threads · sleepers 2",
+    ]
     assert settings({}, {"slice_ns": 1000}) == ["2 threads", "2 threads · slice 1.00 µs"]
 
 

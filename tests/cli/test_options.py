@@ -69,27 +69,6 @@ def test_reads_lists_of_threads_policies_and_names() -> None:
         options.ways(",")
 
 
-def test_reads_sizes_of_bursts() -> None:
-    assert options.bursts("1, 32,1,4096") == [1, 32, 4096]
-    for text in ("0", "4097", "x", "1,,2", "-1"):
-        with pytest.raises(UsageError, match=f"--burst {text}: a number of tasks must be from 1"):
-            options.bursts(text)
-
-
-def test_reads_numbers_of_writers() -> None:
-    assert options.writers("0, 2,0,4095") == [0, 2, 4095]
-    for text in ("4096", "x", "1,,2", "-1"):
-        with pytest.raises(UsageError, match=f"--writers {text}: .* from 0 to 4095; .* 0,1"):
-            options.writers(text)
-
-
-def test_reads_numbers_of_sleepers() -> None:
-    assert [options.sleepers(value) for value in (None, 1, 64)] == [None, 1, 64]
-    for value in (0, -1, 65):
-        with pytest.raises(UsageError, match="--sleepers"):
-            options.sleepers(value)
-
-
 def test_reads_places() -> None:
     assert options.pinning("spread") == "spread"
     assert options.pinning("3, 0,3") == (3, 0, 3)

@@ -109,9 +109,9 @@ def test_studies_of_the_machine_have_no_loops(request_: Request, message: str) -
     [
         a_cell(),
         a_cell(lock=None, pinning=(2, 0, 2), loops=7, as_published=True),
-        a_cell(work=Work(200, 2000, "exponential"), sleepers=3, writers=1, burst=4),
+        a_cell(work=Work(200, 2000, "exponential"), parameters=(("sleepers", 3), ("burst", 4))),
         a_cell(parameters=(("share_percent", 50.0), ("rate_per_s", 15000.0))),
-        a_cell(work=Work(workload="lock1")),
+        a_cell(parameters=(("workload", "lock1"),)),
         a_cell(conditions=Conditions(policy="deadline", deadline=Deadline(1, 2, 3))),
         a_cell(
             conditions=Conditions(

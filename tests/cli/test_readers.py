@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_count, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
 from lockyard.errors import UsageError
+from lockyard.parameters import check_names
 from lockyard.plan import plan_cells
 from lockyard.request import Request
 
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-READERS = a_study("readers", of_readers=True)
+READERS = a_study(
+    "readers",
+    measures="shared_locks",
+    parameters=(a_count("writers", 0, 4095, 0, 1, below_threads=True),),
+)
 WAIT = CATALOG.select_studies(["wait"])
 SHARED = (replace(a_lock("shared_mutex"), shared=True),)
 PEERS = {
@@ -30,9 +35,12 @@ PEERS = {
 }
 
 
-def planned(request: Request, *others: Any) -> list[tuple[str, str | None, int, int | None]]:
+def planned(request: Request, *others: Any) -> list[tuple[Any, ...]]:
     cells = plan_cells([READERS, *others], CATALOG.locks[:1], request)
-    return [(cell.study, cell.lock, cell.threads, cell.writers) for cell in cells]
+    return [
+        (cell.study, cell.lock, cell.threads, dict(cell.parameters).get("writers"))
+        for cell in cells
+    ]
 
 
 def test_has_locks_that_can_be_shared_and_no_writer_or_one_that_leaves_a_reader() -> None:
@@ -43,20 +51,18 @@ def test_has_locks_that_can_be_shared_and_no_writer_or_one_that_leaves_a_reader(
         ("wait", "ticket_spinlock", 1, None),
         ("wait", "ticket_spinlock", 2, None),
     ]
-    given = Request([9], shared=SHARED, writers=[1, 8])
+    given = Request([9], shared=SHARED, parameters={"writers": ["1", "8"]})
     assert [writers for *_, writers in planned(given)] == [1, 8]
 
 
 def test_refuses_requests_that_measure_nothing() -> None:
-    with pytest.raises(
-        UsageError, match="--writers: applies only to the study readers: add readers"
-    ):
-        plan_cells(WAIT, CATALOG.locks, Request([2], writers=[1]))
+    with pytest.raises(UsageError, match="--writers: applies only to the study readers: add it"):
+        check_names(["writers"], WAIT, [*WAIT, READERS])
     with pytest.raises(
         UsageError,
-        match="--writers 2: with --threads 2, which counts readers and writers, no thread would",
+        match="--writers 2: with --threads 2, none of the threads would be left for the others",
     ):
-        planned(Request([2], shared=SHARED, writers=[0, 2]))
+        planned(Request([2], shared=SHARED, parameters={"writers": ["0", "2"]}))
     with pytest.raises(UsageError, match="and --locks names none"):
         planned(Request([2]))
 
@@ -91,7 +97,7 @@ def test_every_lock_keeps_its_writer_and_its_readers_apart(
             continue
         values = run["values"]
         assert set(run["checks"].values()) == {True}, run["lock"]
-        assert run["conditions"]["writers"] == 1
+        assert run["conditions"]["parameters"]["writers"] == 1
         assert values["reads"] + values["writes"] == values["operations"]
         assert values["operations_per_thread"][0] == values["writes"] > 0
         assert total(run["histograms"]["write_wait"]) == values["writes"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from lockyard import session
 from lockyard.errors import UsageError
 from lockyard.records import RecordWriter, read_records
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-GOLDEN = Path(__file__).with_name("golden.jsonl")
+# Written by a version with schema 1, where some parameters were conditions of their own.
+GOLDEN = Path(__file__).with_name("golden_schema_1.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +49,37 @@ def test_every_record_that_is_measured_fits_the_schema(
 def test_the_schema_refuses_a_record_without_a_known_key(
     validator: jsonschema.Draft202012Validator,
 ) -> None:
-    record = json.loads(GOLDEN.read_text().splitlines()[2])
+    record, *_ = read_records(GOLDEN).runs
     validator.validate(record)
     for key in list(record):
         assert not validator.is_valid({k: v for k, v in record.items() if k != key}), key
 
 
 def test_the_golden_records_fit_the_schema(validator: jsonschema.Draft202012Validator) -> None:
-    for line in GOLDEN.read_text().splitlines():
-        validator.validate(json.loads(line))
+    content = read_records(GOLDEN)
+    for record in (content.environment, content.plan, *content.runs):
+        validator.validate(record)
+
+
+def test_what_were_conditions_once_are_parameters() -> None:
+    content = read_records(GOLDEN)
+    once = [json.loads(line) for line in GOLDEN.read_text().splitlines()][2:]
+    assert {each["schema"] for each in once} == {1}
+    for old, new in zip(once, content.runs, strict=True):
+        sleepers = old["conditions"]["sleepers"]
+        expected = {} if sleepers is None else {"sleepers": sleepers}
+        assert new["conditions"]["parameters"] == {**expected, **old["conditions"]["parameters"]}
+        assert "sleepers" not in new["conditions"]
+    plan = session.Plan.from_json(content.plan)
+    for run in content.runs:
+        plan.check_run(run)
+
+
+def test_refuses_records_of_schema_1_that_were_changed_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "changed.jsonl"
+    path.write_text('{"schema": 1, "record": "plan", "cells": [{"study": "wait"}]}\n')
+    with pytest.raises(UsageError, match="line 1: not a record of schema 1"):
+        read_records(path)
 
 
 def test_reads_up_to_a_torn_last_line_and_says_so(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_lock, a_study, workloads
 from measured_records import runs_of, total
 
 from lockyard import harness
-from lockyard.catalog import Workload
+from lockyard.catalog import Choice
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.plan import plan_cells
 from lockyard.request import Request
@@ -24,18 +24,27 @@ if TYPE_CHECKING:
 LOCKS = (a_lock("resilient_spinlock"), a_lock("resilient_mutex"))
 NAMES = tuple(lock.name for lock in LOCKS)
 SCENARIOS = (
-    Workload("aa", "", 1, 0.1, 1.0),
-    Workload("stuck8", "stuck", 9, 0.6, 4.0),
-    Workload("ordered", "", 0, 0.1, 1.0),
+    Choice("aa", "", 1, 0.1, 1.0),
+    Choice("stuck8", "stuck", 9, 0.6, 4.0),
+    Choice("ordered", "", 0, 0.1, 1.0),
 )
-RECOVERY = a_study("recovery", workloads=SCENARIOS, only_locks=NAMES)
+RECOVERY = a_study(
+    "recovery",
+    measures="some_locks",
+    takes="none",
+    parameters=(workloads(*SCENARIOS),),
+    only_locks=NAMES,
+)
 WAIT = CATALOG.select_studies(["wait"])
 STUCK = ("stuck1", "stuck2", "stuck8", "stuck64")
 
 
-def planned(request: Request, *others: Any) -> list[tuple[str, str | None, int, str | None]]:
+def planned(request: Request, *others: Any) -> list[tuple[Any, ...]]:
     cells = plan_cells([RECOVERY, *others], CATALOG.locks[:1], request)
-    return [(cell.study, cell.lock, cell.threads, cell.work.workload) for cell in cells]
+    return [
+        (cell.study, cell.lock, cell.threads, dict(cell.parameters).get("workload"))
+        for cell in cells
+    ]
 
 
 def test_has_a_cell_for_each_lock_in_each_scenario_with_the_threads_that_it_takes() -> None:
@@ -51,7 +60,7 @@ def test_has_a_cell_for_each_lock_in_each_scenario_with_the_threads_that_it_take
         ("wait", "ticket_spinlock", 2, None),
         ("wait", "ticket_spinlock", 4, None),
     ]
-    one = Request([2], recovering=LOCKS[1:], workloads=["stuck8"])
+    one = Request([2], recovering=LOCKS[1:], parameters={"workload": ["stuck8"]})
     assert planned(one) == [("recovery", "resilient_mutex", 9, "stuck8")]
 
 
@@ -71,11 +80,17 @@ def test_refuses_requests_that_measure_nothing() -> None:
 
 
 def test_finds_scenarios_by_name_and_by_group() -> None:
-    catalog = harness.catalog()
-    assert catalog.select_workloads(["stuck", "aa", "stuck8"]) == [*STUCK, "aa"]
-    assert catalog.select_workloads(["cycle4"]) == ["cycle4"]
-    with pytest.raises(UsageError, match="unknown workload 'stack'"):
-        catalog.select_workloads(["stack"])
+    recovery = harness.catalog().select_studies(["recovery"])
+
+    def named(*names: str) -> list[Any]:
+        request = Request([2], recovering=LOCKS[:1], parameters={"workload": names})
+        cells = plan_cells(recovery, LOCKS, request)
+        return [dict(cell.parameters)["workload"] for cell in cells]
+
+    assert named("stuck", "aa", "stuck8") == ["aa", *STUCK]
+    assert named("cycle4") == ["cycle4"]
+    with pytest.raises(UsageError, match="--workload stack: unknown workload; did you mean stuck"):
+        named("stack")
 
 
 def test_finds_the_resilient_locks_that_recover() -> None:
@@ -106,7 +121,7 @@ def measured(
 
 
 def scenario_of(run: dict[str, Any]) -> str:
-    return str(run["conditions"]["workload"])
+    return str(run["conditions"]["parameters"]["workload"])
 
 
 def test_every_lock_reports_each_fault_by_its_name(lockyard: Callable[..., Outcome]) -> None:

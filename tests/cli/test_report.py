@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-GOLDEN = Path(__file__).with_name("golden.jsonl")
+GOLDEN = Path(__file__).with_name("golden_schema_1.jsonl")
 GOLDEN_REPORT = Path(__file__).with_name("golden.txt")
 
 

@@ -25,7 +25,7 @@ PARAMETERS = (
     Parameter("load_percent", "%", "", 0, 200, (50,)),
     Parameter("rate_per_s", "/s", "", 0, 1e7, (0,)),
 )
-RESPONSE = [a_study("response", scheduled=True, parameters=PARAMETERS)]
+RESPONSE = [a_study("response", takes="hold", scheduled=True, parameters=PARAMETERS)]
 HISTOGRAMS = ("wait", "response", "completion", "lateness")
 
 
@@ -49,7 +49,7 @@ def test_its_cells_are_scheduled_and_others_are_not() -> None:
     ("request_", "message"),
     [
         (Request([2], work=[Work(5, 5)]), "--gap: threads of the study response"),
-        (Request([2], parameters={"load_percent": (0, 50)}), "arrivals that never come"),
+        (Request([2], parameters={"load_percent": ("0", "50")}), "arrivals that never come"),
     ],
 )
 def test_refuses_what_would_not_be_done(request_: Request, message: str) -> None:

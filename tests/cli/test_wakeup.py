@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 CPUS = sorted(os.sched_getaffinity(0))
 PAIRS = [(CPUS[0], CPUS[0]), *([(CPUS[0], CPUS[1])] if len(CPUS) > 1 else [])]
-STUDY = a_study("wakeup", ways=("spin", "futex", "sleep_1ms"), published_loops=1000)
+STUDY = a_study(
+    "wakeup",
+    measures="ways",
+    takes="gap",
+    ways=("spin", "futex", "sleep_1ms"),
+    published_loops=1000,
+)
 CATALOG = Catalog("0", (), (), (STUDY,))
 
 

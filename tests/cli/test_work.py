@@ -7,10 +7,11 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_study
+from fake_records import CATALOG, a_count, a_study
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
+from lockyard.parameters import check_names
 from lockyard.plan import plan_cells
 from lockyard.request import Request
 from lockyard.work import NONE, Work, works
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 WAIT = CATALOG.select_studies(["wait"])
-ALONE = [a_study("uncontended", single_threaded=True)]
+ALONE = [
+    a_study("uncontended", takes="none", threads=1, parameters=(a_count("sleepers", 1, 64, 1),))
+]
 
 
 def test_each_hold_goes_with_each_gap() -> None:
@@ -85,12 +88,14 @@ def test_refuses_work_that_no_thread_would_do(
 
 
 def test_only_uncontended_has_sleepers() -> None:
-    cells = plan_cells([*WAIT, *ALONE], CATALOG.locks[:1], Request([2], sleepers=3))
-    assert [(cell.study, cell.sleepers) for cell in cells] == [("wait", None), ("uncontended", 3)]
+    given = Request([2], parameters={"sleepers": ["3"]})
+    cells = plan_cells([*WAIT, *ALONE], CATALOG.locks[:1], given)
+    found = [(cell.study, cell.threads, cell.parameters) for cell in cells]
+    assert found == [("wait", 2, ()), ("uncontended", 1, (("sleepers", 3),))]
     (by_default,) = plan_cells(ALONE, CATALOG.locks[:1], Request([2]))
-    assert by_default.sleepers == 1
+    assert by_default.parameters == (("sleepers", 1),)
     with pytest.raises(UsageError, match="--sleepers: applies only to the study uncontended"):
-        plan_cells(WAIT, CATALOG.locks, Request([2], sleepers=3))
+        check_names(["sleepers"], WAIT, [*WAIT, *ALONE])
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
@@ -148,7 +153,7 @@ def test_a_pair_is_timed_in_turn_over_many_locks_and_with_sleepers(
     assert {run["lock"] for run in runs} == {"futex_mutex", "null_lock"}
     for run in runs:
         values, sleeps = run["values"], run["lock"] == "futex_mutex"
-        assert run["conditions"]["sleepers"] == 3
+        assert run["conditions"]["parameters"]["sleepers"] == 3
         assert values["pair_of_64_ns"] > 0
         assert "pair_of_64" in run["histograms"]
         assert (values["pair_beside_sleepers_ns"] is not None) == sleeps

@@ -7,13 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_lock, a_study
+from fake_records import CATALOG, a_count, a_lock, a_study
 from measured_records import runs_of, total
 
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
 from lockyard.histogram import Histogram
+from lockyard.parameters import check_names
 from lockyard.plan import plan_cells
 from lockyard.request import Request
 from lockyard.work import Work
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 POOLS = (a_lock("worker_pool[spin]"), a_lock("worker_pool[event]"))
-WORKERS = a_study("workers", pools=POOLS, default_gap_ns=1e6, default_burst=8)
+BURST = (a_count("burst", 1, 4096, 8),)
+WORKERS = a_study("workers", measures="pools", pools=POOLS, parameters=BURST, default_gap_ns=1e6)
 WAIT = CATALOG.select_studies(["wait"])
 
 
-def planned(request: Request, *others: Any) -> list[tuple[str, str | None, Work, int | None]]:
+def planned(request: Request, *others: Any) -> list[tuple[Any, ...]]:
     cells = plan_cells([WORKERS, *others], CATALOG.locks[:1], request)
-    return [(cell.study, cell.lock, cell.work, cell.burst) for cell in cells]
+    return [
+        (cell.study, cell.lock, cell.work, dict(cell.parameters).get("burst")) for cell in cells
+    ]
 
 
 def test_has_pools_where_other_studies_have_locks() -> None:
@@ -43,7 +47,8 @@ def test_has_pools_where_other_studies_have_locks() -> None:
 
 def test_each_burst_goes_with_each_work_and_a_gap_that_was_given_counts() -> None:
     works = [Work(500, 0), Work(500, 2000)]
-    request = Request([2], pools=POOLS[:1], work=works, usual_gap=False, bursts=[1, 32])
+    given = {"burst": ["1", "32"]}
+    request = Request([2], pools=POOLS[:1], work=works, usual_gap=False, parameters=given)
     assert [found[2:] for found in planned(request)] == [
         (work, burst) for work in works for burst in (1, 32)
     ]
@@ -53,7 +58,7 @@ def test_each_burst_goes_with_each_work_and_a_gap_that_was_given_counts() -> Non
 
 def test_refuses_bursts_where_there_are_no_tasks() -> None:
     with pytest.raises(UsageError, match="--burst: applies only to the study workers"):
-        plan_cells(WAIT, CATALOG.locks, Request([2], bursts=[4]))
+        check_names(["burst"], WAIT, [*WAIT, WORKERS])
 
 
 def test_finds_pools_by_name_by_group_and_by_the_texts_names() -> None:
@@ -95,7 +100,7 @@ def test_every_pool_runs_every_task_once(lockyard: Callable[..., Outcome]) -> No
         assert total(run["histograms"]["submit"]) == values["operations"]
         assert total(run["histograms"]["burst"]) == values["bursts"]
         assert values["gap_ns"] >= 1_000_000
-        assert run["conditions"]["burst"] == 3
+        assert run["conditions"]["parameters"]["burst"] == 3
 
 
 def test_a_spinning_worker_burns_the_pause_and_a_sleeping_one_does_not(

@@ -10,75 +10,58 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_lock, a_record, a_study, shown
+from fake_records import CATALOG, a_lock, a_record, a_study, shown, workloads
 from measured_records import runs_of
 from rich.console import Console
 
 from lockyard import harness
-from lockyard.catalog import Catalog, Workload
+from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
+from lockyard.parameters import check_names
 from lockyard.plan import plan_cells
 from lockyard.report.reference import Against
 from lockyard.report.scaling import PUBLISHED_NAMES, published_means, published_rows
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
 from lockyard.request import Request
-from lockyard.work import Work
+from lockyard.work import NONE, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from conftest import Outcome
 
-    from lockyard.catalog import Study
 
-
-def with_workloads(study: str, *names: str) -> Study:
-    listed = (
-        Workload(name, group="", threads=0, default_run_s=0.1, default_budget_s=1.0)
-        for name in names
-    )
-    return a_study(study, workloads=tuple(listed))
-
-
-TORTURE = with_workloads("torture", "classic", "nohold")
-SCALE = with_workloads("scale", "lock1", "lock2")
+TORTURE = a_study("torture", takes="none", parameters=(workloads("classic", "nohold"),))
+SCALE = a_study("scale", takes="none", parameters=(workloads("lock1", "lock2"),))
 WAIT = CATALOG.select_studies(["wait"])
 RECOVERING = replace(a_lock("recovering_spinlock"), recovering=True)
 SLEEPING = replace(a_lock("recovering_mutex"), recovering=True, family="park")
 LOCKS = Catalog("0", (*CATALOG.locks, RECOVERING, SLEEPING), (), (TORTURE, SCALE))
 
 
-def planned(*studies: Any, **request: Any) -> list[tuple[str, Work]]:
-    cells = plan_cells(studies, CATALOG.locks[:1], Request([2], **request))
-    return [(cell.study, cell.work) for cell in cells]
+def planned(*studies: Any, names: Sequence[str] = (), **request: Any) -> list[tuple[Any, ...]]:
+    given = {"workload": names} if names else {}
+    cells = plan_cells(studies, CATALOG.locks[:1], Request([2], parameters=given, **request))
+    return [(cell.study, cell.work, dict(cell.parameters).get("workload")) for cell in cells]
 
 
 def test_has_a_cell_for_each_workload_and_no_lengths() -> None:
     work = [Work(200, 100)]
     assert planned(TORTURE, *WAIT, work=work) == [
-        ("torture", Work(workload="classic")),
-        ("torture", Work(workload="nohold")),
-        ("wait", work[0]),
+        ("torture", NONE, "classic"),
+        ("torture", NONE, "nohold"),
+        ("wait", work[0], None),
     ]
-    named = planned(TORTURE, SCALE, workloads=["lock2", "nohold"])
-    assert named == [("torture", Work(workload="nohold")), ("scale", Work(workload="lock2"))]
+    named = planned(TORTURE, SCALE, names=["lock2", "nohold"])
+    assert named == [("torture", NONE, "nohold"), ("scale", NONE, "lock2")]
 
 
 @pytest.mark.parametrize(
     ("studies", "request_", "message"),
     [
-        (
-            WAIT,
-            {"workloads": ["lock1"]},
-            "applies only to the studies contention, torture, scale and recovery",
-        ),
-        (
-            [TORTURE],
-            {"workloads": ["lock1"]},
-            "no measured study has this workload; choose from classic, nohold",
-        ),
-        ([TORTURE, SCALE], {"workloads": ["lock1"]}, "names no workload of study 'torture'"),
+        ([TORTURE], {"names": ["lock1"]}, "unknown workload; choose from classic, nohold"),
+        ([TORTURE, SCALE], {"names": ["lock1"]}, "names no workload of study 'torture'"),
         ([SCALE], {"work": [Work(1)]}, "mean nothing to studies"),
     ],
 )
@@ -87,6 +70,12 @@ def test_refuses_requests_that_measure_nothing(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         planned(*studies, **request_)
+
+
+def test_a_workload_of_studies_that_are_not_measured_is_refused() -> None:
+    message = "--workload: applies only to the studies torture and scale: add one of them"
+    with pytest.raises(UsageError, match=message):
+        check_names(["workload"], WAIT, [*WAIT, TORTURE, SCALE])
 
 
 def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
@@ -106,7 +95,7 @@ def test_every_lock_excludes_in_every_workload_past_the_processors(
 ) -> None:
     bound = ("--locks", "ours", "--threads", "1,4", "--loops", "300", "--runs", "1")
     runs = measured(lockyard, "torture", "scale", *bound)
-    found = {(run["study"], run["conditions"]["workload"]) for run in runs}
+    found = {(run["study"], run["conditions"]["parameters"]["workload"]) for run in runs}
     assert found == {
         *(("torture", workload) for workload in ("classic", "nohold")),
         *(("scale", workload) for workload in ("lock1", "lock2", "open1", "open2")),
@@ -119,7 +108,12 @@ def test_every_lock_excludes_in_every_workload_past_the_processors(
     processors = len(os.sched_getaffinity(0))
     for run in runs:
         values, conditions = run["values"], run["conditions"]
-        of = (run["study"], run["lock"], conditions["workload"], conditions["threads"])
+        of = (
+            run["study"],
+            run["lock"],
+            conditions["parameters"]["workload"],
+            conditions["threads"],
+        )
         assert set(run["checks"].values()) == {True}, of
         done = values["operations_per_thread"]
         if run["lock"] in passed_on_in_order and conditions["threads"] > processors:
@@ -128,7 +122,7 @@ def test_every_lock_excludes_in_every_workload_past_the_processors(
             assert max(done) <= 300, of
         else:
             assert done == [300] * conditions["threads"], of
-        if conditions["workload"] == "lock1":
+        if conditions["parameters"]["workload"] == "lock1":
             assert values["owner_switches"] is None
         elif conditions["threads"] == 1:
             assert values["owner_switches"] == 1, of
@@ -144,7 +138,7 @@ def test_long_holds_come_at_the_same_acquisitions_for_every_lock(
     runs = measured(lockyard, "torture", *bound, *locks)
     by_block: dict[tuple[str, int], set[int]] = {}
     for run in runs:
-        place = (run["conditions"]["workload"], run["block"])
+        place = (run["conditions"]["parameters"]["workload"], run["block"])
         by_block.setdefault(place, set()).add(run["values"]["long_holds"])
         assert run["values"]["short_holds"] > 0
         assert run["values"]["yields"] > 0
@@ -164,7 +158,7 @@ def test_every_lock_of_a_block_has_the_same_think_steps(lockyard: Callable[..., 
     locks = ("--locks", "queued_spinlock,mutex")
     steps: dict[tuple[str, int], set[int]] = {}
     for run in measured(lockyard, "scale", *bound, *locks):
-        place = (run["conditions"]["workload"], run["block"])
+        place = (run["conditions"]["parameters"]["workload"], run["block"])
         steps.setdefault(place, set()).add(run["values"]["think_steps"])
     assert all(len(found) == 1 for found in steps.values())
     assert all(min(found) > 0 for found in steps.values())
@@ -182,7 +176,7 @@ def tables_of(study: str, *settings: tuple[str, int]) -> str:
         run
         for cell, (workload, threads) in enumerate(settings)
         for lock, rate in rates.items()
-        for run in runs(study, lock, rate, cell, workload=workload, threads=threads)
+        for run in runs(study, lock, rate, cell, parameters={"workload": workload}, threads=threads)
     ]
     against = Against.of("ticket_spinlock", LOCKS)
     return shown(*tables(summarise(records, LOCKS), against, Console(width=300)))
@@ -235,6 +229,8 @@ def test_the_means_of_whole_tables_agree_with_their_rows() -> None:
 
 
 def test_every_published_workload_is_one_of_the_harness() -> None:
-    assert set(PUBLISHED_NAMES) <= {each.name for each in harness.catalog().workloads}
+    assert set(PUBLISHED_NAMES) <= {
+        choice.name for each in harness.catalog().parameters for choice in each.choices
+    }
     assert {workload for workload, _ in published_means()} == set(PUBLISHED_NAMES.values())
     assert {of for of, *_ in published_rows()} <= set(PUBLISHED_NAMES.values())

@@ -27,6 +27,7 @@ DEFAULTS = {
     "hold_ns": 0,
     "gap_ns": 0,
     "lengths": "constant",
+    "sleepers": 1,
 }
 # Conditions that a cell's name shows in a form of their own.
 NAMED_APART = ("threads", "as_published", "parameters")
@@ -49,30 +50,27 @@ class Naming:
     def of(cls, cells: Iterable[CellSummary]) -> Naming:
         values: dict[tuple[str, str], set[str]] = {}
         for cell in cells:
-            for key, value in cell.conditions.items():
-                if value is not None and key not in NAMED_APART:
+            for key, value in _named(cell).items():
+                if value is not None:
                     values.setdefault((cell.study, key), set()).add(json.dumps(value))
         return cls(frozenset(where for where, found in values.items() if len(found) > 1))
 
     def conditions(self, cell: CellSummary, besides: Container[str] = ()) -> list[str]:
         """Returns the conditions that a reader cannot take for granted, except `besides`, which are
-        shown elsewhere; parameters of the study are always named."""
-        named = [
+        shown elsewhere; parameters of the study come last."""
+        return [
             _in_words(key, value)
-            for key, value in cell.conditions.items()
+            for key, value in _named(cell).items()
             if value is not None
-            and key not in NAMED_APART
             and key not in besides
             and (key, value) != ("priority", 0)  # a policy without priorities
             and (self._varies(cell, key) or value != DEFAULTS.get(key))
         ]
-        given = cell.parameters.items()
-        return [*named, *(_in_words(key, value) for key, value in given if key not in besides)]
 
     def differences(self, cell: CellSummary) -> list[str]:
         """Returns the conditions that are not the same in all cells of the study."""
         return self.conditions(
-            cell, {key for key in cell.conditions if not self._varies(cell, key)}
+            cell, {key for key in _named(cell) if not self._varies(cell, key)}
         )
 
     def _varies(self, cell: CellSummary, key: str) -> bool:
@@ -81,6 +79,11 @@ class Naming:
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"
         return " · ".join([counted(cell.threads, what), *self.conditions(cell)])
+
+
+def _named(cell: CellSummary) -> dict[str, Any]:
+    conditions = {key: each for key, each in cell.conditions.items() if key not in NAMED_APART}
+    return {**conditions, **cell.parameters}
 
 
 def counted(number: int, what: str) -> str:

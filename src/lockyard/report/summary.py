@@ -49,7 +49,7 @@ class CellSummary:
     @property
     def workload(self) -> str:
         """Returns the workload, or an empty name if the study has only one."""
-        return self.parameters.get("workload", "")
+        return str(self.parameters.get("workload", ""))
 
     @property
     def parameters(self) -> dict[str, Any]:
