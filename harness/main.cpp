@@ -8,8 +8,8 @@
 // kernel ends the run.
 
 #include "clock.hpp"
+#include "injection/stage.hpp"
 #include "job.hpp"
-#include "planting/stage.hpp"
 #include "record.hpp"
 #include "surroundings.hpp"
 #include "team.hpp"
@@ -152,13 +152,13 @@ int serve() {
   return done;
 }
 
-/// Returns the value of an option of --plant, which serves tests and is not in the usage.
+/// Returns the value of an option of --inject, which serves tests and is not in the usage.
 std::string argument_of(int argc, char** argv, std::string_view name) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == name) return argv[i + 1];
   }
   throw std::invalid_argument{std::string{name} +
-                              " is missing: --plant CLASS --times COUNT --trace FILE"};
+                              " is missing: --inject CLASS --times COUNT --trace FILE"};
 }
 
 unsigned count_of(const std::string& text) {
@@ -178,10 +178,10 @@ int dispatch(std::string_view option, int argc, char** argv) {
   if (option == "--environment") return print(describe_environment());
   if (option == "--version")
     return write_all("lockyard-harness " LOCKYARD_VERSION "\n") ? done : missing_capability;
-  if (option == "--plant") {
-    return write_all(plant(argument_of(argc, argv, "--plant"),
-                           count_of(argument_of(argc, argv, "--times")),
-                           argument_of(argc, argv, "--trace")) +
+  if (option == "--inject") {
+    return write_all(inject(argument_of(argc, argv, "--inject"),
+                            count_of(argument_of(argc, argv, "--times")),
+                            argument_of(argc, argv, "--trace")) +
                      "\n")
                ? done
                : missing_capability;

@@ -7,15 +7,17 @@
 
 namespace lockyard::harness {
 
-// CMake names every file of the folder studies: background_study and so on.
+// CMake lists every file of the folder studies: LOCKYARD_STUDY(background) and so on.
 #define LOCKYARD_STUDY(name) study name##_study();
-LOCKYARD_STUDIES
+#include <listed_studies.inc>
 #undef LOCKYARD_STUDY
 
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies = [] {
 #define LOCKYARD_STUDY(name) name##_study(),
-    std::vector<study> found{LOCKYARD_STUDIES};
+    std::vector<study> found{
+#include <listed_studies.inc>
+    };
 #undef LOCKYARD_STUDY
     std::ranges::sort(found, {}, &study::place);
     return found;

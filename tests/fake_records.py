@@ -10,10 +10,15 @@ from rich.console import Console
 from lockyard.catalog import Catalog, Choice, Lock, Parameter, Study
 from lockyard.conditions import Conditions
 from lockyard.report.summary import CellSummary, summarise
+from lockyard.studies import Setting, own_tables
 from lockyard.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import RenderableType
+
+    from lockyard.report.reference import Against
 
 MS = 1e6
 
@@ -91,6 +96,16 @@ def noise_record(*cores: dict[str, Any], **others: Any) -> dict[str, Any]:
 
 def summed_up(*records: dict[str, Any]) -> list[CellSummary]:
     return summarise(records, CATALOG)
+
+
+def own_tables_of(
+    cells: list[CellSummary],
+    console: Console | None = None,
+    against: Against | None = None,
+    catalog: Catalog = CATALOG,
+) -> Iterable[RenderableType]:
+    """The tables of the studies that have their own kind, on a machine with two processors."""
+    return own_tables(cells, Setting(catalog, against, console or Console(width=300), 2))
 
 
 def shown(*tables: RenderableType) -> str:

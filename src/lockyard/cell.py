@@ -40,7 +40,7 @@ class Cell:
     budget_s: float  # for all runs together
     as_published: bool
     work: Work = NONE
-    parameters: Parameters = ()  # of the study; empty if it has none
+    parameters: Parameters = ()  # empty if the study has none
     arrival: str = CLOSED
 
     @property

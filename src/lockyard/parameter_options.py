@@ -23,7 +23,7 @@ NUMBERS, NAMES = "N,…", "NAME,…"
 
 
 class ParameterCommand(TyperCommand):
-    """A command with an option for each parameter. Its values are added to those of --set."""
+    """A command with an option for each parameter. The values of --set are added."""
 
     _declared: dict[str, list[tuple[str, Parameter]]] | None = None  # by name, with the studies
 

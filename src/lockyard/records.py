@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
 
 
-# What are parameters of studies since schema 2.
+# Parameters of studies since schema 2.
 ONCE_CONDITIONS = ("workload", "sleepers", "writers", "burst")
 
 

@@ -26,7 +26,7 @@ class Work:
     hold_ns: int = 0
     gap_ns: int = 0
     lengths: str = LENGTHS[0]
-    recording: Recording | None = None  # whose means are hold_ns and gap_ns
+    recording: Recording | None = None  # its means are hold_ns and gap_ns
 
     def to_json(self) -> dict[str, Any]:
         """Returns the fields of a record."""

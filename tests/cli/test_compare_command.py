@@ -208,7 +208,7 @@ def written(path: Path, text: str) -> str:
         (lambda path: written(path, ""), "is empty, so there is nothing to compare"),
         (lambda path: written(path, "\n"), "holds no run"),
         (lambda path: str(a_file(path, [])), "holds a plan but no run"),
-        (lambda path: written(path, '{"schema": 2}\n'), "has schema 2, but this version"),
+        (lambda path: written(path, '{"schema": 3}\n'), "has schema 3, but this version"),
         (
             lambda path: written(path, "hello\nworld\n"),
             "line 1: not a JSON object, so the file is damaged",

@@ -29,7 +29,7 @@ INTERVAL = a_study(
 WAIT = CATALOG.select_studies(["wait"])
 
 
-def planned(*studies: Any, given: tuple[str, ...] = (), **request: Any) -> list[dict[str, float]]:
+def planned(*studies: Any, given: tuple[str, ...] = (), **request: Any) -> list[dict[str, Any]]:
     request_ = Request([2], parameters=parsed(given), **request)
     return [dict(cell.parameters) for cell in plan_cells(studies, CATALOG.locks[:1], request_)]
 

@@ -249,7 +249,7 @@ def test_fails_if_an_injected_cause_is_mistaken_or_missed(
     assert "FAILS" in shown.stdout and "0.0 %" in shown.stdout
     assert f"{cause} injected at" in shown.stderr
     document = json.loads(lockyard("explain", "--truth", str(path), "--json").stdout)
-    assert document["planted"][cause]["found"] == {found: 1}
+    assert document["injected"][cause]["found"] == {found: 1}
 
 
 def test_refuses_invalid_truth(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def documents(lockyard: Callable[..., Outcome], tmp_path: Path) -> list[dict[str
     (tmp_path / "measured").mkdir()
     runs = [(0, injected.barging()), (1, injected.unexplained()), *((n, None) for n in range(2, 9))]
     measured = records(tmp_path / "measured", *runs)
-    (tmp_path / "planted").mkdir()
-    folder = str(injected_folder(tmp_path / "planted"))
+    (tmp_path / "injected").mkdir()
+    folder = str(injected_folder(tmp_path / "injected"))
     few = tmp_path / "few"
     few.mkdir()
     asked = (

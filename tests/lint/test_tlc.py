@@ -68,14 +68,14 @@ def test_the_table_tells_what_the_configuration_expects(name: str) -> None:
     assert expected.distinct is None or cells[2].replace(",", "") == str(expected.distinct)
 
 
-def test_each_fault_of_the_specification_is_planted() -> None:
+def test_each_fault_of_the_specification_is_seeded() -> None:
     text = (tlc.SPEC / "resilient_lock.tla").read_text(encoding="utf-8")
     listed = re.search(r"^Faults == \{(.*?)\}", text, re.MULTILINE | re.DOTALL)
     assert listed is not None
     faults = set(re.findall(r'"(\w+)"', listed[1])) - {"none"}
-    planted = {
+    injected = {
         found
         for name in NAMES
         for found in re.findall(r'Fault = "(\w+)"', (tlc.SPEC / f"{name}.cfg").read_text("utf-8"))
     }
-    assert planted - {"none"} == faults
+    assert injected - {"none"} == faults

@@ -69,8 +69,9 @@ class bucket_lock {
  private:
   bool take() noexcept {
     std::uint32_t expected = 0;
-    // order[take]: seq_cst; pairs [unlock]; starts after the last critical section. Acquire would
-    // do, but compilers refuse an order that is weaker than the failure order.
+    // order[take]: seq_cst; pairs [unlock]; starts after the last critical section, for which
+    // acquire would do; but the failure order forbids the cycle named at [unlock], and compilers
+    // refuse an order that is weaker than the failure order.
     // order[take_failed]: seq_cst; pairs [unlock, handed_over]; forbids the cycle named at
     // [unlock].
     return word_.compare_exchange_strong(expected, W::thread_id(), std::memory_order_seq_cst,

@@ -9,18 +9,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lockyard.histogram import percentile_of
-from lockyard.report.columns import Compared, by_value
-from lockyard.report.contention import PARALLELISM
-from lockyard.report.frequency import PAIR
-from lockyard.report.layouts import LAYOUTS
-from lockyard.report.recovery import P50
+from lockyard.report.columns import by_value
 from lockyard.report.summary import CellSummary
 from lockyard.report.units import MISSING, duration, percent, rate
+from lockyard.studies import layout_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lockyard.harness import Record
+    from lockyard.report.columns import Compared
 
 PERCENTILE = re.compile(r"(?:(?P<histogram>\w+)\.)?p(?P<percent>\d{1,2}(?:\.\d+)?)")
 
@@ -40,12 +38,6 @@ class Figure:
         return MISSING if value is None else f"{value:.4g}"
 
 
-# The compared figures of studies that have their own kind of table.
-OTHERS: dict[str, tuple[Compared, ...]] = {
-    "recovery": (P50,),
-    "contention": (PARALLELISM, by_value("waiting", "waiting_share")),
-    "frequency": (PARALLELISM, PAIR),
-}
 # The duration of a run and its settings are not results.
 NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
 
@@ -60,9 +52,9 @@ def usual(study: str, as_published: bool, values: Iterable[str]) -> tuple[Figure
 @cache
 def headline(study: str, as_published: bool) -> tuple[Figure, ...]:
     """Returns the figures by which a report's tables compare the locks of the study."""
-    layout = LAYOUTS.get(f"{study} as published" if as_published else study)
+    layout = layout_of(study, as_published)
     if layout is None:
-        return tuple(_of_layout(each) for each in OTHERS.get(study, ()))
+        return tuple(_of_layout(each) for each in shown(study).compared)
     compared = [layout.compared, *layout.also_compared]
     if layout.maxima is not None:
         compared.append(by_value("longest", layout.maxima))

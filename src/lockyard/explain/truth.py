@@ -201,7 +201,7 @@ def matrix_document(matrix: Matrix) -> dict[str, Any]:
         "right_share_wanted": RIGHT_SHARE,
         "holds": matrix.holds,
         "outside": matrix.outside,
-        "planted": {
+        "injected": {
             cause.stored: {
                 "times": matrix.injected(cause),
                 "right_share": matrix.right_share(cause),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.report.units import MISSING, duration, energy, percent, rate, ratio
+from lockyard.report.units import MISSING, duration, percent, rate, ratio
 from lockyard.stats import paired_ratio
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ class Compared:
 
 @dataclass(frozen=True)
 class Layout:
-    """The table of a study."""
+    """The table of a study: a row for each lock, and a table for each setting."""
 
     title: str
     columns: Sequence[Column]
-    maxima: str | None  # the value whose per-run maxima are compared, over equal numbers of runs
     compared: Compared  # the main figure, by which the best peer is chosen
     also_compared: Sequence[Compared] = ()
+    maxima: str | None = None  # the value whose per-run maxima are compared, over as many runs
     of: str = "lock"
 
 
@@ -49,6 +49,7 @@ def by_value(title: str, key: str, more_is_better: bool = False) -> Compared:
 
 
 RATE = by_value("rate", "operations_per_s", more_is_better=True)
+PARALLELISM = by_value("parallelism", "parallelism", more_is_better=True)
 READS = by_value("reads", "reads_per_s", more_is_better=True)
 RUN = by_value("run", "run_ns")
 WAIT_P999 = Compared("p99.9", lambda cell: cell.percentile_by_block("wait", 0.999))
@@ -88,15 +89,6 @@ def mean_of_runs(title: str, key: str, importance: int = 9) -> Column:
     return Column(title, lambda cell: duration(cell.mean(key)), importance)
 
 
-def most_to_fewest(cell: CellSummary) -> str:
-    """Returns the worst run's ratio; a run in which a thread got nothing is the worst and has
-    none."""
-    values = cell.values("operations_most_to_fewest")
-    if len(values) < len(cell.runs):
-        return MISSING
-    return f"{max(values):.{0 if max(values) >= 100 else 2}f}"
-
-
 RUNS = Column("runs", lambda cell: str(len(cell.runs)))
 MEAN_RUN = mean_of_runs("mean run", "run_ns", 3)
 TEAM = (
@@ -109,33 +101,13 @@ def team_columns(histogram: str) -> list[Column]:
     return [RUNS, MEAN_RUN, *percentiles(histogram), maximum(f"{histogram}_max_ns"), *TEAM]
 
 
-def beside_sleepers(cell: CellSummary) -> str:
-    """Returns the ratio of a lock's pair with sleepers to its pair without, paired by block."""
-    found = paired_ratio(
-        cell.by_block("pair_beside_sleepers_ns"), cell.by_block("pair_after_threads_ns")
-    )
-    return ratio(found) if found else MISSING
-
-
-def traced_to_plain(cell: CellSummary) -> str:
-    """Returns the ratio of a run's traced half to its plain half, paired by block."""
-    found = paired_ratio(
-        cell.by_block("traced_operations_per_s"), cell.by_block("plain_operations_per_s")
-    )
-    return ratio(found) if found else MISSING
-
-
-def kept(cell: CellSummary) -> str:
-    """Returns the share of stamps kept in the worst run; later stamps overwrote the others."""
-    shares = [
-        1 - run["values"]["trace_lost_stamps"] / max(run["values"]["trace_stamps"], 1)
-        for run in cell.runs
-    ]
-    return percent(min(shares, default=None))
-
-
-def writes(cell: CellSummary) -> str:
-    return rate(cell.median("writes_per_s")) if cell.parameters.get("writers") else MISSING
+def most_to_fewest(cell: CellSummary) -> str:
+    """Returns the worst run's ratio; a run in which a thread got nothing is the worst and has
+    none."""
+    values = cell.values("operations_most_to_fewest")
+    if len(values) < len(cell.runs):
+        return MISSING
+    return f"{max(values):.{0 if max(values) >= 100 else 2}f}"
 
 
 def switches(cell: CellSummary) -> str:
@@ -144,11 +116,30 @@ def switches(cell: CellSummary) -> str:
     return f"{switches / operations:.3f}" if operations else MISSING
 
 
-def energy_per_operation(cell: CellSummary) -> str:
-    found = cell.median("energy_per_operation_j")
-    return MISSING if found is None else energy(found)
+def rate_layout(title: str, *others: Column) -> Layout:
+    """Makes the layout of a study that counts operations without reading a clock."""
+    return Layout(
+        title=title,
+        columns=[
+            RUNS,
+            median_rate("rate", "operations_per_s"),
+            Column("fairness", lambda cell: f"{cell.mean('fairness_jain') or 0:.3f}", 7),
+            Column("most to\nfewest", most_to_fewest, 8),
+            share("owner\nswitches", "owner_switch_share", 5),
+            share("processor\ntime", "cpu_share", 6),
+            *others,
+            Column("context switches\nper operation", switches, 4),
+            share("overlap", "overlap", 1),
+        ],
+        compared=RATE,
+    )
 
 
-def futex_calls(cell: CellSummary) -> str:
-    found = cell.mean("futex_calls_per_operation")
-    return MISSING if found is None else f"{found:.3f}"
+def ratio_of_values(of: str, to: str) -> Callable[[CellSummary], str]:
+    """Makes a column: the ratio of two values of the same run, with its interval over the runs."""
+
+    def text(cell: CellSummary) -> str:
+        found = paired_ratio(cell.by_block(of), cell.by_block(to))
+        return ratio(found) if found else MISSING
+
+    return text

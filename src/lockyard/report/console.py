@@ -8,6 +8,7 @@ import sys
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 # A table in a file or a pipe may be this wide.
 PIPE_WIDTH = 400
@@ -35,3 +36,11 @@ def titled_table(title: str) -> Table:
 def print_line(console: Console, text: str, style: str = "") -> None:
     """Prints the text unchanged: without markup and without wrapping."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def machine_table(title: str, *columns: str) -> Table:
+    """Makes a table of the machine, with numbers in all columns but the first."""
+    table = titled_table(title)
+    for number, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if number else "left", no_wrap=True)
+    return table

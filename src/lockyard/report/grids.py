@@ -48,12 +48,10 @@ class Grid:
         return None
 
 
-def grids(
-    cells: Sequence[CellSummary], study: str, axes: Sequence[str], naming: Naming
-) -> list[Grid]:
+def grids(cells: Sequence[CellSummary], axes: Sequence[str], naming: Naming) -> list[Grid]:
     found: dict[str, Grid] = {}
     for cell in cells:
-        if cell.study == study and set(axes) <= cell.parameters.keys():
+        if set(axes) <= cell.parameters.keys():
             conditions = naming.conditions(cell, besides=axes)
             setting = " · ".join([counted(cell.threads, "thread"), *conditions])
             grid = found.setdefault(setting, Grid(cell.threads, cell.workload, setting))

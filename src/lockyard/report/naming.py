@@ -69,9 +69,7 @@ class Naming:
 
     def differences(self, cell: CellSummary) -> list[str]:
         """Returns the conditions that are not the same in all cells of the study."""
-        return self.conditions(
-            cell, {key for key in _named(cell) if not self._varies(cell, key)}
-        )
+        return self.conditions(cell, {key for key in _named(cell) if not self._varies(cell, key)})
 
     def _varies(self, cell: CellSummary, key: str) -> bool:
         return (cell.study, key) in self.varying

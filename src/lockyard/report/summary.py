@@ -57,10 +57,6 @@ class CellSummary:
         return self.conditions.get("parameters") or {}
 
     @property
-    def of_recovery(self) -> bool:
-        return self.study == "recovery"
-
-    @property
     def checks_hold(self) -> bool:
         return not any(value is False for run in self.runs for value in run["checks"].values())
 

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from lockyard.report.columns import Column, by_value
 from lockyard.report.console import PIPE_WIDTH, titled_table
-from lockyard.report.layouts import LAYOUTS
 from lockyard.report.naming import Naming
 from lockyard.report.reference import Reference, mean_over_cells
 from lockyard.report.scaling import ARCHITECTURES, has_published, published_speedup
 from lockyard.report.units import MISSING, duration, ratio
+from lockyard.studies import layout_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 
-# Studies that have their own kind of table.
-OWN_TABLES = ("recovery", "contention", "frequency")
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
 
-# By study, threads and work, and then by everything else that sets cells apart besides the lock.
-Studies = dict[tuple[str, int, str], dict[str, list["CellSummary"]]]
+# By study (and whether as published), threads and work, and then by everything else that sets
+# cells apart besides the lock.
+Studies = dict[tuple[tuple[str, bool], int, str], dict[str, list["CellSummary"]]]
 
 
 def tables(
@@ -45,12 +44,13 @@ def tables(
     naming = Naming.of(cells)
     studies: Studies = {}
     for cell in cells:
-        if not cell.of_machine and cell.study not in OWN_TABLES:
-            name = f"{cell.study} as published" if cell.as_published else cell.study
-            settings = studies.setdefault((name, cell.threads, cell.work), {})
+        if not cell.of_machine and shown(cell.study).tables is None:
+            study = (cell.study, cell.as_published)
+            settings = studies.setdefault((study, cell.threads, cell.work), {})
             settings.setdefault(naming.setting(cell), []).append(cell)
-    for (name, *_), settings in studies.items():
-        layout = LAYOUTS.get(name)
+    for (study, *_), settings in studies.items():
+        name = _name(*study)
+        layout = layout_of(*study)
         if layout is None:
             yield Text(f"{name}: this version has no table for it; the records hold its values")
             continue
@@ -67,6 +67,10 @@ def tables(
         yield from _means(studies, against, console)
 
 
+def _name(study: str, as_published: bool) -> str:
+    return f"{study} as published" if as_published else study
+
+
 def _means(
     studies: Studies,
     against: Against,
@@ -74,15 +78,17 @@ def _means(
 ) -> Iterable[Table]:
     """Yields, for each study with several settings, the mean of each lock over all settings,
     preceded by the means over each workload."""
-    for name in dict.fromkeys(name for name, *_ in studies if name in LAYOUTS):
-        layout = LAYOUTS[name]
+    for study in dict.fromkeys(study for study, *_ in studies):
+        layout = layout_of(*study)
+        if layout is None:
+            continue
         groups = [
             (reference, group)
             for (of, *_), settings in studies.items()
             for group in settings.values()
-            if of == name and (reference := against.among(group, layout.compared)) is not None
+            if of == study and (reference := against.among(group, layout.compared)) is not None
         ]
-        title = f"{name}: geometric mean over the cells"
+        title = f"{_name(*study)}: geometric mean over the cells"
         by_workload: dict[str, list[tuple[Reference, list[CellSummary]]]] = {}
         for reference, group in groups:
             by_workload.setdefault(group[0].workload, []).append((reference, group))

@@ -11,15 +11,13 @@ from lockyard import harness
 from lockyard.accounts import accounts_of
 from lockyard.report.clock import clock_line
 from lockyard.report.console import print_line, stdout_console
-from lockyard.report.contention import contention_tables
-from lockyard.report.frequency import frequency_tables
-from lockyard.report.machine import machine_tables, noise_lines
-from lockyard.report.recovery import recovery_tables
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
 from lockyard.report.units import duration, percent
 from lockyard.report.verdict import verdict
+from lockyard.studies import Setting, own_tables
+from lockyard.studies.noise import noise_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,13 +47,14 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_trouble(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    shown = (
+    setting = Setting(catalog, against, console, processors)
+    of_machine = [cell for cell in cells if cell.of_machine]
+    of_locks = [cell for cell in cells if not cell.of_machine]
+    for table in (
+        *own_tables(of_machine, setting),
         *tables(cells, against, console),
-        *contention_tables(cells, against, console, processors),
-        *frequency_tables(cells, against, console),
-        *recovery_tables(cells, catalog, against, console),
-    )
-    for table in (*machine_tables(cells), *shown):
+        *own_tables(of_locks, setting),
+    ):
         console.print()
         console.print(table)
     if measured.path is not None:

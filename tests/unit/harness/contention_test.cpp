@@ -91,11 +91,11 @@ TEST(Allocating, finds_blocks_that_somebody_else_wrote_to) {
   counting_resource memory;
   allocating mine{7};
   mine.work(1000, memory);
-  const std::size_t spoilt = memory.live();
+  const std::size_t discarded = memory.live();
   memory.spoil_all();
   mine.work(20'000, memory);
-  EXPECT_GT(mine.broken(), spoilt / 2);
-  EXPECT_LE(mine.broken(), spoilt);
+  EXPECT_GT(mine.broken(), discarded / 2);
+  EXPECT_LE(mine.broken(), discarded);
 }
 
 TEST(Allocating, the_seed_determines_what_is_asked_for) {

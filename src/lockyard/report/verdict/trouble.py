@@ -24,7 +24,7 @@ KINDS = {
 def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
     all_broken = [cell for cell in cells if not cell.checks_hold]
     for checks, of_recovery in (("mutual exclusion", False), ("recovery", True)):
-        broken = [cell for cell in all_broken if cell.of_recovery is of_recovery]
+        broken = [cell for cell in all_broken if (cell.study == "recovery") is of_recovery]
         if broken:
             yield Sentence(
                 f"Do not use {_locks(broken)}: BROKEN, failed the checks of {checks}.",

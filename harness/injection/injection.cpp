@@ -105,7 +105,7 @@ double share_away(const thread_history& of, ticks begin, ticks end) {
   return static_cast<double>(away) / static_cast<double>(std::max<ticks>(elapsed(begin, end), 1));
 }
 
-bool is_as(presence wanted, const thread_history& of, const planted& round) {
+bool is_as(presence wanted, const thread_history& of, const injected& round) {
   const double away = share_away(of, round.begin, round.end);
   switch (wanted) {
     case presence::there: return away <= most_disturbance;
@@ -115,7 +115,7 @@ bool is_as(presence wanted, const thread_history& of, const planted& round) {
   return false;
 }
 
-bool has_its_length(const planted& round) {
+bool has_its_length(const injected& round) {
   const double length_ns = clock::ns(elapsed(round.begin, round.end));
   return length_ns >= stage::length_ns / 2 && length_ns <= stage::length_ns * 2;
 }
@@ -126,7 +126,7 @@ void rest() {
 }
 
 struct performed {
-  std::vector<planted> rounds;
+  std::vector<injected> rounds;
   std::uint32_t holder = 0;
   std::uint32_t waiter = 0;
 };
@@ -178,7 +178,7 @@ performed perform(const scene& of, stage& on, unsigned rounds) {
 const scene& scene_named(std::string_view name) {
   const auto found = std::ranges::find(all_scenes(), name, &scene::name);
   if (found != all_scenes().end()) return *found;
-  std::string complaint{"--plant "};
+  std::string complaint{"--inject "};
   complaint.append(name).append(": no such class of stalls; choose from");
   for (const scene& each : all_scenes()) complaint.append(" ").append(each.name);
   throw std::invalid_argument{complaint};
@@ -186,7 +186,7 @@ const scene& scene_named(std::string_view name) {
 
 }  // namespace
 
-std::string plant(std::string_view name, unsigned times, const std::string& file) {
+std::string inject(std::string_view name, unsigned times, const std::string& file) {
   const scene& of = scene_named(name);
   alarm(seconds_at_most);  // no real-time thread outlives this process, whatever happens
   const std::vector<int> cpus = usable_cpus();
@@ -215,12 +215,12 @@ std::string plant(std::string_view name, unsigned times, const std::string& file
   trace.save(file);
   std::ofstream truth{file + ".truth.jsonl"};
   unsigned told = 0;
-  unsigned spoilt = 0;
-  for (const planted& each : all.rounds) {
+  unsigned discarded = 0;
+  for (const injected& each : all.rounds) {
     const bool is_good = each.came_in_time && has_its_length(each) &&
                          is_as(of.holder, trace.histories().at(all.holder), each) &&
                          is_as(of.waiter, trace.histories().at(all.waiter), each);
-    if (!is_good) ++spoilt;
+    if (!is_good) ++discarded;
     if (!is_good || told == times) continue;
     ++told;
     truth << nlohmann::ordered_json{{"class", of.name},
@@ -236,8 +236,8 @@ std::string plant(std::string_view name, unsigned times, const std::string& file
     throw std::runtime_error{file + ".truth.jsonl cannot be written; free some space there"};
   return nlohmann::ordered_json{{"class", of.name},
                                 {"rounds", rounds},
-                                {"planted", told},
-                                {"spoilt", spoilt},
+                                {"injected", told},
+                                {"discarded", discarded},
                                 {"trace", file},
                                 {"truth", file + ".truth.jsonl"},
                                 {"has_wakeups", trace.has_wakeups()},

@@ -15,7 +15,7 @@
 namespace lockyard::harness {
 
 template <world W>
-class planted_lock {
+class injected_lock {
  public:
   std::function<void()> before_look = [] {};
   std::function<void()> in_release = [] {};
@@ -42,7 +42,7 @@ class planted_lock {
 
 /// A lock whose waiters sleep, and whose every release wakes one waiter.
 template <world W>
-class planted_sleeping_lock {
+class injected_sleeping_lock {
  public:
   std::function<void()> in_wake = [] {};
 

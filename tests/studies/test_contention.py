@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import CATALOG, a_record, a_study, shown, workloads
+from fake_records import CATALOG, a_record, a_study, own_tables_of, shown, workloads
 from measured_records import runs_of
 from rich.console import Console
 
@@ -16,8 +16,6 @@ from lockyard.catalog import Choice, Parameter
 from lockyard.errors import UsageError
 from lockyard.parameters import check_clock
 from lockyard.plan import plan_cells
-from lockyard.report.contention import contention_tables
-from lockyard.report.frequency import frequency_tables
 from lockyard.report.ideal import ideal
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
@@ -133,7 +131,7 @@ def contention_text(*records: Any, console: Console = WIDE, against: str | None 
     cells = summarise([run for each in records for run in each], KNOWN)
     reference = Against.of(against, KNOWN)
     assert list(tables(cells, reference, console)) == []  # it has tables of its own
-    return shown(*contention_tables(cells, reference, console, 2))
+    return shown(*own_tables_of(cells, console, reference, KNOWN))
 
 
 def row(text: str, *starts: str) -> list[str]:
@@ -208,7 +206,7 @@ def frequency_text(*records: Any, against: str | None = None, **terminal: Any) -
     cells = summarise([run for each in records for run in each], KNOWN)
     console = Console(width=200, **terminal)
     with console.capture() as capture:
-        for table in frequency_tables(cells, Against.of(against, KNOWN), console):
+        for table in own_tables_of(cells, console, Against.of(against, KNOWN), KNOWN):
             console.print(table)
     return capture.get()
 

@@ -38,7 +38,7 @@ CALLED, ACQUIRED, FAILED, RELEASING, RELEASED = range(1, 6)
 OUT, BACK, WOKEN, MIGRATED, GAP, NAMED = 32, 33, 34, 35, 48, 64
 STAMPS, SWITCHES, GAPS, NAMES = range(1, 5)
 
-PLANTS = (
+INJECTED = (
     "holder_preempted",
     "holder_preempted_in_release",
     "holder_asleep",
@@ -311,21 +311,21 @@ def test_the_first_runs_of_each_cell_keep_their_traces(
     assert len(named) == 2 * TRACED_RUNS
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", INJECTED)
 def test_injected_stalls_are_in_the_trace(name: str, tmp_path: Path) -> None:
     path = tmp_path / "injected.trace"
-    arguments = ["--plant", name, "--times", "20", "--trace", str(path)]
+    arguments = ["--inject", name, "--times", "20", "--trace", str(path)]
     found = subprocess.run(
         [harness_path(), *arguments], capture_output=True, text=True, timeout=100, check=False
     )
     if found.returncode == ExitStatus.MISSING_CAPABILITY:
         assert any(remedy in found.stderr for remedy in (*REMEDIES, "two processors"))
-        pytest.skip(f"this machine cannot plant it: {found.stderr}")
+        pytest.skip(f"this machine cannot inject it: {found.stderr}")
     assert found.returncode == 0, found.stderr
     summary = json.loads(found.stdout)
     truth = [json.loads(line) for line in Path(summary["truth"]).read_text().splitlines()]
-    assert 0 < len(truth) == summary["planted"] <= 20
-    assert summary["planted"] + summary["spoilt"] >= 20
+    assert 0 < len(truth) == summary["injected"] <= 20
+    assert summary["injected"] + summary["discarded"] >= 20
     trace = Trace.read(path)
     for each in truth:
         assert each["class"] == name
@@ -348,14 +348,14 @@ def test_injected_stalls_are_in_the_trace(name: str, tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (
-            ("--plant", "no_such_class", "--times", "1", "--trace", "x"),
+            ("--inject", "no_such_class", "--times", "1", "--trace", "x"),
             "choose from holder_preempt",
         ),
-        (("--plant", "barging", "--times", "many", "--trace", "x"), "--times many"),
-        (("--plant", "barging", "--times", "1"), "--trace is missing"),
+        (("--inject", "barging", "--times", "many", "--trace", "x"), "--times many"),
+        (("--inject", "barging", "--times", "1"), "--trace is missing"),
     ],
 )
-def test_planting_says_what_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
+def test_injection_says_what_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
     found = subprocess.run(
         [harness_path(), *arguments], capture_output=True, text=True, timeout=60, check=False
     )

@@ -42,11 +42,11 @@ CLASSES = (
 NEED_TRACEPOINTS = ("wakeup_in_flight", "woken_not_running", "migration")
 
 
-def plant(folder: Path, name: str) -> bool:
+def inject(folder: Path, name: str) -> bool:
     """Tells whether it was injected: the kernel may refuse to record wake-ups and migrations."""
     path = folder / f"{name}.trace"
     injected = subprocess.run(
-        [harness_path(), "--plant", name, "--times", str(TIMES), "--trace", path],
+        [harness_path(), "--inject", name, "--times", str(TIMES), "--trace", path],
         capture_output=True,
         text=True,
         timeout=100,
@@ -68,10 +68,10 @@ def plant(folder: Path, name: str) -> bool:
 def test_finds_the_injected_cause_of_real_stalls(
     lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    made = [name for name in CLASSES if plant(tmp_path, name)]
+    made = [name for name in CLASSES if inject(tmp_path, name)]
     print(lockyard("explain", "--truth", str(tmp_path)).stdout)  # noqa: T201
     matrix = json.loads(lockyard("explain", "--truth", str(tmp_path), "--json").stdout)
-    assert matrix["planted"].keys() == set(made)
-    for name, row in matrix["planted"].items():
+    assert matrix["injected"].keys() == set(made)
+    for name, row in matrix["injected"].items():
         assert row["times"] >= LEAST_LEFT, name
         assert row["right_share"] >= RIGHT_SHARE, (name, row, matrix["wrong"][:5])

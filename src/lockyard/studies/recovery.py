@@ -10,16 +10,16 @@ from lockyard.report.columns import RATE, RUNS, Column, Compared
 from lockyard.report.naming import Naming
 from lockyard.report.tables import RATIO_IMPORTANCE, fitting, ratio_text
 from lockyard.report.units import MISSING, duration, rate
+from lockyard.studies import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import Console
     from rich.table import Table
 
-    from lockyard.catalog import Catalog
     from lockyard.report.reference import Against
     from lockyard.report.summary import CellSummary
+    from lockyard.studies import Setting
 
 P50 = Compared("p50", lambda cell: cell.percentile_by_block("recovery", 0.5))
 
@@ -39,30 +39,25 @@ TARGETS = {
 }
 
 
-def recovery_tables(
-    cells: Sequence[CellSummary], catalog: Catalog, against: Against | None, console: Console
-) -> Iterable[Table]:
+def recovery_tables(cells: Sequence[CellSummary], to: Setting) -> Iterable[Table]:
     """Yields, for each set of conditions, a table of recoveries and one of ordinary traffic."""
     naming = Naming.of(cells)
     places = {
         each.name: place
-        for parameter in catalog.parameters
+        for parameter in to.catalog.parameters
         for place, each in enumerate(parameter.choices)
     }
     found: dict[tuple[str, bool], list[CellSummary]] = {}
     for cell in cells:
-        if cell.of_recovery:
-            setting = "".join(
-                f" · {each}" for each in naming.conditions(cell, besides=("workload",))
-            )
-            found.setdefault((setting, cell.workload not in WITHOUT_TROUBLE), []).append(cell)
+        setting = "".join(f" · {each}" for each in naming.conditions(cell, besides=("workload",)))
+        found.setdefault((setting, cell.workload not in WITHOUT_TROUBLE), []).append(cell)
     for (setting, is_trouble), group in found.items():
         locks = list(dict.fromkeys(cell.lock for cell in group))
         group.sort(key=lambda cell: (locks.index(cell.lock), places.get(cell.workload, 0)))
         what = "from the fault to the error" if is_trouble else "traffic without faults"
         columns = [*(TROUBLE if is_trouble else TRAFFIC)]
-        columns += _compared(group, P50 if is_trouble else RATE, against)
-        yield fitting(f"recovery: {what}{setting}", columns, group, console, "lock")
+        columns += _compared(group, P50 if is_trouble else RATE, to.against)
+        yield fitting(f"recovery: {what}{setting}", columns, group, to.console, "lock")
 
 
 def _compared(
@@ -120,3 +115,4 @@ TRAFFIC = (
     Column("rate", lambda cell: rate(cell.median("operations_per_s")), 5),
     Column("false\npositives", lambda cell: _sum(cell, "false_positives")),
 )
+SHOWN = Shown(tables=recovery_tables, compared=(P50,))

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_records import MS, a_core, a_record, noise_record, shown, summed_up
+from fake_records import MS, a_core, a_record, noise_record, own_tables_of, shown, summed_up
 
-from lockyard.report.machine import COST_NAMES, machine_tables, noise_lines
+from lockyard.studies.costs import COST_NAMES
+from lockyard.studies.noise import noise_lines
 
 EACH_NS = {f"{name}_ns": 100.0 + n for n, name in enumerate(COST_NAMES)}
 
@@ -23,7 +24,7 @@ def noise_said(*records: dict[str, Any]) -> list[str]:
 
 
 def costs_shown(*records: dict[str, Any]) -> str:
-    return shown(*machine_tables(summed_up(*records)))
+    return shown(*own_tables_of(summed_up(*records)))
 
 
 def test_the_noise_of_all_runs_is_one_line() -> None:
@@ -178,6 +179,6 @@ def test_shows_how_far_pairs_of_processors_are_apart() -> None:
     assert "between pairs" not in single
 
 
-def test_machine_tables_are_of_the_machine_and_of_what_was_measured() -> None:
+def test_tables_of_the_machine_are_of_the_machine_and_of_what_was_measured() -> None:
     crashed = {**costs_record(), "status": "crashed", "reason": "signal 9", "values": {}}
     assert costs_shown(crashed, a_record()) == ""

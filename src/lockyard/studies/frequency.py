@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lockyard.report.columns import by_value
+from lockyard.report.columns import PARALLELISM, by_value
 from lockyard.report.grids import Grid, grid_table, grids
 from lockyard.report.naming import Naming
 from lockyard.report.publications import printed_rows
 from lockyard.report.reference import mean_over_cells
 from lockyard.report.tables import row_name
 from lockyard.report.units import MISSING, duration, rate, ratio
+from lockyard.studies import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from lockyard.report.reference import Against
     from lockyard.report.summary import CellSummary
+    from lockyard.studies import Setting
 
-STUDY = "frequency"
 INTERVAL = "interval_ns"
 SHARE = "share_percent"
 PAIR = by_value("pair", "pair_ns")
@@ -40,13 +41,11 @@ def published() -> dict[str, str]:
     return {row["figure"]: row["value"] for row in printed_rows("frequency_preshing.csv")}
 
 
-def frequency_tables(
-    cells: Sequence[CellSummary], against: Against | None, console: Console
-) -> Iterable[Group]:
-    for grid in grids(cells, STUDY, [INTERVAL, SHARE], Naming.of(cells)):
+def frequency_tables(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Group]:
+    for grid in grids(cells, [INTERVAL, SHARE], Naming.of(cells)):
         for lock in grid.locks:
-            yield _heat_map(grid, lock, console)
-        yield _pairs(grid, against, console)
+            yield _heat_map(grid, lock, setting.console)
+        yield _pairs(grid, setting.against, setting.console)
 
 
 def _heat_map(grid: Grid, lock: str, console: Console) -> Group:
@@ -124,3 +123,6 @@ def _pair_ratio(grid: Grid, lock: str, against: Against) -> Text:
         return Text("the reference")
     found, _ = mean_over_cells(PAIR, lock, groups)
     return Text(ratio(found) if found else MISSING)
+
+
+SHOWN = Shown(tables=frequency_tables, compared=(PARALLELISM, PAIR))

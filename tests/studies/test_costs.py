@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_records import shown, summed_up
+from fake_records import own_tables_of, shown, summed_up
 from measured_records import RECORDS
 
 from lockyard import harness
 from lockyard.cell import Cell
 from lockyard.conditions import Conditions
 from lockyard.histogram import Histogram
-from lockyard.report.machine import COST_NAMES, NEED_TWO_PROCESSORS, machine_tables
+from lockyard.studies.costs import COST_NAMES, NEED_TWO_PROCESSORS
 
 CPUS = sorted(os.sched_getaffinity(0))
 ACROSS = set(NEED_TWO_PROCESSORS)
@@ -114,7 +114,7 @@ def test_what_needs_a_second_processor_is_missing_on_one(
     missing = {name for name, ns in costs_in(costs_of_one_cpu).items() if ns is None}
     assert missing == ACROSS
     assert costs_of_one_cpu["values"]["line_round_trips"] == []
-    table = shown(*machine_tables(summed_up(costs_of_one_cpu)))
+    table = shown(*own_tables_of(summed_up(costs_of_one_cpu)))
     assert table.count("needs a second processor") == len(ACROSS)
     for name in ACROSS:
         assert f"{COST_NAMES[name]} – needs a second processor" in table

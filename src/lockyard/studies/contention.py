@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lockyard.report.columns import by_value
+from lockyard.report.columns import PARALLELISM, by_value
 from lockyard.report.grids import Grid, grid_table, grids
 from lockyard.report.ideal import Ideal, ideal
 from lockyard.report.naming import Naming
 from lockyard.report.publications import printed_rows
 from lockyard.report.tables import ratio_text, row_name
 from lockyard.report.units import MISSING, percent
+from lockyard.studies import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 
     from lockyard.report.reference import Against
     from lockyard.report.summary import CellSummary
+    from lockyard.studies import Setting
 
-STUDY = "contention"
 SHARE = "share_percent"
-PARALLELISM = by_value("parallelism", "parallelism", more_is_better=True)
 # The share from which the text found less parallelism than chance explains.
 PUBLISHED_CLIFF = {4: "near 60 %"}
 FALL = "steepest fall\nagainst ideal"
@@ -45,16 +45,15 @@ def published() -> dict[tuple[int, float], tuple[float, float]]:
     }
 
 
-def contention_tables(
-    cells: Sequence[CellSummary], against: Against | None, console: Console, processors: int | None
-) -> Iterable[Group]:
+def contention_tables(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Group]:
     """Yields three tables: parallelism, the share of time spent waiting, ratios to the
     reference."""
-    for grid in grids(cells, STUDY, [SHARE], Naming.of(cells)):
-        yield _parallelism(grid, console, processors)
-        yield _waiting(grid, console, processors)
-        if against is not None:
-            yield _ratios(grid, against, console)
+    console = setting.console
+    for grid in grids(cells, [SHARE], Naming.of(cells)):
+        yield _parallelism(grid, console, setting.processors)
+        yield _waiting(grid, console, setting.processors)
+        if setting.against is not None:
+            yield _ratios(grid, setting.against, console)
 
 
 def _parallelism(grid: Grid, console: Console, processors: int | None) -> Group:
@@ -150,3 +149,8 @@ def _steepest_fall(grid: Grid, lock: str, ideals: dict[float, Ideal]) -> str:
 
 def _digits(value: float | None) -> str:
     return MISSING if value is None else f"{value:.2f}"
+
+
+SHOWN = Shown(
+    tables=contention_tables, compared=(PARALLELISM, by_value("waiting", "waiting_share"))
+)

@@ -19,8 +19,8 @@ from lockyard.plan import DEFAULT_GAPS_NS, PUBLISHED_GAP_NS, plan_cells
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
-from lockyard.report.wakeup import PUBLISHED_NAMES, published_table
 from lockyard.request import Request
+from lockyard.studies.wakeup import PUBLISHED_NAMES, published_table
 from lockyard.work import Work
 
 if TYPE_CHECKING:

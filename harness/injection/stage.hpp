@@ -7,7 +7,7 @@
 
 #include "../clock.hpp"
 #include "../tracing/recording.hpp"
-#include "planted_lock.hpp"
+#include "injected_lock.hpp"
 
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/traced.hpp>
@@ -24,7 +24,7 @@
 namespace lockyard::harness {
 
 /// The injected stall of one round.
-struct planted {
+struct injected {
   ticks begin = 0;
   ticks end = 0;
   const void* lock = nullptr;
@@ -78,9 +78,9 @@ struct stage {
   int holders_cpu = 0;
   int waiters_cpu = 0;
   traced<futex_mutex> sleeping;
-  planted_lock<tracing> spinning;
-  planted_sleeping_lock<tracing> slow_to_wake;
-  planted now;
+  injected_lock<tracing> spinning;
+  injected_sleeping_lock<tracing> slow_to_wake;
+  injected now;
   pthread_t holder{};
   pid_t holder_id = 0;
   signal_to hog;
@@ -133,6 +133,6 @@ const std::vector<scene>& all_scenes();
 /// Runs the scene so many times, and writes the trace with the truth about it next to it
 /// (`FILE.truth.jsonl`). Rounds that the machine disturbed are dropped. Returns a summary as JSON.
 /// Throws condition_error.
-std::string plant(std::string_view name, unsigned times, const std::string& file);
+std::string inject(std::string_view name, unsigned times, const std::string& file);
 
 }  // namespace lockyard::harness
