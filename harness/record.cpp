@@ -208,7 +208,7 @@ ordered_json unavailable_record(const job& of, const std::string& reason) {
 
 ordered_json describe_catalog() {
   auto locks = ordered_json::array();
-  for_each_entry([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
+  catalogued::for_each_lock([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
     locks.push_back(describe(entry.traits, size_of<Lock>()));
   });
   for (const own_lock& each : adopted_locks()) {

@@ -9,13 +9,11 @@
 
 // The largest headers are included only where they are needed.
 #ifndef LOCKYARD_OWN_LOCKS
-#include <lockyard/catalog.hpp>
-
+#include <peers/catalog.hpp>
 #include <peers/libraries.hpp>
 #endif
 
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace lockyard::harness {
@@ -25,14 +23,9 @@ namespace lockyard::harness {
 namespace catalogued {
 
 template <class Lock>
-inline constexpr bool is_shared = std::get<catalog_entry<Lock>>(catalog).traits.shared;
+inline constexpr bool is_shared = traits_of<Lock>().shared;
 template <class Lock>
 inline constexpr bool is_built = peers::is_built<Lock>;
-
-template <class Visitor>
-void for_each_lock(Visitor&& visit) {
-  for_each_entry(std::forward<Visitor>(visit));
-}
 
 }  // namespace catalogued
 namespace measured = catalogued;

@@ -6,8 +6,7 @@
 // User locks are measured where the other libraries' headers may be missing.
 #ifndef LOCKYARD_OWN_LOCKS
 
-#include <lockyard/catalog.hpp>
-
+#include <peers/catalog.hpp>
 #include <peers/controls.hpp>
 #include <peers/libraries.hpp>
 #include <peers/pthread.hpp>

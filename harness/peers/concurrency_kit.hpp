@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/catalog.hpp>
-
 #include <ck_pr.h>
 
 // These headers are C: they assign the pointer to void that this function returns to a pointer of
@@ -15,6 +13,7 @@
 #include <spinlock/ticket.h>
 #undef ck_pr_fas_ptr
 
+#include <peers/names.hpp>
 #include <peers/team_size.hpp>
 #include <peers/thread_nodes.hpp>
 

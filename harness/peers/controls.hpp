@@ -3,13 +3,14 @@
 
 // Locks that serve the harness itself.
 
-#include <lockyard/catalog.hpp>
 #include <lockyard/detail/os.hpp>
 
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <peers/names.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -4,11 +4,10 @@
 // The other libraries that this build has. CMake looks for them (CMakeLists.txt next to this file
 // has their names and packages); a lock of a missing library stays an incomplete type.
 
-#include <lockyard/catalog.hpp>
+#include <peers/catalog.hpp>
 
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace lockyard::inline v0::peers {
 
@@ -38,7 +37,7 @@ constexpr const library* library_of(const lock_traits& lock) {
 /// Tells whether a lock of the catalogue can be used, because its library is built in.
 template <class Lock>
 inline constexpr bool is_built = [] {
-  const library* const needed = library_of(std::get<catalog_entry<Lock>>(catalog).traits);
+  const library* const needed = library_of(harness::catalogued::traits_of<Lock>());
   return needed == nullptr || !needed->version.empty();
 }();
 

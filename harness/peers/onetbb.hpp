@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/catalog.hpp>
-
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
 #include <oneapi/tbb/rw_mutex.h>
 #include <oneapi/tbb/spin_mutex.h>
 #include <oneapi/tbb/spin_rw_mutex.h>
 
+#include <peers/names.hpp>
 #include <peers/thread_nodes.hpp>
 
 namespace lockyard::inline v0::peers {

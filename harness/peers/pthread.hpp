@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/catalog.hpp>
-
 #include <pthread.h>
+
+#include <peers/names.hpp>
 
 #include <new>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lockyard/catalog.hpp>
+#include <peers/names.hpp>
 
 #include <mutex>
 #include <shared_mutex>

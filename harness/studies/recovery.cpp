@@ -130,7 +130,7 @@ outcome recover_with_broken(const job& of, const lock_traits& traits) {
 
 std::vector<cell> recovering_cells() {
   std::vector<cell> cells;
-  for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
+  catalogued::for_each_lock([&]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (answering<Lock>) {
       if (entry.traits.recovering)
         cells.push_back(

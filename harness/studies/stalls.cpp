@@ -114,7 +114,7 @@ struct stalls {
 /// Only our own locks can be used in another world.
 std::vector<cell> cells() {
   std::vector<cell> found;
-  for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
+  catalogued::for_each_lock([&]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (requires { typename in_world_t<Lock, tracing>; }) {
       found.push_back(
           {.lock = entry.traits.name, .run = &run_patiently<stalls, Lock>, .traits = entry.traits});

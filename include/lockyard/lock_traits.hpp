@@ -31,7 +31,7 @@ enum class fairness : std::uint8_t {
 struct lock_traits {
   std::string_view name;
   std::string_view seed_name;  ///< the lock's name in the text that published its figures
-  lock_kind kind;
+  lock_kind kind = lock_kind::ours;
   lock_family family;
   lockyard::waiting waiting;
   lockyard::fairness fairness;

@@ -68,7 +68,7 @@ using our_recovering_locks = detail::types<detail::ours_recovering>;
 /// The stall time-outs of the resilient locks are off, so that a busy machine ends no wait.
 inline const bool stalls_are_off = [] {
   bool are_off = true;
-  for_each_entry([&are_off]<class Lock>(const catalog_entry<Lock>&) {
+  for_each_lock([&are_off]<class Lock>(const catalog_entry<Lock>&) {
     if constexpr (is_recovering<Lock>) {
       using resilient = std::remove_reference_t<decltype(std::declval<Lock&>().get())>;
       are_off &= resilient::set_stall_limits({stall_limits::never, stall_limits::never});

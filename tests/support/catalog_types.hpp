@@ -3,9 +3,8 @@
 
 // The catalogue as types for typed tests.
 
-#include <lockyard/catalog.hpp>
-
 #include <gtest/gtest.h>
+#include <peers/catalog.hpp>
 #include <peers/controls.hpp>
 
 #include <cctype>
@@ -15,14 +14,8 @@
 
 namespace lockyard::testing {
 
-template <class Lock>
-constexpr lock_traits traits_of() {
-  lock_traits found{};
-  for_each_entry([&found]<class Each>(const catalog_entry<Each>& entry) {
-    if constexpr (std::is_same_v<Each, Lock>) found = entry.traits;
-  });
-  return found;
-}
+using harness::catalogued::for_each_lock;
+using harness::catalogued::traits_of;
 
 template <class Lock>
 inline constexpr bool is_ours = traits_of<Lock>().kind == lock_kind::ours;
@@ -59,8 +52,8 @@ struct owned : std::bool_constant<is_ours<Lock> && traits_of<Lock>().owned> {};
 template <class Lock>
 struct timed : std::bool_constant<traits_of<Lock>().timed> {};
 template <template <class> class Select>
-using types = typename as_types<
-    typename selected<Select, std::remove_const_t<decltype(catalog)>>::tuple>::type;
+using types = typename as_types<typename selected<
+    Select, std::remove_const_t<decltype(harness::catalogued::all)>>::tuple>::type;
 }  // namespace detail
 
 using sound_locks = detail::types<detail::sound>;

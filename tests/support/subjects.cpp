@@ -13,7 +13,7 @@ std::vector<subject> sound_subjects() {
 
 std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&)) {
   std::vector<subject> found;
-  for_each_entry([&]<class Lock>(const catalog_entry<Lock>& entry) {
+  for_each_lock([&]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (is_sound<Lock>) {
       if (accepts(entry.traits)) found.push_back(subject_of<Lock>(entry.traits));
     }

@@ -75,7 +75,7 @@ subject subject_of(const lock_traits& traits) {
 template <world W>
 std::vector<subject> parking_subjects_in() {
   std::vector<subject> found;
-  for_each_entry([&found]<class Lock>(const catalog_entry<Lock>& entry) {
+  for_each_lock([&found]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (is_ours<Lock>) {
       if constexpr (traits_of<Lock>().family == lock_family::park) {
         found.push_back(subject_of<in_world_t<Lock, W>>(entry.traits));

@@ -73,7 +73,7 @@ void is_as_ours_are() {
 }
 
 TEST(Catalog, is_true_of_the_types) {
-  for_each_entry([]<class Lock>(const catalog_entry<Lock>&) {
+  for_each_lock([]<class Lock>(const catalog_entry<Lock>&) {
     if constexpr (is_sound<Lock>) satisfies_its_entry<Lock>();
     if constexpr (is_ours<Lock>) is_as_ours_are<Lock>();
   });
@@ -81,7 +81,7 @@ TEST(Catalog, is_true_of_the_types) {
 
 TEST(Catalog, gives_every_lock_its_own_names) {
   std::set<std::string_view> names;
-  for_each_entry([&names](const auto& entry) {
+  for_each_lock([&names](const auto& entry) {
     EXPECT_TRUE(names.insert(entry.traits.name).second) << entry.traits.name;
     const auto seed = entry.traits.seed_name;
     if (!seed.empty() && seed != entry.traits.name) {

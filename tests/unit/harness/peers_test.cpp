@@ -66,7 +66,7 @@ TYPED_TEST(Peer, may_be_held_beside_others_and_released_in_any_order) {
 TEST(Peers, name_each_library_that_may_be_missing_by_its_locks_origin) {
   for (const peers::library& each : peers::libraries) {
     bool named = false;
-    for_each_entry(
+    for_each_lock(
         [&](const auto& entry) { named = named || peers::library_of(entry.traits) == &each; });
     EXPECT_TRUE(named) << each.name;
     EXPECT_NE(each.version.empty(), each.cause.empty()) << each.name;

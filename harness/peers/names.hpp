@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Declarations of the locks of other libraries that are measured next to this library's locks, for
-// the catalogue. Code that uses these locks includes harness/peers/all.hpp, so that the library
-// depends on no other library. The origin of a peer is its library, under the name that
-// harness/peers/CMakeLists.txt has for it if the library may be missing.
+// Declarations of the locks of other libraries and of the controls, for catalog.hpp. Code that uses
+// these locks includes all.hpp. The origin of a peer is its library, under the name that
+// CMakeLists.txt next to this file has for it if the library may be missing.
 
 namespace lockyard::inline v0 {
 
