@@ -5,13 +5,16 @@ command line."""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,6 @@ def option_of(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-Entry = TypeVar("Entry", Lock, Library, Choice, Parameter, Study)
 Named = TypeVar("Named", Lock, Study, str, list[str])
 
 
@@ -153,12 +155,8 @@ class Catalog:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Catalog:
-        return cls(
-            version=document["version"],
-            locks=tuple(_entry(Lock, lock) for lock in document["locks"]),
-            libraries=tuple(_entry(Library, library) for library in document["libraries"]),
-            studies=tuple(_study(study) for study in document["studies"]),
-        )
+        """Ignores keys that this version does not know."""
+        return msgspec.convert(document, cls)
 
     @property
     def pools(self) -> tuple[Lock, ...]:
@@ -255,35 +253,6 @@ class Catalog:
 GROUPS = ("seeds", "ours", "peers", "all")
 # The name for the best of the sleeping peers in each cell.
 BEST_SLEEPING_PEER = "best-sleeping-peer"
-
-
-def _entry(kind: type[Entry], values: Mapping[str, Any]) -> Entry:
-    """Builds an entry and ignores keys that this version does not know."""
-    return kind(**{each.name: values[each.name] for each in fields(kind)})
-
-
-def _study(values: Mapping[str, Any]) -> Study:
-    pools = tuple(_entry(Lock, pool) for pool in values["pools"])
-    changed = {
-        "pools": pools,
-        "ways": tuple(values["ways"]),
-        "parameters": tuple(_parameter(each) for each in values["parameters"]),
-        "usual_locks": tuple(values["usual_locks"]),
-        "usual_policies": tuple(values["usual_policies"]),
-        "only_policies": tuple(values["only_policies"]),
-        "only_locks": tuple(values["only_locks"]),
-    }
-    return _entry(Study, {**values, **changed})
-
-
-def _parameter(values: Mapping[str, Any]) -> Parameter:
-    choices = tuple(_choice(each) for each in values["choices"])
-    return _entry(Parameter, {**values, "usual": tuple(values["usual"]), "choices": choices})
-
-
-def _choice(values: Mapping[str, Any]) -> Choice:
-    presets = {name: tuple(found) for name, found in values["presets"].items()}
-    return _entry(Choice, {**values, "presets": presets})
 
 
 def _find(what: str, by_name: Mapping[str, Named], name: str, shown_by: str = "list") -> Named:

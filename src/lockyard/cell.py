@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lockyard.conditions import Conditions, Pinning
+from lockyard.conditions import Conditions, Pinning  # noqa: TC001 - msgspec reads the annotations
 from lockyard.work import NONE, Work
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ CLOSED, SCHEDULED = "closed", "poisson"
 LONGEST_RUN_S = 60.0
 
 # The value of a parameter: a number, or the name of a choice.
-Value = float | str
+Value = int | float | str
 # Names with their values, in the study's order.
 Parameters = tuple[tuple[str, Value], ...]
 
@@ -57,20 +57,6 @@ class Cell:
         if self.loops is not None:
             return min(max(left_s, 0.0), LONGEST_RUN_S)
         return self.run_s if left_s >= self.run_s / 2 else 0.0
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Cell:
-        """Restores a cell from the result of dataclasses.asdict."""
-        pinning = document["pinning"]
-        return cls(
-            **{
-                **document,
-                "pinning": pinning if isinstance(pinning, str) else tuple(pinning),
-                "conditions": Conditions.from_json(document["conditions"]),
-                "work": Work.from_json(document.get("work", {})),
-                "parameters": tuple((n, v) for n, v in document.get("parameters", ())),
-            }
-        )
 
     @property
     def asked(self) -> dict[str, Any]:

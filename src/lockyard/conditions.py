@@ -64,11 +64,6 @@ class Conditions:
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "deadline": asdict(self.deadline) if self.deadline else None}
 
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Conditions:
-        deadline = document["deadline"]
-        return cls(**{**document, "deadline": Deadline(**deadline) if deadline else None})
-
 
 def inherited() -> Conditions:
     """Returns the conditions of this process, which runs inherit unless others are requested."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lockyard import environment, harness
 from lockyard.cell import SCHEMA, Cell
 from lockyard.conditions import autogroup_enabled
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.guardian import changed_machine
-from lockyard.own.given import Given
+from lockyard.own.given import Given  # noqa: TC001 - msgspec reads the annotations
 from lockyard.parameters import check_clock
 from lockyard.progress import shown_progress
 from lockyard.records import RecordWriter, traces_beside
@@ -23,7 +26,6 @@ from lockyard.sweep import runs_in_words, time_in_words
 from lockyard.timing import total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from lockyard.harness import Record
@@ -79,15 +81,8 @@ class Plan:
 
     @classmethod
     def from_json(cls, document: Record) -> Plan:
-        cells = [Cell.from_json(cell) for cell in document["cells"]]
-        own = document.get("own")
-        return cls(
-            document["command"],
-            cells,
-            document["seed"],
-            document["reference"],
-            Given.from_json(own) if own else None,
-        )
+        """Raises msgspec.ValidationError, a ValueError, if the document has another form."""
+        return msgspec.convert(document, cls)
 
     def check_run(self, run: Record) -> None:
         """Raises one of Python's own exceptions if a run does not belong to this plan."""

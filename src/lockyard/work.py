@@ -33,12 +33,6 @@ class Work:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**values, "recording": str(self.recording) if self.recording else None}
 
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Work:
-        """Restores work from the result of dataclasses.asdict."""
-        recording = document.get("recording")
-        return cls(**{**document, "recording": Recording(**recording) if recording else None})
-
 
 NONE = Work()
 MOST_WORKS = 1_000_000

@@ -8,6 +8,7 @@ import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from fake_records import CATALOG
 from measured_records import runs_of
@@ -106,7 +107,7 @@ def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
     (cell,) = plan_cells(
         WAIT, CATALOG.locks[:1], Request([2], work=works("0", "0", f"recorded:{path}"))
     )
-    again = Cell.from_json(json.loads(json.dumps(dataclasses.asdict(cell))))
+    again = msgspec.convert(json.loads(json.dumps(dataclasses.asdict(cell))), Cell)
     assert again == cell
     clock = {"source": "tsc", "ns_per_tick": 0.5}
     job = again.job(1, 0.1, 2, {"clock": clock, "environment": "ab"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 # The characters of a type, which becomes a line of a program.
 TYPE_TEXT = re.compile(r"[\w:<>,()*&\[\] .'+-]+")
@@ -41,14 +41,6 @@ class Given:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Given:
-        return cls(
-            tuple(OwnLock(**lock) for lock in document["locks"]),
-            tuple(document["include"]),
-            tuple(document["flags"]),
-        )
 
     @property
     def names(self) -> list[str]:
