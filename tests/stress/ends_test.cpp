@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "mutants/faulty_mutex.hpp"
+#include "faults/faulty_mutex.hpp"
 #include "stress/contention.hpp"
 
 namespace lockyard::testing {

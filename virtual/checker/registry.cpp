@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.hpp"
 
-#include "model/clients.hpp"
-#include "model/litmus.hpp"
-#include "mutants/mutants.hpp"
+#include "clients/clients.hpp"
+#include "faults/faults.hpp"
+#include "litmus/litmus.hpp"
 
 #include <lockyard/catalog.hpp>
 
@@ -72,8 +72,8 @@ const std::vector<subject>& all_subjects() {
     for (const auto& more :
          {clients(), condition_clients(), resilient_clients(), semaphore_clients(),
           task_queue_clients(), reuse_clients(), litmus_of_two_words(), litmus_of_many_threads(),
-          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(), mutants(),
-          idle_mutants(), resilient_mutants(), semaphore_mutants()}) {
+          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(), lock_faults(),
+          idle_faults(), resilient_faults(), semaphore_faults()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The clients that the checker knows: the catalogue's locks, the clients of tests/model, the litmus
-// tests, and the faults of tests/mutants.
+// The clients that the checker knows: the catalogue's locks, the clients of virtual/clients, the
+// litmus tests, and the faults.
 
 #include <model/client.hpp>
 

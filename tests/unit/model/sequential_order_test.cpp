@@ -3,7 +3,7 @@
 // Executions that C++20 allows because the order of sequentially consistent operations follows
 // strongly-happens-before and coherence, and nothing else.
 
-#include "model/litmus.hpp"
+#include "litmus/litmus.hpp"
 
 #include <gtest/gtest.h>
 

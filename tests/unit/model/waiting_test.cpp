@@ -3,7 +3,7 @@
 // Waits that miss what they wait for, loops that pause, and compare-exchanges that fail for no
 // reason: which executions are searched, and what is called a hang.
 
-#include "model/litmus.hpp"
+#include "litmus/litmus.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "condition_clients.hpp"
+
+#include <lockyard/park/mutex.hpp>
+
+#include <string_view>
+#include <vector>
+
+#include "clients.hpp"
+#include "faults/faulty_conditions.hpp"
+
+namespace lockyard::checker {
+
+namespace {
+
+template <class Condition, class Lock, turn... Turns>
+subject of_condition(std::string_view name, std::string_view summary, model::settings how) {
+  how.spurious_wakes = 0;  // for the size of the search
+  return {.name = name,
+          .of = group::client,
+          .summary = summary,
+          .make = &client_of<condition_client<Condition, Lock, Turns...>>,
+          .shape = {.threads = sizeof...(Turns)},
+          .how = how};
+}
+
+}  // namespace
+
+/// The condition variable with its mutex; the one for any lock with a spinlock, which has less to
+/// search.
+std::vector<subject> condition_clients() {
+  using model::barriers;
+  using enum turn;
+  using mutex = basic_mutex<model::model>;
+  using condition = basic_condition_variable<model::model>;
+  using spinlock = basic_ttas_spinlock<model::model>;
+  using any = basic_condition_variable_any<model::model>;
+  using small_mutex = faulty_mutex<model::model, mutex_fault::none>;
+  using small = faulty_condition<model::model, condition_fault::none>;
+  constexpr model::settings none{.preemptions = 0, .timeouts = 0, .short_spins = 0};
+  constexpr model::settings one{.preemptions = 1, .timeouts = 0, .short_spins = 1};
+  constexpr model::settings one_sleeps{.preemptions = 0, .timeouts = 0, .short_spins = 1};
+  constexpr model::settings one_late{.preemptions = 0, .timeouts = 1, .short_spins = 1};
+  constexpr model::settings two{.preemptions = 2, .timeouts = 1, .short_spins = 1};
+  constexpr model::settings fenced{.preemptions = 2, .timeouts = 0, .asymmetric = barriers::fences};
+  constexpr model::settings lost{
+      .preemptions = 2, .timeouts = 0, .asymmetric = barriers::may_be_lost};
+  return {
+      of_condition<condition, mutex, takes, gives>("condition_held",
+                                                   "a notification under the mutex", two),
+      of_condition<condition, mutex, takes, gives_after>("condition_free",
+                                                         "a notification after the mutex", two),
+      of_condition<condition, mutex, takes, gives_after>(
+          "condition_fences", "the same where both fences are ordinary", fenced),
+      of_condition<condition, mutex, takes, gives_after>(
+          "condition_lost", "the same if barriers become unavailable", lost),
+      of_condition<condition, mutex, takes, gives_after, locks>(
+          "condition_third", "and a third thread that may wait for the mutex meanwhile",
+          one_sleeps),
+      of_condition<condition, mutex, waits, notifies, tries>(
+          "condition_tried", "a third thread may own the mutex when a sleeper is moved to it", one),
+      of_condition<small, small_mutex, takes, takes, gives_all>(
+          "condition_all_held", "two waiters, and a notification for all under the mutex", one),
+      of_condition<condition, mutex, takes, takes, gives_all_after>(
+          "condition_all_free", "the same after the mutex; both spin",
+          {.preemptions = 1, .timeouts = 0, .short_spins = 0}),
+      of_condition<condition, mutex, takes, gives_all_after>(
+          "condition_all_asleep", "the same; one waiter, which may sleep", two),
+      of_condition<small, small_mutex, takes, gives, takes, gives_after>(
+          "condition_two_each", "two waiters, and a notification for each", none),
+      of_condition<condition, mutex, waits_a_while, waits, notifies>(
+          "condition_timed", "the thread that gives up is not the notified one", one_late),
+      of_condition<condition, mutex, waits_a_while, waits, notifies_held>(
+          "condition_timed_held", "the same under the mutex",
+          {.preemptions = 0, .timeouts = 1, .short_spins = 1}),
+      of_condition<condition, mutex, waits_to_destroy, notifies>(
+          "condition_ended", "a waiter ends it after its wait", two),
+      of_condition<condition, mutex, waits_for_stop, stops>("condition_stopped",
+                                                            "a stop ends the wait", two),
+      of_condition<condition, mutex, waits_a_while_for_stop, stops>("condition_stopped_timed",
+                                                                    "a stop, or the deadline", two),
+      of_condition<condition, mutex, waits_for_stop, stops, notifies_to_destroy>(
+          "condition_stopped_ended", "a stop that comes when the condition variable has ended",
+          one_sleeps),
+      of_condition<small, small_mutex, waits_for_stop, stops, notifies_to_destroy>(
+          "condition_copy_stopped", "the same of its copy that has the faults of the mutants", one),
+      of_condition<small, small_mutex, takes, takes, gives_all_after>(
+          "condition_copy", "the copy of it that has the faults of the mutants, without one", one),
+      of_condition<any, spinlock, takes, takes, gives_all_after>(
+          "condition_any", "two waiters, and a notification for all after the lock", two),
+      of_condition<any, spinlock, waits_a_while, waits, notifies>(
+          "condition_any_timed", "the thread that gives up is not the notified one", two),
+      of_condition<any, spinlock, waits_to_destroy, notifies>(
+          "condition_any_ended", "a waiter ends it after its wait", two),
+      of_condition<any, spinlock, waits_for_stop, stops>("condition_any_stopped",
+                                                         "a stop ends the wait", two),
+      of_condition<any, spinlock, waits_a_while_for_stop, stops>("condition_any_stopped_timed",
+                                                                 "a stop, or the deadline", two),
+      of_condition<any, spinlock, waits_for_stop, stops, notifies_to_destroy>(
+          "condition_any_stopped_ended", "a stop that comes when the condition variable has ended",
+          one),
+  };
+}
+
+}  // namespace lockyard::checker

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "semaphore_clients.hpp"
+
+#include <lockyard/park/futex_mutex.hpp>
+#include <lockyard/park/recursive_mutex.hpp>
+#include <lockyard/park/semaphore.hpp>
+
+#include <string_view>
+#include <vector>
+
+#include "clients.hpp"
+#include "faults/faulty_semaphore.hpp"
+
+namespace lockyard::checker {
+
+namespace {
+
+using small = basic_futex_mutex<model::model>;
+using shipped = basic_semaphore<model::model>;
+using faultless = faulty_semaphore<model::model, semaphore_fault::none>;
+
+subject client(std::string_view name, std::string_view summary,
+               model::client_maker (*make)(const model::exclusion_shape&),
+               model::exclusion_shape shape, model::settings how) {
+  how.spurious_wakes = 0;  // for the size of the search
+  return {.name = name,
+          .of = group::client,
+          .summary = summary,
+          .make = make,
+          .shape = shape,
+          .how = how};
+}
+
+template <class Semaphore, deed... Deeds>
+subject of_semaphore(std::string_view name, std::string_view summary, model::settings how) {
+  return client(name, summary, &client_of<semaphore_client<Semaphore, Deeds...>>,
+                {.threads = sizeof...(Deeds)}, how);
+}
+
+template <class Lock>
+constexpr auto recursion = &client_of<recursion_client<Lock>>;
+
+}  // namespace
+
+/// As mutexes they are checked with the catalogue's.
+std::vector<subject> semaphore_clients() {
+  using enum deed::kind;
+  constexpr model::settings two{.preemptions = 2, .timeouts = 1};
+  constexpr deed gives_one{gives, 1}, gives_two{gives, 2}, gives_two_singly{gives_singly, 2};
+  constexpr deed takes_one{takes, 1}, takes_two{takes, 2}, takes_one_a_while{takes_a_while, 1};
+  constexpr deed takes_two_a_while{takes_a_while, 2}, ends_one{ends, 1};
+  using faultless_mutex = faulty_recursive_mutex<small, model::model, recursion_fault::none>;
+  return {
+      of_semaphore<shipped, gives_two_singly, takes_two>(
+          "semaphore", "semaphore: two at once, given singly", {}),
+      of_semaphore<shipped, gives_one, takes_one_a_while>("semaphore_timed",
+                                                          "a taker that gives up", {}),
+      of_semaphore<shipped, gives_one, ends_one>("semaphore_ended",
+                                                 "the thread that takes ends the semaphore", {}),
+      of_semaphore<shipped, gives_one, gives_one, takes_two>("semaphore_two_givers",
+                                                             "a taker of what two give", two),
+      of_semaphore<shipped, gives_two, takes_one, takes_one>(
+          "semaphore_two_takers", "two takers of what is given at once", two),
+      of_semaphore<shipped, gives_two_singly, takes_one, takes_one>("semaphore_two_singly",
+                                                                    "the same, given singly", two),
+      of_semaphore<shipped, gives_one, takes_two_a_while, takes_one>(
+          "semaphore_gives_up", "one that wants too much gives up, another one is behind it", two),
+      of_semaphore<shipped, gives_one, gives_one, takes_one_a_while>(
+          "semaphore_mark_goes", "two give while the only taker gives up", two),
+      of_semaphore<faultless, gives_one, takes_two_a_while, takes_one>(
+          "semaphore_copy", "the copy of it that has the faults of the mutants, without one", two),
+      client("recursive_mutex_held_twice", "recursive_mutex over futex_mutex, held twice by each",
+             recursion<recursive_mutex<small>>, {.threads = 2}, {}),
+      client("recursive_mutex_copy", "the copy of it that has the faults, without one",
+             recursion<faultless_mutex>, {.threads = 2, .acquisitions = 2}, two),
+  };
+}
+
+}  // namespace lockyard::checker
