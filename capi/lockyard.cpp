@@ -58,7 +58,7 @@ using std::chrono::nanoseconds;
 using time_point = std::chrono::steady_clock::time_point;
 static_assert(std::is_same_v<time_point::duration, nanoseconds>);
 
-/// Nothing if it is no time; the end of the clock if it is beyond that.
+/// Returns nothing for an invalid time, and the end of the clock for a time beyond it.
 std::optional<time_point> time_of(const timespec& limit) noexcept {
   constexpr long second = 1'000'000'000;
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / second;

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# Clang 16, which Debian 12 has beside its older default; where there is none, the default.
+# Clang 16, which Debian 12 has next to its older default; elsewhere the default.
 find_program(CMAKE_CXX_COMPILER NAMES clang++-16 clang++ REQUIRED)

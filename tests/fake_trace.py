@@ -107,7 +107,9 @@ class FakeTrace:
         sizes = (self.version, HEADER_BYTES, EVENT.itemsize, self.ring_events, self.ring_count)
         struct.pack_into("<8s6I", header, 0, self.magic, *sizes, self.pid)
         struct.pack_into("<dQQII", header, 32, NS_PER_TICK, START, 0, *self._allowed())
-        struct.pack_into("<256s256s256s", header, 64, b"no rights: be root", b"no perf", b"made up")
+        struct.pack_into(
+            "<256s256s256s", header, 64, b"no rights: be root", b"no perf", b"invented"
+        )
         ends = START + self.ends if self.ends else 0
         struct.pack_into("<QQ", header, 832, ends, self.threads_without_ring)
         struct.pack_into("<I", header, 860, self.threads_without_switches)

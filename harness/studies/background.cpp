@@ -4,7 +4,7 @@
 // they leave, and its cost to them. docs/studies/background.md gives definition and reading.
 
 #include "../companion.hpp"
-#include "../lockers.hpp"
+#include "../contending_scene.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../whole_numbers.hpp"
@@ -38,10 +38,10 @@ schedule schedule_of_background(const job& of) {
 }
 
 /// A thread on each processor that this process may use, which computes and touches no memory.
-class background_crew {
+class background_threads {
  public:
   /// Returns when all threads are in place. Throws condition_error.
-  background_crew(const job& of, phases& stage, std::uint64_t loops)
+  background_threads(const job& of, phases& stage, std::uint64_t loops)
       : stage_{stage}, loops_{loops} {
     const schedule under = schedule_of_background(of);
     for (const int cpu : usable_cpus()) {
@@ -50,9 +50,9 @@ class background_crew {
     }
     for (companion& each : threads_) each.begin();
   }
-  background_crew(const background_crew&) = delete;
-  background_crew& operator=(const background_crew&) = delete;
-  ~background_crew() { dismiss(); }
+  background_threads(const background_threads&) = delete;
+  background_threads& operator=(const background_threads&) = delete;
+  ~background_threads() { dismiss(); }
 
   /// Called when the phases are over or called off. If others want the processor, it may take a
   /// low-priority thread seconds to notice.
@@ -93,8 +93,8 @@ class background_crew {
 };
 
 /// What the threads of the foreground share.
-struct background_scene : lockers<shifts> {
-  using lockers::lockers;
+struct background_scene : contending_scene<shifts> {
+  using contending_scene::contending_scene;
 
   thread_span take_part(unsigned thread, loop_limit limit, locking_phase& lock_phase) {
     const lockers_scene on = scene(limit.operations);
@@ -155,14 +155,14 @@ outcome measure_background(const job& of, const subject& lock, locking_phase& lo
                              .kind = lengths::constant};
   const auto processors = static_cast<unsigned>(usable_cpus().size());
   background_scene scene{of, lock, lengths};
-  background_crew crew{of, scene.stage, of.bound.loops.value_or(UINT64_MAX)};
+  background_threads helpers{of, scene.stage, of.bound.loops.value_or(UINT64_MAX)};
   refusal_check refusal{lock, scene.place.lock()};
   const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
     return scene.take_part(thread, limit, lock_phase);
   });
-  crew.dismiss();
+  helpers.dismiss();
   outcome result{.values = values_of(of, run, scene.stage, scene.books_of(0, of.threads),
-                                     crew.books(), processors)};
+                                     helpers.books(), processors)};
   result.values["work_step_ns"] = to_json(scene.work.step_ns());
   result.checks = checks_of(lock, refusal, scene.place.data().counter == run.operations());
   return result;

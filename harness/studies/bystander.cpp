@@ -3,8 +3,8 @@
 // The slowdown of a thread that multiplies matrices while others contend for a lock whose cache
 // line it never touches. docs/studies/bystander.md gives definition and reading.
 
+#include "../contending_scene.hpp"
 #include "../histogram.hpp"
-#include "../lockers.hpp"
 #include "../matrices.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
@@ -80,9 +80,10 @@ std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks en
 }
 
 /// What the threads of a run share.
-struct bystander_scene : lockers<meanwhiles> {
+struct bystander_scene : contending_scene<meanwhiles> {
   bystander_scene(const job& of, const subject& lock)
-      : lockers{of, lock, of.work}, multiplied{whole_parameter(of, "matrix_rows"), of.seed} {}
+      : contending_scene{of, lock, of.work},
+        multiplied{whole_parameter(of, "matrix_rows"), of.seed} {}
 
   /// Run by the first thread.
   thread_span stand_by(loop_limit limit) {

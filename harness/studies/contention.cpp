@@ -3,7 +3,7 @@
 // The amount of work that several threads get done together if they need one lock for a share of
 // it. docs/studies/contention.md gives definition and reading.
 
-#include "../contention/crew.hpp"
+#include "../contention/contenders.hpp"
 #include "../study.hpp"
 
 #include <peers/all.hpp>
@@ -48,20 +48,20 @@ class heap {
 };
 
 struct contention_loops {
-  thread_span (*draw)(const contended& on, crew_member& self, unsigned thread, loop_limit limit);
-  thread_span (*allocate)(const contended& on, crew_member& self, allocating& blocks,
+  thread_span (*draw)(const contended& on, contender& self, unsigned thread, loop_limit limit);
+  thread_span (*allocate)(const contended& on, contender& self, allocating& blocks,
                           std::pmr::memory_resource& from, unsigned thread, loop_limit limit);
 };
 
 template <class Lock>
-[[gnu::noinline]] thread_span draw_loop(const contended& on, crew_member& self, unsigned thread,
+[[gnu::noinline]] thread_span draw_loop(const contended& on, contender& self, unsigned thread,
                                         loop_limit limit) {
   const auto draw = [&self](std::uint32_t units) { self.draws.work(units); };
   return contention_loop<Lock, true>(on, self, draw, thread, limit);
 }
 
 template <class Lock>
-[[gnu::noinline]] thread_span allocate_loop(const contended& on, crew_member& self,
+[[gnu::noinline]] thread_span allocate_loop(const contended& on, contender& self,
                                             allocating& blocks, std::pmr::memory_resource& from,
                                             unsigned thread, loop_limit limit) {
   const auto allocate = [&](std::uint32_t units) { blocks.work(units, from); };
@@ -74,20 +74,20 @@ outcome measure(const job& of, const subject& lock, const contention_loops& loop
                          .share = of.parameter("share_percent") / 100};
   const double free_ns = draw_ns();
   const unit_costs costs{.free_ns = free_ns, .held_ns = allocates ? allocation_ns() : free_ns};
-  crew all{between, costs, of.threads, of.seed};
+  contenders all{between, costs, of.threads, of.seed};
   heap shared{of.threads, of.seed};
   const arena<ownership> place{lock, of.seed};
   closing_time closing{between.as_work()};
   const contended on{.lock = place.lock(), .state = place.data(), .closing = closing};
   refusal_check refusal{lock, place.lock()};
   const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
-    crew_member& self = all.member(thread);
+    contender& self = all.member(thread);
     if (!allocates) return loops.draw(on, self, thread, limit);
     const bool is_shared = lock.traits.excludes && refusal.passed();
     return loops.allocate(on, self, shared.blocks(thread), shared.allocator(thread, is_shared),
                           thread, limit);
   });
-  outcome result = crew_outcome(of, run, place.data(), all, between, costs);
+  outcome result = contenders_outcome(of, run, place.data(), all, between, costs);
   result.values["waiting_share"] = all.waiting_share(run);
   result.checks = checks_of(lock, refusal, place.data().counter == run.operations());
   result.checks["blocks"] = nullptr;

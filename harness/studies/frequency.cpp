@@ -4,7 +4,7 @@
 // when no other thread wants it. No clock is read around the lock. docs/studies/frequency.md gives
 // definition and reading.
 
-#include "../contention/crew.hpp"
+#include "../contention/contenders.hpp"
 #include "../pairs.hpp"
 #include "../study.hpp"
 
@@ -19,11 +19,11 @@ namespace {
 /// The time for uncontended pairs after the run.
 constexpr double pairs_ns = 2e6;
 
-using frequency_loop = thread_span(const contended& on, crew_member& self, unsigned thread,
+using frequency_loop = thread_span(const contended& on, contender& self, unsigned thread,
                                    loop_limit limit);
 
 template <class Lock>
-[[gnu::noinline]] thread_span frequency_loop_of(const contended& on, crew_member& self,
+[[gnu::noinline]] thread_span frequency_loop_of(const contended& on, contender& self,
                                                 unsigned thread, loop_limit limit) {
   const auto draw = [&self](std::uint32_t units) { self.draws.work(units); };
   return contention_loop<Lock, false>(on, self, draw, thread, limit);
@@ -42,7 +42,7 @@ outcome measure(const job& of, const subject& lock, frequency_loop loop, batch p
                          .share = of.parameter("share_percent") / 100};
   const double unit_ns = draw_ns();
   const unit_costs costs{.free_ns = unit_ns, .held_ns = unit_ns};
-  crew all{between, costs, of.threads, of.seed};
+  contenders all{between, costs, of.threads, of.seed};
   const arena<ownership> place{lock, of.seed};
   closing_time closing{between.as_work()};
   const contended on{.lock = place.lock(), .state = place.data(), .closing = closing};
@@ -50,7 +50,7 @@ outcome measure(const job& of, const subject& lock, frequency_loop loop, batch p
   const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
     return loop(on, all.member(thread), thread, limit);
   });
-  outcome result = crew_outcome(of, run, place.data(), all, between, costs);
+  outcome result = contenders_outcome(of, run, place.data(), all, between, costs);
   result.values["pair_ns"] = pair_ns(place.lock(), pair);
   result.checks = checks_of(lock, refusal, place.data().counter == run.operations());
   return result;

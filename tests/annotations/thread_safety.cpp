@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What is right for one lock is right for all, so every lock's annotations are looked at.
+/// The same use is right for all locks, so that every lock's annotations are checked.
 template <class Lock>
 class account {
  public:
@@ -71,7 +71,7 @@ void account<Lock>::misuse() {
 #elif MISUSE == 8
   const lockyard::guard held{lock_};
   lock_.assert_not_held();
-#elif MISUSE == 6 || MISUSE == 7 || MISUSE == 9  // of a lock that is shared, or waited with, below
+#elif MISUSE == 6 || MISUSE == 7 || MISUSE == 9  // misuses of shared locks and of waits, below
 #else
 #error "no such misuse"
 #endif

@@ -46,7 +46,7 @@ static void elsewhere(void* (*work)(void*)) {
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* Whether something that can be had by three functions is refused by each in its own words. */
+/* Checks that each of three functions refuses in its own words. */
 #define CHECK_REFUSED(busy, tried, by_duration, by_time)            \
   do {                                                              \
     struct timespec limit = soon();                                 \
@@ -215,7 +215,7 @@ static void* listen_each_round(void* unused) {
   return unused;
 }
 
-/* Nothing is told before all listen, and nothing again: whoever is left out listens for ever. */
+/* Nothing is told before all listen, and nothing again: a thread that is left out listens forever. */
 static void condition_is_told_to_all(void) {
   pthread_t team[listeners];
   for (int i = 0; i < listeners; ++i) {

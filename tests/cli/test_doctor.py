@@ -37,7 +37,7 @@ def checked(text: str) -> dict[str, Any]:
     assert sorted(named) == sorted(check.__name__ for check in CHECKS)
     assert document["summary"]["fine"] == len(document["fine"])
     assert document["summary"]["unknown"] == len(document["unknown"])
-    for severity in ("spoils", "limits", "note"):
+    for severity in ("distorts", "limits", "note"):
         of_it = [each for each in document["findings"] if each["severity"] == severity]
         assert document["summary"][severity] == len(of_it)
     return document
@@ -59,8 +59,8 @@ def test_starts_with_one_sentence_and_gives_each_command_its_line(
     assert "\x1b" not in told.stdout
     shown = [line.strip() for line in rest]
     severities = [line.split()[0] for line in rest if line[:1].strip()]
-    found = [word for word in severities if word in ("spoils", "limits", "note")]
-    assert found == sorted(found, key=["spoils", "limits", "note"].index)
+    found = [word for word in severities if word in ("distorts", "limits", "note")]
+    assert found == sorted(found, key=["distorts", "limits", "note"].index)
     for title in ("fine", "environment"):
         assert title in shown
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One uncontended pair each, and a notification of nobody, for test_codegen.py to read.
+// One uncontended pair each, and a notification without waiters, for test_codegen.py to read.
 
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/park/byte_mutex.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program of somebody's own with a traced lock, whose holder is preempted: four others share its
-// processor. `own_program ENDING`, where ENDING says what becomes of the trace:
-//   stop    whoever has waited for long ends the trace, while everybody goes on
-//   crash   nobody ends it
+// A user's program with a traced lock, whose holder is preempted: four others share its
+// processor. `own_program ENDING`, where ENDING is the end of the trace:
+//   stop    a thread that has waited for long ends the trace, while all go on
+//   crash   no thread ends it
 //   stay    the program goes on until its input ends
 //   denied  as stop, in a process that may have no perf events
 

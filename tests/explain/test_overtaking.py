@@ -49,7 +49,7 @@ def passed_by(times: int = 75, acquires: float = 0.4, *, wakes: bool = False) ->
 
 
 @pytest.mark.parametrize(
-    ("trace", "cause", "who"),
+    ("trace", "cause", "thread"),
     [
         (passed_by, Cause.BARGING, OTHER),
         (

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_reads_what_was_written(path: Path) -> None:
     trace = read_trace(injected.holder_preempted().write(path))
-    assert trace.title == "made up"
+    assert trace.title == "invented"
     assert trace.ns(2) == 1.0
     assert trace.lock_name(LOCK) == "test_lock"
     assert trace.lock_name(0x99) == "0x99"

@@ -197,7 +197,7 @@ TEST_F(ThreadConditionCondvar, p13_wait_with_a_predicate_returns_only_when_it_ho
 
 TEST_F(ThreadConditionCondvar, p16_an_exception_of_the_predicate_leaves_the_mutex_locked) {
   guard held{lock_};
-  const auto fails = []() -> bool { throw std::runtime_error{"planted"}; };
+  const auto fails = []() -> bool { throw std::runtime_error{"injected"}; };
   EXPECT_THROW(changed_.wait(held, fails), std::runtime_error);
   EXPECT_TRUE(is_held_by(held));
   EXPECT_THROW(changed_.wait_for(held, 1s, fails), std::runtime_error);
@@ -252,7 +252,7 @@ TEST_F(ThreadConditionCondvar, p25_wait_for_reports_a_time_out_and_not_before_it
   EXPECT_EQ(changed_.wait_for(held, -1h), std::cv_status::timeout);
 }
 
-/// At the limit the predicate is asked once more, and its answer is returned.
+/// The predicate is evaluated again at the limit, and its value is returned.
 TEST_F(ThreadConditionCondvar, p30_wait_until_with_a_predicate_returns_its_last_answer) {
   guard held{lock_};
   int calls = 0;

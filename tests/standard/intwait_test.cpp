@@ -134,7 +134,7 @@ TYPED_TEST(ThreadCondvaranyIntwait, p2_no_stop_request_is_lost_whenever_it_comes
   }
 }
 
-/// What is returned is what the predicate says after the stop: here it holds from the stop on.
+/// Returns the value of the predicate after the stop: here it holds from the stop on.
 TYPED_TEST(ThreadCondvaranyIntwait, p2_the_predicate_is_asked_again_after_the_stop_request) {
   typename TestFixture::guard held{this->lock_};
   EXPECT_TRUE(this->changed_.wait(held, this->stop_.get_token(),
@@ -155,7 +155,7 @@ TYPED_TEST(ThreadCondvaranyIntwait, p2_a_stop_request_after_the_call_does_not_re
 
 TYPED_TEST(ThreadCondvaranyIntwait, p6_an_exception_of_the_predicate_leaves_the_lock_locked) {
   typename TestFixture::guard held{this->lock_};
-  const auto fails = []() -> bool { throw std::runtime_error{"planted"}; };
+  const auto fails = []() -> bool { throw std::runtime_error{"injected"}; };
   const auto token = this->stop_.get_token();
   EXPECT_THROW(this->changed_.wait(held, token, fails), std::runtime_error);
   EXPECT_TRUE(this->is_held_by(held));

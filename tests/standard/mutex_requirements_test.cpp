@@ -74,7 +74,7 @@ TYPED_TEST(ThreadMutexRequirementsMutex, p10_lock_returns_nothing) {
   static_assert(std::is_void_v<decltype(this->lock_.lock())>);
 }
 
-/// What was done before an unlock() is visible after a lock() that comes later.
+/// Writes before an unlock() are visible after a later lock().
 TYPED_TEST(ThreadMutexRequirementsMutex, p11_prior_unlocks_synchronize_with_lock) {
   EXPECT_TRUE(publishes(this->locked, this->unlock, this->locked, this->unlock));
 }

@@ -155,7 +155,7 @@ inline bool publishes(const std::function<bool()>& enter_to_write,
   return agreed;
 }
 
-/// An object that can end before its memory does. What comes back to it after its end is seen: a
+/// An object that can end before its memory does. A use after its end is noticed: a
 /// write by `is_untouched`, any access by ThreadSanitizer.
 template <class T>
 class mortal {

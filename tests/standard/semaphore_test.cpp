@@ -120,7 +120,7 @@ TEST(ThreadSemaCntLimits, p9_release_of_several_unblocks_as_many_threads) {
   EXPECT_FALSE(permits.try_acquire());
 }
 
-/// What was done before a release is visible after the acquisition of its permit.
+/// Writes before a release are visible after the acquisition of its permit.
 TYPED_TEST(ThreadSemaCnt, p10_release_happens_before_the_attempt_that_observes_it) {
   this->none_.release();
   EXPECT_TRUE(publishes(this->try_acquire, this->release, this->try_acquire, this->release));

@@ -25,7 +25,7 @@ std::vector<finding> fight_for_every_lock() {
   return found;
 }
 
-/// Earlier than every object without a priority, those of the library among them.
+/// Earlier than every object without a priority, including the library's.
 [[gnu::init_priority(101)]] const std::vector<finding> before_main = fight_for_every_lock();
 
 TEST(BeforeMain, every_lock_serves_threads) {

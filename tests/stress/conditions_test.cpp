@@ -98,7 +98,7 @@ TYPED_TEST(ConditionStress, ends_each_wait_by_the_notification_that_follows_it) 
   EXPECT_EQ(turn, turns);
 }
 
-/// All go through each gate, which is opened under the lock and beside it in turns.
+/// All go through each gate, which is opened with the lock held and without it in turns.
 TYPED_TEST(ConditionStress, lets_all_go_on_again_and_again) {
   constexpr unsigned threads = 20;  // more than are woken at once
   const unsigned rounds = scaled(2'000);
@@ -127,7 +127,7 @@ TYPED_TEST(ConditionStress, lets_all_go_on_again_and_again) {
   EXPECT_EQ(through, threads * rounds);
 }
 
-/// Each notification goes to somebody who reports it, or to nobody at all.
+/// Each notification goes to a thread that reports it, or is lost without waiters.
 TYPED_TEST(ConditionStress, loses_no_notification_to_a_thread_that_gives_up) {
   const unsigned items = scaled(20'000);
   constexpr unsigned takers = 4;

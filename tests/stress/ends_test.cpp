@@ -82,7 +82,7 @@ TEST(DestructionCheckDeathTest, catches_a_mutex_whose_unlock_looks_back) {
 }
 #endif
 
-/// Uses a lock once more when its thread ends.
+/// Uses a lock again when its thread ends.
 struct last_words {
   some_lock* lock = nullptr;
   std::uint64_t* said = nullptr;
@@ -182,7 +182,7 @@ constexpr bool child_may_have_threads = false;
 constexpr bool child_may_have_threads = true;
 #endif
 
-/// Dead waiters are in nobody's way.
+/// Dead waiters hold up no other thread.
 TEST_P(LockWithoutLine, forgets_in_the_child_who_waited) {
   lock().lock();
   contention team{lock(), {.rounds = 50}};

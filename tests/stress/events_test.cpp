@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "clients/event_locks.hpp"
 #include "stress/contention.hpp"
-#include "support/event_locks.hpp"
 
 namespace lockyard::testing {
 namespace {

@@ -219,7 +219,7 @@ TYPED_TEST(ResilientTraffic, among_16_threads_for_each_core_times_out_nowhere) {
   EXPECT_EQ(counter, std::uint64_t{threads} * rounds);
 }
 
-/// The time in which nobody runs is nobody's stall.
+/// The time in which no thread runs counts as no thread's stall.
 TYPED_TEST(ResilientTraffic, times_out_nowhere_while_its_process_is_stopped) {
   TypeParam lock;
   const pid_t child = fork();

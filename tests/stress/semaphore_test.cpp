@@ -72,7 +72,7 @@ TEST(SemaphoreStress, serves_more_sleepers_than_are_woken_at_once) {
   takers{}.run(40, scaled(2000));
 }
 
-/// Those who want one permit, and never pause, do not keep out one that wants all.
+/// Threads that want one permit, and never pause, do not starve a thread that wants all.
 TEST(SemaphoreStress, serves_a_big_request_among_small_ones_that_never_pause) {
   semaphore permits{4};
   std::atomic<bool> over{false};

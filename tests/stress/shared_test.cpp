@@ -17,7 +17,7 @@
 namespace lockyard::testing {
 namespace {
 
-/// Two plain words that are equal whenever nobody writes.
+/// Two plain words that are equal except during a write.
 template <class Lock>
 class mixed_team {
  public:
@@ -26,7 +26,7 @@ class mixed_team {
     for (unsigned t = 0; t < threads; ++t) team.emplace_back([=, this] { work(t, rounds); });
     for (auto& thread : team) thread.join();
     EXPECT_EQ(torn_, 0U);
-    EXPECT_EQ(overtaken_, 0U) << "somebody wrote between an upgrader's look and its write";
+    EXPECT_EQ(overtaken_, 0U) << "another thread wrote between an upgrader's look and its write";
     EXPECT_EQ(first_, changes_);
     EXPECT_EQ(second_, changes_);
     EXPECT_TRUE(lock_.try_lock()) << "something was left behind";

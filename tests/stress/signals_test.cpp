@@ -54,7 +54,7 @@ TEST_P(TimedLock, gives_up_no_earlier_in_a_storm_of_signals) {
   EXPECT_TRUE(team.kept_its_word());
 }
 
-/// Who gets the signal stays in its handler while this is set.
+/// The thread that gets the signal stays in its handler while this is set.
 std::atomic<bool> halt{false};
 
 TEST_P(EveryLock, loses_no_update_while_threads_are_stopped_anywhere) {

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/event_locks.hpp"
+#include "clients/event_locks.hpp"
 
 namespace {
 

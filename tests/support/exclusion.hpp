@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every lock has to do, as functions that say whether it did.
+// The duties of every lock, as functions that check them.
 
 #include <algorithm>
 #include <cstdint>

@@ -82,7 +82,7 @@ bool is_free(Lock& lock) {
   return admitted;
 }
 
-/// Nobody leaves because a lock stalls, however slow the machine is.
+/// No thread leaves because a lock stalls, however slow the machine is.
 inline constexpr stall_limits patient{stall_limits::never, stall_limits::never};
 
 /// The stall time-outs of a type of locks, to the end of the scope.
@@ -205,7 +205,7 @@ struct form_name {
   }
 };
 
-/// Of a typed suite: both forms, in one world.
+/// The types of a suite: both forms, in one world.
 template <world W, resilience R = resilience{}>
 using both_forms = ::testing::Types<basic_resilient_spinlock<W, R>, basic_resilient_mutex<W, R>>;
 using both_locks = ::testing::Types<resilient_spinlock, resilient_mutex>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The locks of the catalogue behind one interface, so that what is done to them is compiled once.
+// The locks of the catalogue with one interface, so that their tests are compiled once.
 
 #include <lockyard/catalog.hpp>
 #include <lockyard/concepts.hpp>
@@ -87,7 +87,7 @@ std::vector<subject> parking_subjects_in() {
 
 /// Ours and the sound controls, as users name them.
 std::vector<subject> sound_subjects();
-/// Those of them that the predicate accepts.
+/// The locks that the predicate accepts.
 std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&));
 
 void PrintTo(const subject& each, std::ostream* to);

@@ -16,7 +16,7 @@
 
 namespace lockyard::testing {
 
-/// Threads that are no actors look whenever they can, which takes no time here. Steps may be
+/// Threads other than actors look whenever they can, which takes no time here. Steps may be
 /// hooked.
 struct told_world : derived_world<told_world> {
   using unwatched = told_world;
@@ -44,7 +44,7 @@ struct told_world : derived_world<told_world> {
   }
   static std::uint32_t thread_slot() noexcept { return has_slot ? native::thread_slot() : no_slot; }
 
-  /// A slice of a wait. Who only wants to overtake, and backs off meanwhile, looks once.
+  /// A slice of a wait. A thread that only wants to barge, and backs off meanwhile, looks once.
   template <class Atomic, class Predicate, class Policy, class Deadline>
   static std::optional<typename Atomic::value_type> await(const Atomic& word, Predicate predicate,
                                                           std::memory_order order,

@@ -31,7 +31,7 @@ class Tracing : public ::testing::Test {
     std::filesystem::remove(file_);
   }
 
-  /// Of stamps alone, if nothing else is said.
+  /// A trace of stamps alone, unless more is requested.
   void start(trace::size wanted = {.rings = 8, .events = 4096, .switches = false}) {
     ASSERT_EQ(trace::start(file_.string(), wanted, "a test"), std::error_code{});
   }
@@ -60,7 +60,7 @@ class Tracing : public ::testing::Test {
   [[nodiscard]] bool is_whole(const trace::ring& of) const {
     return of.written <= head().ring_events;
   }
-  /// What is left of a ring, oldest first.
+  /// The remaining content of a ring, oldest first.
   [[nodiscard]] std::vector<event> events_of(const trace::ring& of) const {
     std::vector<event> found;
     const std::uint64_t room = head().ring_events;

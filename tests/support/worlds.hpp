@@ -54,7 +54,8 @@ struct script {
   int yields = 0;
   int waits = 0;
   int wakes = 0;
-  std::uint32_t thread = 1;  ///< whom the one thread plays, to a priority-inheritance word
+  std::uint32_t thread =
+      1;  ///< the thread that the one thread plays, to a priority-inheritance word
 };
 
 /// One thread alone. Where it would wait, `on_wait` plays the others; it must change something

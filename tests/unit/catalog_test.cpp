@@ -55,7 +55,7 @@ TEST_P(EveryLock, is_recursive_exactly_if_its_traits_say_so) {
   lock_.unlock();
 }
 
-/// What has to hold of the types.
+/// The requirements on the types.
 template <class Lock>
 constexpr void satisfies_its_entry() {
   static_assert(lockable<Lock>);

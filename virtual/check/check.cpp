@@ -52,7 +52,7 @@ void check_limits(const options& how) {
   }
   if (!(how.seconds >= 0)) {
     throw std::invalid_argument{
-        "a negative number of seconds is no limit: give options::seconds "
+        "a negative number of seconds is not a limit: give options::seconds "
         "0 for none"};
   }
 }

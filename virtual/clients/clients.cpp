@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "asymmetric_unlock.hpp"
+#include "clients/event_locks.hpp"
 #include "event.hpp"
 #include "event_clients.hpp"
 #include "faults/faulty_shared_mutex.hpp"
@@ -23,7 +24,6 @@
 #include "seqlock.hpp"
 #include "shared_clients.hpp"
 #include "small_queued_lock.hpp"
-#include "support/event_locks.hpp"
 
 namespace lockyard::checker {
 

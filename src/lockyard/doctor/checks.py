@@ -68,9 +68,9 @@ class Diagnosis:
 
     @property
     def sentence(self) -> str:
-        spoils, limits, notes = (self.count(severity) for severity in Severity)
+        distorts, limits, notes = (self.count(severity) for severity in Severity)
         parts = [
-            _are(spoils, "problem distorts", "problems distort", "measurements here"),
+            _are(distorts, "problem distorts", "problems distort", "measurements here"),
             _are(limits, "capability is", "capabilities are", "unavailable here"),
             f"{notes} note{'' if notes == 1 else 's'}",
             f"{len(self.fine)} checks passed",

@@ -29,7 +29,7 @@ def clock_source(facts: Facts) -> Outcome:
     evidence = {"current": current, "available": offered}
     better = next((name for name in QUICK_SOURCES if name in offered), None)
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"the kernel's clock is {current}, which takes a system call to read",
         "each clock read costs about a microsecond, in locks with time limits and in the harness",
         facts.write(better, f"{CLOCKS}/current_clocksource") if better else None,
@@ -56,7 +56,7 @@ def tsc(facts: Facts) -> Outcome:
     elif facts.harness is not None:
         cause = f"{cause}: {told.why_refused(facts.harness['clock'])}"
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         cause,
         "the harness reads CLOCK_MONOTONIC_RAW instead, so short times are mostly clock reads",
         None,
@@ -84,7 +84,7 @@ def clock_skew(facts: Facts) -> Outcome:
     skew = told.skew(clock)
     if clock["skew_pairs_apart"] > 0:
         return Finding(
-            Severity.SPOILS,
+            Severity.DISTORTS,
             f"the cores' counters differ by up to {skew}",
             "times between two cores are wrong by as much",
             None,
@@ -106,7 +106,7 @@ def timer_slack(facts: Facts) -> Outcome:
     if slack_ns == DEFAULT_TIMER_SLACK_NS:
         return Fine("timers may fire up to 50 µs late, the default")
     return Finding(
-        Severity.SPOILS if slack_ns > DEFAULT_TIMER_SLACK_NS else Severity.NOTE,
+        Severity.DISTORTS if slack_ns > DEFAULT_TIMER_SLACK_NS else Severity.NOTE,
         f"timer slack is {duration(slack_ns)} instead of 50 µs",
         "sleeps and timed waits end up to that much late, so figures differ from other shells'",
         "echo 0 >/proc/$$/timerslack_ns",

@@ -11,7 +11,7 @@ from typing import Any
 class Severity(StrEnum):
     """How much a finding matters, the most severe first."""
 
-    SPOILS = "spoils"  # figures are wrong or scattered
+    DISTORTS = "distorts"  # figures are wrong or scattered
     LIMITS = "limits"  # something cannot be measured at all
     NOTE = "note"  # figures are right, but may not hold for the machine that the reader has in mind
 

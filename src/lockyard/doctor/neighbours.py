@@ -41,7 +41,7 @@ def busy_neighbours(facts: Facts) -> Outcome:
             f"no other process used {BUSY_SHARE:.0%} of a processor for {seconds * 1e3:.0f} ms"
         )
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"other processes use the processors: {_named(processes, unseen)}",
         "measured threads wait for them, which looks like waiting for the lock",
         None,
@@ -122,7 +122,7 @@ def memory(facts: Facts) -> Outcome:
     if share >= LEAST_AVAILABLE_SHARE and swapped == 0:
         return Fine(f"{share:.0%} of the memory is available, and nothing is swapped")
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"{share:.0%} of the memory is available; {swapped} pages were swapped just now",
         "a page fault of a thread that holds a lock lasts for milliseconds",
         None,

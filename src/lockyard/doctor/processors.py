@@ -32,7 +32,7 @@ def governor(facts: Facts) -> Outcome:
     if not slow:
         return Fine(f"all {len(found)} processors have the governor performance")
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"{len(slow)} of {len(found)} processors change their frequency with load "
         f"({', '.join(sorted(set(map(str, slow.values()))))})",
         "the first moments of a run are slower than the rest, so locks that park look slower",
@@ -49,7 +49,7 @@ def boost(facts: Facts) -> Outcome:
         value = facts.tree.read(path)
         if value == on:
             return Finding(
-                Severity.SPOILS,
+                Severity.DISTORTS,
                 "processors run above their rated frequency while few of them are busy",
                 "figures depend on temperature and on the number of running threads, so thread "
                 "counts cannot be compared",
@@ -80,7 +80,7 @@ def idle_states(facts: Facts) -> Outcome:
         return Fine(f"another program keeps /dev/cpu_dma_latency at {bound_us} µs")
     numbers = "".join(sorted(deep))
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"an idle processor may sleep so deeply that it takes {max(deep.values())} µs to wake up",
         "locks that park pay this at each wake-up, locks that spin do not",
         facts.write(1, f"{CPU}/cpu*/cpuidle/state[{numbers}]/disable"),
@@ -164,7 +164,7 @@ def steal(facts: Facts) -> Outcome:
             return Unknown("the hypervisor has never reported any steal; it may not report it")
         return Fine(f"the hypervisor took {worst:.1%} of a processor's time since the start")
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"the hypervisor takes processors away: {worst:.1%} of the time since start, "
         f"{worst_now:.0%} just now",
         "a thread that holds a lock stands still for milliseconds, so maxima are the host's",

@@ -31,7 +31,7 @@ def cpu_quota(facts: Facts) -> Outcome:
     if found.version == 1:
         remedy = facts.write(-1, f"{path}/cpu.cfs_quota_us")
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"the control group {path} may use only {quotas[path]:.2f} processors",
         "when the share is used up, all threads stop together until the next period, even a "
         "thread that holds a lock",
@@ -87,7 +87,7 @@ def started_policy(facts: Facts) -> Outcome:
     commands = [facts.as_root("chrt -o -p 0 $$")] if policy != "other" else []
     commands += [facts.as_root("renice -n 0 -p $$")] if nice else []
     return Finding(
-        Severity.SPOILS,
+        Severity.DISTORTS,
         f"this shell runs under policy {policy} with nice {nice}",
         "measured threads inherit it, so the scheduler favours or neglects them",
         " && ".join(commands),

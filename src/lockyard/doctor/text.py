@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lockyard.doctor.checks import Diagnosis
     from lockyard.doctor.findings import Finding
 
-STYLES = {Severity.SPOILS: "bold red", Severity.LIMITS: "yellow", Severity.NOTE: "cyan"}
+STYLES = {Severity.DISTORTS: "bold red", Severity.LIMITS: "yellow", Severity.NOTE: "cyan"}
 
 
 def print_diagnosis(diagnosis: Diagnosis, environment: dict[str, Any]) -> None:

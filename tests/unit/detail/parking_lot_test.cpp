@@ -115,7 +115,7 @@ TEST_F(ParkingLot, moves_a_node_to_the_end_of_another_queue) {
   EXPECT_EQ(first.kind(), kind::mutex);
 }
 
-/// Of those that are linked when it begins; B1: a batch at a time, woken with the guard free.
+/// All waiters that are linked when it begins; B1: a batch at a time, woken with the guard free.
 TEST_F(ParkingLot, ends_as_many_sleeps_as_it_is_told_and_says_which_is_the_last) {
   const char object = 0;
   auto& home = lot::bucket_of(&object);

@@ -113,7 +113,7 @@ TEST(TimedLock, asks_a_slow_clock_again_and_believes_it_only_when_it_has_come_th
 TEST(TimedLock, waits_for_ever_where_the_limit_does_not_fit_into_the_unit_of_its_clock) {
   using in_hours = std::chrono::time_point<std::chrono::system_clock, std::chrono::hours>;
   recording_lock lock;
-  // The end of time comes when somebody unlocks.
+  // The end of time comes when another thread unlocks.
   lock.is_free_after = 1;
   EXPECT_TRUE(lock.try_lock_until(in_hours::max()));
   EXPECT_EQ(lock.waits, std::vector{nanoseconds::max()});
@@ -177,7 +177,7 @@ TEST_P(TimedCatalogLock, waits_for_the_owner_for_as_long_as_it_may) {
   EXPECT_EQ(acquired, 2);
 }
 
-/// Waiters that give up at any moment of others' unlocks: nobody is left asleep, no update is lost.
+/// Waiters that give up at any moment of others' unlocks: none stays asleep, no update is lost.
 TEST_P(TimedCatalogLock, leaves_nothing_behind_where_time_outs_race_with_unlocks) {
   std::uint64_t counter = 0;
   std::uint64_t expected = 0;

@@ -29,7 +29,7 @@ struct played_world : scripted_world {
   using unwatched = played_world;
   static inline int barriers = 0;
   static inline bool barriers_work = true;
-  static inline int fences = 0;  ///< of those who do not rely on barriers
+  static inline int fences = 0;  ///< fences of threads that do not rely on barriers
   static inline bool time_passes = false;
 
   static bool asymmetric_fence_heavy() noexcept {
@@ -87,7 +87,7 @@ TEST_F(EventCount, wakes_whom_it_is_told_of) {
   EXPECT_EQ(played().waits, 1);
   EXPECT_EQ(played().wakes, 1);
   count_.notify_all();
-  EXPECT_EQ(played().wakes, 1) << "nobody is left";
+  EXPECT_EQ(played().wakes, 1) << "no waiter is left";
 }
 
 TEST_F(EventCount, does_not_sleep_when_a_notification_came_since_it_prepared) {
@@ -126,7 +126,7 @@ TEST_F(EventCount, needs_one_barrier_for_all_who_wait_at_a_time) {
 TEST_F(EventCount, looks_again_by_itself_where_it_cannot_have_a_barrier) {
   played_world::barriers_work = false;
   played().deadlines_pass = true;
-  played().on_wait = [this] { holds_ = played().waits == 3; };  // and nobody notifies
+  played().on_wait = [this] { holds_ = played().waits == 3; };  // and no thread notifies
   count_.await(holding());
   EXPECT_EQ(played().waits, 3);
   EXPECT_EQ(played_world::barriers, 3) << "a failed one arms nothing";
@@ -254,7 +254,7 @@ TEST_F(AutoResetEvent, forgets_who_gave_up) {
   EXPECT_TRUE(event_.try_wait());
 }
 
-/// The real machine, with a count of those who are about to sleep.
+/// The real machine, with a count of the threads that are about to sleep.
 struct asleep_world : native {
   using unwatched = asleep_world;
   static inline std::atomic<int> sleeps{0};

@@ -100,7 +100,7 @@ TEST(Idle, sleep_looks_once_in_each_sleep) {
     if (of.played().waits == 3) of.becomes_one();
   });
   EXPECT_EQ(slept.waits, 3);
-  EXPECT_EQ(slept.wakes, 0) << "nobody is called";
+  EXPECT_EQ(slept.wakes, 0) << "no thread is woken";
   EXPECT_EQ(slept.pauses + slept.yields, 0);
 }
 

@@ -52,7 +52,7 @@ class WorkerPool : public ::testing::TestWithParam<pool_maker> {
 INSTANTIATE_TEST_SUITE_P(Each, WorkerPool, ::testing::ValuesIn(pool_makers()), name_of_pool);
 
 TEST_P(WorkerPool, runs_each_task_once_and_in_order_by_one_worker) {
-  std::vector<int> order;  // of the worker; drain() makes it ours
+  std::vector<int> order;  // the worker's; drain() makes it ours
   const auto pool = make({.workers = 1, .capacity = 3});
   for (int i = 0; i < 10; ++i) {
     ASSERT_FALSE(pool->submit({"notes", [&order, i] { order.push_back(i); }}));

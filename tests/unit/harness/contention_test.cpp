@@ -38,10 +38,10 @@ TEST(UnitsOf, are_exponentially_distributed) {
   EXPECT_NEAR(static_cast<double>(beyond) / lengths, std::exp(-1), 0.002);
 }
 
-/// Counts what it hands out, and may spoil what it holds.
+/// Counts what it hands out, and may corrupt it.
 class counting_resource : public std::pmr::memory_resource {
  public:
-  void spoil_all() {
+  void corrupt_all() {
     for (const auto& [place, size] : live_)
       std::fill_n(static_cast<std::byte*>(place), size, std::byte{});
   }
@@ -92,7 +92,7 @@ TEST(Allocating, finds_blocks_that_somebody_else_wrote_to) {
   allocating mine{7};
   mine.work(1000, memory);
   const std::size_t discarded = memory.live();
-  memory.spoil_all();
+  memory.corrupt_all();
   mine.work(20'000, memory);
   EXPECT_GT(mine.broken(), discarded / 2);
   EXPECT_LE(mine.broken(), discarded);

@@ -11,7 +11,7 @@
 namespace lockyard::harness {
 namespace {
 
-/// A folder as powercap has it.
+/// A folder like powercap's.
 class EnergyMeter : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -25,7 +25,7 @@ class EnergyMeter : public ::testing::Test {
     write(zone, "energy_uj", used_uj);
   }
 
-  /// Of this process: the tests run beside one another.
+  /// A folder of this process: the tests run at the same time.
   std::filesystem::path folder_ = std::filesystem::path{::testing::TempDir()} /
                                   ("lockyard-energy-test-" + std::to_string(::getpid()));
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the catalogue says of the other libraries' locks, as far as those libraries are there.
+// The catalogue's claims about the other libraries' locks, if these libraries are installed.
 
 #include <gtest/gtest.h>
 #include <peers/all.hpp>

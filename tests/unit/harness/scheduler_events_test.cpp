@@ -19,7 +19,7 @@ constexpr std::uint32_t sleeper = 7;
 constexpr std::uint32_t waker = 8;
 constexpr std::uint32_t other_waker = 9;
 
-/// Of wake-ups: when, and by whom.
+/// The wake-ups, with their times and their wakers.
 struct woken {
   std::uint64_t time_ns;
   std::uint32_t by;

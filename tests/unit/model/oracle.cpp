@@ -64,7 +64,7 @@ constexpr int initial = -1;
 
 struct event {
   std::size_t thread;
-  std::size_t slot;  ///< of its instruction among all
+  std::size_t slot;  ///< the place of its instruction among all
   const instruction* does;
   bool reads = false;
   bool writes = false;
@@ -277,7 +277,7 @@ class enumeration {
       const auto& list = program_.threads[thread];
       if (ends_[thread] == list.size()) continue;
       all_end = false;
-      // The await goes on for ever if the last value is another one.
+      // The await goes on forever if the last value is another one.
       const instruction& stuck = list[ends_[thread]];
       if (last_of(stuck.where) == stuck.expected) return;
     }
@@ -365,7 +365,7 @@ class enumeration {
     return all;
   }
 
-  /// The value of plain data where there is no race: that of the last write that happens before.
+  /// The value of plain data where there is no race: the last write that happens before.
   [[nodiscard]] unsigned visible_to(std::size_t read) const {
     std::optional<std::size_t> last;
     for (std::size_t i = 0; i < events_.size(); ++i) {

@@ -44,14 +44,14 @@ struct program {
   std::vector<std::vector<instruction>> threads;
 };
 
-/// What each instruction has read, a nibble each, thread by thread, and then the last value of each
-/// word. A compare-exchange adds 8 where it has written.
+/// The values that the instructions have read, a nibble each, thread by thread, and then the last
+/// value of each word. A compare-exchange adds 8 where it has written.
 using outcome = std::uint64_t;
 
 struct verdicts {
   bool races = false;
   bool hangs = false;
-  std::set<outcome> outcomes;  ///< of executions that end
+  std::set<outcome> outcomes;  ///< the outcomes of executions that end
 };
 
 verdicts all_executions(const program& of);

@@ -305,7 +305,7 @@ TEST(Reuse, lets_a_wake_by_an_old_address_reach_the_sleeper_of_a_new_word) {
 struct states_in_turn : place_client {
   struct state {
     number value{0};
-    std::array<std::byte, 500> room{};  // of a size that nothing else has
+    std::array<std::byte, 500> room{};  // has a size that no other object has
   };
   void first() override { touch(); }
   void second() override {

@@ -53,7 +53,7 @@ std::set<unsigned> outcomes_with(std::optional<unsigned> preemptions) {
   std::set<unsigned> outcomes;
   plan by{.workers = 1};
   by.how.preemptions = preemptions;
-  by.how.old_reads = 0;  // else one thread may see what another one that ran before had overwritten
+  by.how.old_reads = 0;  // otherwise a thread may see a value that another thread overwrote before
   explore([&outcomes] { return std::make_unique<adding_client>(outcomes); }, by);
   return outcomes;
 }
@@ -166,7 +166,7 @@ TEST(Search, is_inconclusive_where_memory_does_not_suffice) {
 }
 
 TEST(Search, comes_to_the_same_prefixes_wherever_objects_lie) {
-  // What was left allocated before moves the next lock to another address.
+  // Memory that was left allocated moves the next lock to another address.
   std::vector<std::unique_ptr<char[]>> left;
   const client_maker make = correct({.threads = 2});
   const client_maker moving = [&] {

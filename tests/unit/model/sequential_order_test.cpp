@@ -74,7 +74,7 @@ class long_client : public client {
     x_.store(1, sc);
     seen_ = y_.load(sc);
   }
-  void finish() override { require(seen_ == 0, "nobody has written"); }
+  void finish() override { require(seen_ == 0, "no thread has written"); }
 
  private:
   word<unsigned> word_{0};

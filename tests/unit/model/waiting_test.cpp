@@ -113,7 +113,7 @@ TEST(Await, hangs_in_a_barrier_that_its_first_leaver_resets) {
 }
 
 TEST(Await, lets_a_deadline_pass_where_others_can_only_read_old_values) {
-  // T0 may miss the value; it is set once more after a deadline, which passes in the end.
+  // T0 may miss the value; it is set again after a deadline, which passes eventually.
   const auto sets_again = [](bench& t) {
     set_then_reset(t);
     model::await(t.y, is_one, acq, wait_policies::busy{},

@@ -78,7 +78,7 @@ class AdaptiveMutex : public ::testing::Test {
     return played().waits;
   }
 
-  /// By waits that are a little longer each time, and never in vain.
+  /// Waits that are a little longer each time, and always succeed.
   static void teach_longest(scripted_mutex& mutex) {
     for (int i = 0; i < 100; ++i) {
       EXPECT_EQ(sleeps_in_a_wait_of(mutex, std::min(10 + i / 2, 48)), 0);

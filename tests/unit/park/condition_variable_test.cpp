@@ -31,7 +31,7 @@ static_assert(sizeof(condition_variable) <= 16 && sizeof(condition_variable_any)
 constinit condition_variable made_at_compile_time;
 constinit condition_variable_any made_at_compile_time_too;
 
-/// Nobody spins, and barriers are counted.
+/// No thread spins, and barriers are counted.
 struct sleepy_world : scripted_world {
   using unwatched = sleepy_world;
   static inline int barriers = 0;
@@ -50,7 +50,7 @@ struct sleepy_world : scripted_world {
 
 using mutex_here = basic_mutex<sleepy_world>;
 
-/// What is asked of either: a condition variable with its lock.
+/// The requirements on both: a condition variable with its lock.
 template <class Pair>
 class Condition : public ::testing::Test {
  protected:
@@ -117,7 +117,7 @@ TYPED_TEST(Condition, waits_without_the_lock_and_returns_with_it) {
   EXPECT_EQ(this->played().wakes, 1);
   this->lock_.unlock();
   this->condition_.notify_all();
-  EXPECT_EQ(this->played().wakes, 1) << "nobody is left";
+  EXPECT_EQ(this->played().wakes, 1) << "no waiter is left";
 }
 
 TYPED_TEST(Condition, waits_with_a_unique_lock_until_the_predicate_holds) {
@@ -221,7 +221,7 @@ TYPED_TEST(Condition, ends_its_waits_when_a_stop_is_requested) {
   EXPECT_FALSE(this->condition_.wait_for(held, this->stop_.get_token(), milliseconds{1}, never));
   EXPECT_FALSE(this->condition_.wait_until(held, this->stop_.get_token(), steady::now(), never));
   EXPECT_TRUE(this->condition_.wait(held, this->stop_.get_token(), [] { return true; }));
-  EXPECT_EQ(this->played().waits, 1) << "whoever is stopped does not wait";
+  EXPECT_EQ(this->played().waits, 1) << "a thread that is stopped does not wait";
 }
 
 TYPED_TEST(Condition, does_not_wait_if_the_stop_comes_after_its_last_look) {
@@ -255,7 +255,7 @@ TYPED_TEST(Condition, ends_no_wait_but_its_own_when_a_stop_is_requested) {
 
 TYPED_TEST(Condition, lets_an_exception_of_the_predicate_out_and_holds_the_lock) {
   std::unique_lock held{this->lock_};
-  const auto fails = []() -> bool { throw std::runtime_error{"planted"}; };
+  const auto fails = []() -> bool { throw std::runtime_error{"injected"}; };
   EXPECT_THROW(this->condition_.wait(held, fails), std::runtime_error);
   EXPECT_TRUE(held.owns_lock());
   EXPECT_FALSE(this->is_free());
@@ -269,7 +269,7 @@ TEST_F(Moved, sleeps_on_until_the_mutex_is_released) {
     if (++turns == 1) {
       ASSERT_TRUE(lock_.try_lock());
       condition_.notify_one();
-      EXPECT_EQ(played().wakes, 0) << "who would find the mutex held is not woken";
+      EXPECT_EQ(played().wakes, 0) << "a thread that would find the mutex held is not woken";
     } else {
       lock_.unlock();
     }
@@ -345,7 +345,7 @@ TEST_F(Moved, requires_fences_for_as_long_as_it_waits) {
   condition_.wait(lock_);
   lock_.unlock();
   EXPECT_TRUE(was_elided);
-  EXPECT_FALSE(is_elided) << "unlock may leave its fence out while somebody can be moved";
+  EXPECT_FALSE(is_elided) << "unlock may skip its fence while a waiter can be moved";
   EXPECT_TRUE(word().may_elide_fence());
 }
 

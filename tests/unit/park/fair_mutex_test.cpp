@@ -114,7 +114,7 @@ TYPED_TEST(DirectFairMutex, lets_a_waiter_leave_from_any_place) {
     std::vector expected{0, 1, 2};
     expected.erase(expected.begin() + leaver);
     EXPECT_EQ(order, expected);
-    EXPECT_TRUE(mutex.try_lock()) << "nobody is in line any more";
+    EXPECT_TRUE(mutex.try_lock()) << "no thread is in the queue any more";
     mutex.unlock();
   }
 }
@@ -134,7 +134,7 @@ TYPED_TEST(DirectFairMutex, lets_no_newcomer_in_between_release_and_grant) {
   this->join_all();
 }
 
-/// Before each release somebody else has begun to spin, behind a sleeper.
+/// Another thread has begun to spin before each release, behind a sleeper.
 template <handoff_policy Policy>
 int overtakes_of_a_sleeper(auto enter, auto join_all) {
   mutex_in_line<Policy> mutex;

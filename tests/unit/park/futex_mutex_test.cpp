@@ -63,7 +63,7 @@ TEST_F(FutexMutex, gives_up_at_its_deadline_and_leaves_the_others_to_be_woken) {
   played().deadlines_pass = true;
   EXPECT_FALSE(mutex.try_lock_for(std::chrono::milliseconds{1}));
   mutex.unlock();
-  EXPECT_EQ(played().wakes, 1) << "whoever slept beside it would have been forgotten";
+  EXPECT_EQ(played().wakes, 1) << "another sleeper would have been forgotten";
   EXPECT_TRUE(mutex.try_lock());
 }
 

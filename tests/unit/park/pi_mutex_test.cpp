@@ -49,7 +49,7 @@ TEST_F(PiMutex, leaves_the_hand_over_to_the_kernel) {
   mutex.lock();
   EXPECT_EQ(played().wakes, 1);
   mutex.unlock();
-  EXPECT_EQ(played().wakes, 1) << "nobody waits any more";
+  EXPECT_EQ(played().wakes, 1) << "no thread waits any more";
 }
 
 TEST_F(PiMutex, gives_up_at_its_deadline) {
@@ -127,7 +127,7 @@ TEST(PiMutexOfTheKernel, times_out_where_it_waits_in_a_ring_that_a_time_out_will
 }
 
 TEST(PiMutexOfTheKernelDeathTest, ends_the_process_instead_of_waiting_for_itself) {
-  // What is held at a fork is not the child's: each statement starts anew.
+  // The child does not hold the locks of its parent: each statement starts anew.
   EXPECT_DEATH(
       {
         pi_mutex mutex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// recursive_mutex over our locks: those of the catalogue that it can be over, and what it adds.
+// recursive_mutex over our locks: the catalogue's locks that it can wrap, and what it adds.
 
 #include <lockyard/lockyard.hpp>
 

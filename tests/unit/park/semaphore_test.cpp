@@ -155,7 +155,7 @@ TEST_F(Semaphore, as_a_mutex_is_unlocked_by_whoever_likes_and_only_while_held) {
   EXPECT_DEATH(lock.unlock(), "more permits are released to a semaphore than it can hold");
 }
 
-/// The real machine, with a count of those who are about to sleep.
+/// The real machine, with a count of the threads that are about to sleep.
 struct asleep_world : native {
   using unwatched = asleep_world;
   static inline std::atomic<int> sleeps{0};
@@ -182,7 +182,7 @@ class SemaphoreLine : public ::testing::Test {
     });
     while (asleep_world::sleeps == asleep) std::this_thread::yield();
   }
-  /// Who has gone on when so many have.
+  /// The threads that have gone on when so many have.
   unsigned served_when(unsigned through) {
     while (through_ < through) std::this_thread::yield();
     return served_;

@@ -131,7 +131,7 @@ TEST_F(SharedMutex, lets_readers_spin_behind_a_writer_at_work_but_not_behind_one
   lock.lock_shared();
   EXPECT_EQ(played().pauses, 1);
   EXPECT_EQ(played().waits, 0);
-  // This reader stays, a writer gets in line behind it, and a second reader comes.
+  // This reader stays, a writer enqueues behind it, and a second reader comes.
   bool has_come = false;
   bool has_left = false;
   played().on_wait = [&] {
@@ -220,7 +220,8 @@ TEST_F(SharedMutex, lets_a_newcomer_overtake_a_writer_until_it_is_time_to_hand_o
     if (played().waits == sleeps) return;
     ++sleeps;
     if (sleeps == 1) {
-      // The bucket is due: this spends it, on nobody, for the first sleeper is about to get it.
+      // The bucket is due: this spends it without effect, since the first sleeper is about to get
+      // it.
       lock_.unlock();
     }
   };
@@ -239,7 +240,7 @@ TEST_F(SharedMutex, lets_a_newcomer_overtake_a_writer_until_it_is_time_to_hand_o
   EXPECT_TRUE(admits_writers());
 }
 
-// Who gets the lock next.
+// The thread that gets the lock next.
 
 using word = lockyard::detail::shared_word;
 using request = word::request;

@@ -64,7 +64,8 @@ TEST_F(SingleSpinnerMutex, sleeps_if_another_one_spins_and_is_woken_by_that_one)
   };
   mutex.lock();
   mutex.unlock();
-  EXPECT_EQ(played().wakes, 3) << "whoever has waited wakes a sleeper, as if there were one more";
+  EXPECT_EQ(played().wakes, 3)
+      << "a thread that has waited wakes a sleeper, as if there were one more";
 }
 
 TEST_F(SingleSpinnerMutex, hands_its_place_on_when_it_gives_up_spinning) {
@@ -73,7 +74,7 @@ TEST_F(SingleSpinnerMutex, hands_its_place_on_when_it_gives_up_spinning) {
   played().deadlines_pass = true;
   EXPECT_FALSE(mutex.try_lock_for(std::chrono::milliseconds{1}));
   EXPECT_EQ(played().waits, 0);
-  EXPECT_EQ(played().wakes, 1) << "who slept because this one spun would sleep on";
+  EXPECT_EQ(played().wakes, 1) << "a thread that slept because this one spun would sleep on";
   played() = {};
   played().on_wait = [&] { mutex.unlock(); };
   mutex.lock();

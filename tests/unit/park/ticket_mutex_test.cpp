@@ -40,7 +40,7 @@ TEST_F(TicketMutex, is_woken_when_its_number_is_called) {
   EXPECT_EQ(played().waits, 1);
   EXPECT_EQ(played().wakes, 1);
   mutex.unlock();
-  EXPECT_EQ(played().wakes, 1) << "nobody has come to sleep since";
+  EXPECT_EQ(played().wakes, 1) << "no thread has begun to sleep since";
 }
 
 TEST_F(TicketMutex, sleeps_again_when_it_was_woken_for_no_reason) {
@@ -72,7 +72,7 @@ TEST_F(TicketMutex, draws_no_ticket_that_it_might_not_wait_for) {
   played().deadlines_pass = true;
   EXPECT_FALSE(mutex.try_lock_for(std::chrono::milliseconds{1}));
   mutex.unlock();
-  EXPECT_TRUE(mutex.try_lock()) << "a number was called that nobody waits for";
+  EXPECT_TRUE(mutex.try_lock()) << "a number was called that no thread waits for";
 }
 
 TEST_F(TicketMutex, takes_the_first_moment_without_a_line_if_it_waits_with_a_time_out) {

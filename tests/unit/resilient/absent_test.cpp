@@ -94,7 +94,7 @@ TYPED_TEST(Absent, one_in_the_middle_delays_those_behind_it_until_it_is_back) {
     absence::begin(middle);
     await([&] { return has_given_up.load(); });
     scene.lock.unlock();
-    // Those ahead are not held up; the one behind is where waiters do not overtake each other.
+    // Waiters ahead are not held up; the one behind is, unless waiters may barge.
     await([&] { return scene.acquired >= 2; });
   }
   waiters.join();
@@ -102,7 +102,7 @@ TYPED_TEST(Absent, one_in_the_middle_delays_those_behind_it_until_it_is_back) {
   EXPECT_TRUE(is_free(scene.lock));
 }
 
-/// The one next in line has taken its claim and not yet the lock: nobody waits for it in person.
+/// The next waiter has taken its claim and not yet the lock: no thread waits for it.
 TYPED_TEST(Absent, a_pending_one_leaves_newcomers_their_own_limits) {
   const limits_for<TypeParam> limits{patient};
   line_scene<TypeParam> scene;
@@ -119,7 +119,7 @@ TYPED_TEST(Absent, a_pending_one_leaves_newcomers_their_own_limits) {
     scene.lock.unlock();
     EXPECT_EQ(scene.acquired, 0U);
     const lock_result how = scene.lock.try_lock_for(milliseconds{20});
-    if (how) {  // waiters that sleep may be overtaken; others are served in the order of arrival
+    if (how) {  // waiters that sleep may be passed; others are served in the order of arrival
       EXPECT_TRUE((std::is_same_v<TypeParam, resilient_mutex>));
       scene.lock.unlock();
     } else {
@@ -131,7 +131,7 @@ TYPED_TEST(Absent, a_pending_one_leaves_newcomers_their_own_limits) {
   EXPECT_TRUE(is_free(scene.lock));
 }
 
-/// With the time-outs that users get: whoever spins on the one processor makes room for the owner.
+/// Uses the default time-outs: a thread that spins on the one processor makes room for the owner.
 TYPED_TEST(Absent, nobody_times_out_on_one_processor) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -173,7 +173,7 @@ TYPED_TEST(Absent, threads_come_and_go_while_others_look) {
   for (TypeParam& each : still) {
     ASSERT_EQ(each.lock(), lock_errc::acquired);
     lookers.enter(each, [&each] {
-      TypeParam own;  // who holds nothing else does not walk
+      TypeParam own;  // a thread that holds no other lock does not walk
       ASSERT_EQ(own.lock(), lock_errc::acquired);
       ASSERT_EQ(each.lock(), lock_errc::acquired);
       each.unlock();

@@ -17,8 +17,8 @@ class Cycles : public ::testing::Test {};
 TYPED_TEST_SUITE(Cycles, both_locks, form_name);
 
 /// Thread i holds lock i and wants the next one. Before they do, `innocents` who hold nothing
-/// stand in line for lock i: none puts the thread of the cycle in the pending place, one makes it
-/// the head of the queue, two or more leave it behind another's node.
+/// wait in the queue of lock i: none puts the thread of the cycle in the pending place, one makes
+/// it the head of the queue, two or more leave it behind another's node.
 template <class Lock>
 void expect_cycle_to_end(const std::vector<std::size_t>& innocents) {
   const limits_for<Lock> limits{patient};
@@ -109,7 +109,7 @@ TYPED_TEST(Cycles, of_more_end_by_time_out) {
   EXPECT_EQ(std::count(how.begin(), how.end(), lock_errc::deadlock), 0);
 }
 
-/// The one in the pending place is in no cycle, and the head of the queue behind it has nobody
+/// The one in the pending place is in no cycle, and the head of the queue behind it has no thread
 /// behind itself.
 TYPED_TEST(Cycles, let_a_lone_head_leave_that_nobody_stands_behind) {
   const limits_for<TypeParam> limits{patient};
@@ -145,7 +145,7 @@ TYPED_TEST(Cycles, let_a_lone_head_leave_that_nobody_stands_behind) {
   EXPECT_TRUE(is_free(first) && is_free(second));
 }
 
-/// One side of it has more locks than its table holds, so nobody sees that it holds this one.
+/// One side of it has more locks than its table holds, so no thread sees that it holds this one.
 TYPED_TEST(Cycles, through_a_lock_beyond_the_table_end_by_time_out) {
   const limits_for<TypeParam> limits{short_limits()};
   std::vector<TypeParam> many(31);

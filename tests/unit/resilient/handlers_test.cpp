@@ -25,7 +25,7 @@ extern "C" const char* __tsan_default_options() {
 namespace lockyard::testing {
 namespace {
 
-/// What the handler does; set by the test.
+/// The handler's action; set by the test.
 std::function<void()> in_handler;
 
 /// SIGUSR1 runs `in_handler`, in a handler too, to the end of the scope.
@@ -88,7 +88,7 @@ TYPED_TEST(Handlers, get_the_lock_where_it_is_free_and_otherwise_a_deadlock) {
   EXPECT_EQ(how, (std::vector{free, free, free, held, held, held, free}));
 }
 
-/// Somebody waits for it, so the handler would have to wait behind who waits for what it
+/// A thread waits for it, so the handler would have to wait behind a thread that waits for what it
 /// interrupted.
 TYPED_TEST(Handlers, get_a_deadlock_until_a_contended_unlock_is_over) {
   const limits_for<TypeParam> limits{patient};
@@ -118,7 +118,7 @@ TYPED_TEST(Handlers, get_a_deadlock_until_a_contended_unlock_is_over) {
   }
 }
 
-/// A cycle through a lock whose unlock a handler has interrupted: nobody else can release it.
+/// A cycle through a lock whose unlock a handler has interrupted: no other thread can release it.
 TYPED_TEST(Handlers, close_a_cycle_when_they_come_before_a_release) {
   const limits_for<TypeParam> limits{short_limits()};
   for (int nth = 1; nth <= 3; ++nth) {  // finds the entry, marks it, releases the lock

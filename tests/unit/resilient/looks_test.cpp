@@ -131,7 +131,7 @@ TYPED_TEST(Looks, of_the_head_end_the_wait_of_everybody_behind_it) {
     line[i]->arrive();
     line[i]->look();
   }
-  // Nobody but the head looks after the lock's stall.
+  // Only the head looks after the lock's stall.
   for (int i = 0; i < 100; ++i) line[2]->look_after(milliseconds{1});
   EXPECT_FALSE(line[2]->is_over());
   line[1]->look();  // counts ten of these
@@ -139,7 +139,7 @@ TYPED_TEST(Looks, of_the_head_end_the_wait_of_everybody_behind_it) {
   EXPECT_FALSE(line[1]->is_over());
   line[1]->look_after(milliseconds{1});
   for (const std::size_t i : {1U, 2U, 3U, 4U}) line[i]->join();
-  EXPECT_FALSE(line[0]->is_over()) << "it is in the queue of nobody";
+  EXPECT_FALSE(line[0]->is_over()) << "it is in no thread's queue";
   lock.unlock();
   line.clear();
   EXPECT_EQ(how.front(), lock_errc::acquired);
@@ -215,7 +215,8 @@ TYPED_TEST(Looks, without_a_node_end_the_wait_after_a_second) {
   EXPECT_TRUE(is_free(lock));
 }
 
-/// Who waits with a limit of its own at each place of a line, and the others still get it in order.
+/// A thread waits with its own limit at each place of a queue, and the others still get it in
+/// order.
 TYPED_TEST(Looks, end_a_wait_when_its_own_time_is_over_wherever_it_stands) {
   constexpr std::size_t length = 5;
   for (std::size_t leaver = 0; leaver < length; ++leaver) {
@@ -245,7 +246,7 @@ TYPED_TEST(Looks, end_a_wait_when_its_own_time_is_over_wherever_it_stands) {
     EXPECT_TRUE(line[leaver]->is_over());
     line[leaver]->join();
     EXPECT_EQ(how, lock_errc::timed_out);
-    EXPECT_TRUE(told.list().empty()) << "a caller's own time-out is no news";
+    EXPECT_TRUE(told.list().empty()) << "a caller's own time-out is not reported";
     lock.unlock();
     line.clear();
     std::vector<std::size_t> expected{0, 1, 2, 3, 4};
@@ -255,7 +256,8 @@ TYPED_TEST(Looks, end_a_wait_when_its_own_time_is_over_wherever_it_stands) {
   }
 }
 
-/// All leave by their own limits, in the order of these, which is not that of the line.
+/// All leave by their own limits, in the order of these limits, which differs from the order of the
+/// queue.
 TYPED_TEST(Looks, let_waiters_leave_in_the_order_of_their_limits) {
   const limits_for<TypeParam> limits{patient};
   TypeParam lock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is told of failures, to whom, and how they look to code that uses the standard's guards.
+// Reports of failures, their receivers, and how failures look to code with the standard's guards.
 
 #include <lockyard/resilient/resilient_guard.hpp>
 #include <lockyard/world/native.hpp>
@@ -302,7 +302,7 @@ TYPED_TEST(Guards, of_the_standard_throw_what_went_wrong) {
   EXPECT_THROW(std::lock(one, two), std::system_error);
   EXPECT_FALSE(is_free(one) || is_free(two));
   one.unlock();
-  // What it got of those that can be had, it gives back.
+  // It releases the locks that it did acquire.
   EXPECT_THROW(std::lock(one, two), std::system_error);
   EXPECT_TRUE(is_free(one));
   two.unlock();

@@ -30,7 +30,7 @@ class Steps : public ::testing::Test {
   auto give_up() {
     return [this] { EXPECT_EQ(lock_.try_lock_for(milliseconds{10}), lock_errc::timed_out); };
   }
-  /// An actor that stands in line and has looked once.
+  /// An actor that is in the queue and has looked once.
   template <class Body>
   std::unique_ptr<actor> in_line(Body body) {
     auto made = std::make_unique<actor>(body);
@@ -46,8 +46,8 @@ class Steps : public ::testing::Test {
 using told_forms = both_forms<told_world>;
 TYPED_TEST_SUITE(Steps, told_forms, form_name);
 
-/// Whoever passes the head's place on while the next one is on its way does not wait for it, and
-/// that one is the head then, with a time of its own.
+/// A thread that passes the head's place on while the next one is on its way does not wait for it,
+/// and that one is the head then, with a time of its own.
 TYPED_TEST(Steps, of_a_newcomer_between_its_two_keep_no_head_from_leaving) {
   for (const bool stalls : {false, true}) {
     auto& lock = this->lock_;
@@ -97,7 +97,7 @@ TYPED_TEST(Steps, of_a_newcomer_between_its_two_keep_no_head_from_the_lock) {
   EXPECT_TRUE(is_free(this->lock_));
 }
 
-/// Nobody stands behind the head when it looks, and somebody does when it closes the queue; or
+/// No thread is behind the head when it looks, and one is when it closes the queue; or
 /// links after the head has found the queue longer, and before it says that it has passed.
 TYPED_TEST(Steps, of_a_head_that_leaves_lose_no_newcomer) {
   for (const step_kind where : {step_kind::compare_exchange, step_kind::fetch_or}) {
@@ -139,7 +139,7 @@ TYPED_TEST(Steps, of_a_head_that_leaves_lose_no_newcomer) {
 }
 
 /// Two claim the pending place although there is a queue by then. The first one to do so takes that
-/// back, both line up, and the head gets the lock as soon as it is not claimed.
+/// back, both enqueue, and the head gets the lock as soon as it is not claimed.
 TYPED_TEST(Steps, of_claims_that_come_too_late_keep_nobody_from_the_lock) {
   std::array<gate, 2> before_claim;
   gate before_return;
@@ -226,7 +226,7 @@ TYPED_TEST(Steps, of_a_waiter_that_leaves_when_it_is_granted_lose_nobody) {
   }
 }
 
-/// What a sleeper has asked the owner for is of no use to anybody when the last one leaves after
+/// A sleeper's request to the owner is of no use to any thread when the last one leaves after
 /// the release.
 TYPED_TEST(Steps, of_the_last_waiter_that_leaves_leave_the_lock_free) {
   for (const std::size_t place : {0U, 1U}) {
@@ -256,7 +256,7 @@ TYPED_TEST(Steps, of_the_last_waiter_that_leaves_leave_the_lock_free) {
 }
 
 /// The lock is free, but still in the table of who has just released it; and that one waits for
-/// nobody.
+/// no other thread.
 TYPED_TEST(Steps, between_release_and_removal_are_no_deadlock) {
   auto& lock = this->lock_;
   TypeParam other;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who of a cycle gets the error: waiters look one at a time, when the test says so.
+// The victims of cycles: waiters look one at a time, when the test says so.
 
 #include <algorithm>
 #include <cstddef>

@@ -241,7 +241,7 @@ TEST(AsymmetricFence, asymmetric_fences_order_store_and_load) {
   std::atomic<int> light{0};
   std::atomic<int> heavy{0};
   std::atomic<int> light_saw{0};
-  // Both sides have to run at the same moment, so they spin; but not for ever, should a core be
+  // Both sides have to run at the same moment, so they spin; but not forever, should a core be
   // missing.
   const auto await_round = [&round](int wanted) {
     for (int looks = 0; round.load(std::memory_order_acquire) != wanted; ++looks) {

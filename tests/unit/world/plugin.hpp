@@ -10,8 +10,8 @@ struct part_interface {
   void (*count)(void* mutex, unsigned* counter, unsigned rounds);
   void (*lock)(void* mutex);
   void (*unlock)(void* mutex);
-  std::uint32_t (*slot)();  ///< of the calling thread
-  std::uintptr_t (*key)();  ///< of the calling thread
+  std::uint32_t (*slot)();  ///< the calling thread's
+  std::uintptr_t (*key)();  ///< the calling thread's
 };
 
 #if !defined(PART_FUNCTION)

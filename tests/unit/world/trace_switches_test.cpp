@@ -266,7 +266,7 @@ TEST_F(TraceSwitches, take_no_pages_once_the_trace_has_ended_or_its_thread_is_re
 }
 
 /// Threads go on stamping, yielding and ending while the trace ends; one that had begun a stamp may
-/// be kept from its end for long, so the end of the trace is no bound.
+/// be kept from its end for long, so the end of the trace does not bound it.
 TEST_F(TraceSwitches, are_whole_when_the_trace_ends_under_its_threads) {
   const long before = mapped_pages();
   for (int round = 0; round < 20; ++round) {

@@ -95,7 +95,7 @@ TEST_F(Tracing, stamps_both_ends_of_what_a_waiter_does) {
   ASSERT_EQ(rings().size(), 2U);
   using enum event_kind;
   const trace::ring& of_waiter = *rings()[1];
-  // Of its beginning an end alone may be left.
+  // Only an end may be left of its beginning.
   auto all = kinds_of(of_waiter);
   if (!is_whole(of_waiter) && all.front() == yield_end) all.erase(all.begin());
   kinds operations;
@@ -252,7 +252,7 @@ TEST_F(Tracing, replaces_a_trace_and_no_other_file) {
   trace::stop();
   start();
   trace::stop();
-  std::ofstream{file_} << "somebody's thesis";
+  std::ofstream{file_} << "a user's thesis";
   EXPECT_EQ(trace::start(file_.string()), std::errc::file_exists);
 }
 
@@ -284,7 +284,8 @@ template <class Lock>
 class TracedInFile : public Tracing {};
 TYPED_TEST_SUITE(TracedInFile, owned_locks, catalog_name);
 
-/// What a thread has stamped of a lock before it can stamp this; nothing is before the first call.
+/// The stamps that a thread must have made of a lock before it can make this one; nothing is before
+/// the first call.
 event_kind before(event_kind next) {
   using enum event_kind;
   switch (next) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "crew.hpp"
+#include "contenders.hpp"
 
 #include <algorithm>
 
 namespace lockyard::harness {
 
-crew::crew(const interval& of, const unit_costs& costs, unsigned threads, std::uint64_t seed)
+contenders::contenders(const interval& of, const unit_costs& costs, unsigned threads,
+                       std::uint64_t seed)
     : costs_{costs},
       tables_{shuffled_tables(units_of(of.free_ns() / costs.free_ns, worker::turns),
                               units_of(of.held_ns() / costs.held_ns, worker::turns), threads,
@@ -17,37 +18,38 @@ crew::crew(const interval& of, const unit_costs& costs, unsigned threads, std::u
   }
 }
 
-std::uint64_t crew::units() const noexcept {
+std::uint64_t contenders::units() const noexcept {
   std::uint64_t sum = 0;
-  for (const crew_member& each : members_) sum += each.free_units + each.held_units;
+  for (const contender& each : members_) sum += each.free_units + each.held_units;
   return sum;
 }
 
-std::uint64_t crew::held_units() const noexcept {
+std::uint64_t contenders::held_units() const noexcept {
   std::uint64_t sum = 0;
-  for (const crew_member& each : members_) sum += each.held_units;
+  for (const contender& each : members_) sum += each.held_units;
   return sum;
 }
 
-double crew::work_ns() const noexcept {
+double contenders::work_ns() const noexcept {
   double sum = 0;
-  for (const crew_member& each : members_) {
+  for (const contender& each : members_) {
     sum += static_cast<double>(each.free_units) * costs_.free_ns +
            static_cast<double>(each.held_units) * costs_.held_ns;
   }
   return sum;
 }
 
-double crew::waiting_share(const team_run& run) const noexcept {
+double contenders::waiting_share(const team_run& run) const noexcept {
   ticks waited = 0;
-  for (const crew_member& each : members_) waited += each.waited;
+  for (const contender& each : members_) waited += each.waited;
   ticks whole = 0;
   for (const thread_span& each : run.spans) whole += elapsed(each.first, each.last);
   return static_cast<double>(waited) / static_cast<double>(std::max<ticks>(whole, 1));
 }
 
-outcome crew_outcome(const job& of, const team_run& run, const ownership& state, const crew& all,
-                     const interval& between, const unit_costs& costs) {
+outcome contenders_outcome(const job& of, const team_run& run, const ownership& state,
+                           const contenders& all, const interval& between,
+                           const unit_costs& costs) {
   outcome result = rate_outcome(of, run, &state);
   result.values["interval_ns"] = between.mean_ns;
   result.values["unit_ns"] = costs.free_ns;

@@ -39,7 +39,7 @@ struct unit_costs {
 };
 
 /// One thread's work: how much comes next, and how much was done.
-struct alignas(detail::arch::interference_size) crew_member {
+struct alignas(detail::arch::interference_size) contender {
   worker turns;
   drawing draws;
   std::uint64_t free_units = 0;
@@ -47,11 +47,11 @@ struct alignas(detail::arch::interference_size) crew_member {
   ticks waited = 0;
 };
 
-class crew {
+class contenders {
  public:
-  crew(const interval& of, const unit_costs& costs, unsigned threads, std::uint64_t seed);
+  contenders(const interval& of, const unit_costs& costs, unsigned threads, std::uint64_t seed);
 
-  [[nodiscard]] crew_member& member(unsigned thread) noexcept { return members_[thread]; }
+  [[nodiscard]] contender& member(unsigned thread) noexcept { return members_[thread]; }
   [[nodiscard]] std::uint64_t units() const noexcept;
   [[nodiscard]] std::uint64_t held_units() const noexcept;
   /// Returns the time that one thread would need for all of it.
@@ -62,7 +62,7 @@ class crew {
  private:
   unit_costs costs_;
   std::vector<worker::turn> tables_;
-  std::vector<crew_member> members_;
+  std::vector<contender> members_;
 };
 
 /// The lock, the data that it protects, and the end of the run.
@@ -74,7 +74,7 @@ struct contended {
 
 /// Runs one thread; `work_held(units)` is the work that needs the lock.
 template <class Lock, bool ReadsClock, class Held>
-thread_span contention_loop(const contended& on, crew_member& self, Held work_held, unsigned thread,
+thread_span contention_loop(const contended& on, contender& self, Held work_held, unsigned thread,
                             loop_limit limit) {
   Lock& lock = *static_cast<Lock*>(on.lock);
   worker turns = self.turns;
@@ -107,7 +107,7 @@ thread_span contention_loop(const contended& on, crew_member& self, Held work_he
 }
 
 /// Returns the values that both studies have.
-outcome crew_outcome(const job& of, const team_run& run, const ownership& state, const crew& all,
-                     const interval& between, const unit_costs& costs);
+outcome contenders_outcome(const job& of, const team_run& run, const ownership& state,
+                           const contenders& all, const interval& between, const unit_costs& costs);
 
 }  // namespace lockyard::harness

@@ -81,8 +81,8 @@ template <class Lock>
 
 /// What the threads share in a run whose phases have several kinds, and each thread's books.
 template <unsigned Kinds>
-struct lockers {
-  lockers(const job& of, const subject& lock, const work_request& lengths)
+struct contending_scene {
+  contending_scene(const job& of, const subject& lock, const work_request& lengths)
       : place{lock, of.seed},
         work{lengths, of.threads, of.seed},
         looks{lengths},

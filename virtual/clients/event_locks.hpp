@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks made of events, so that what is asked of locks can be asked of events: who loses a wake-up
+// Locks made of events, so that events pass the tests of locks: a thread that loses a wake-up
 // hangs, who lets two through at once loses an update.
 
 #include <lockyard/event/auto_reset_event.hpp>
@@ -12,7 +12,7 @@
 
 namespace lockyard::testing {
 
-/// The event is set while nobody holds the lock.
+/// The event is set while no thread holds the lock.
 template <world W>
 class auto_event_lock {
  public:
