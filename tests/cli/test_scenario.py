@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from lockyard.asked import Measuring
 
 if TYPE_CHECKING:
-    import click
     from collections.abc import Callable
+
+    import click
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 
