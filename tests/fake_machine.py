@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.doctor.facts import Facts
 from lockyard.doctor.sample import Process, Processor, Sample
-from lockyard.tree import Tree
+from lockyard.machine.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

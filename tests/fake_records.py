@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from lockyard.catalog import Catalog, Choice, Lock, Parameter, Study
-from lockyard.conditions import Conditions
+from lockyard.machine.conditions import Conditions
+from lockyard.measure.work import Work
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.studies import Setting, own_tables
-from lockyard.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

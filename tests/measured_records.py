@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 
-from lockyard.histogram import Histogram
+from lockyard.records.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Collection

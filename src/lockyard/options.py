@@ -7,13 +7,13 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from lockyard.conditions import NICES, POLICIES, SLICES_NS, Deadline
 from lockyard.errors import UsageError
+from lockyard.machine.conditions import NICES, POLICIES, SLICES_NS, Deadline
 
 if TYPE_CHECKING:
     import typer
 
-    from lockyard.conditions import Pinning
+    from lockyard.machine.conditions import Pinning
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 SHORTEST_S = 0.5e-9  # the shortest time that rounds to a nanosecond

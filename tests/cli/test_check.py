@@ -10,7 +10,7 @@ import pytest
 from conftest import COMMAND
 from typer.testing import CliRunner
 
-from lockyard.cli import app
+from lockyard.cli.app import app
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:

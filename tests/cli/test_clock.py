@@ -9,10 +9,10 @@ import pytest
 from fake_machine import CLOCK
 from measured_records import RECORDS
 
-from lockyard import environment
 from lockyard.errors import UsageError
+from lockyard.machine import environment
+from lockyard.measure.session import check_same_clock
 from lockyard.report.clock import clock_line, refusal, why_refused
-from lockyard.session import check_same_clock
 
 READS = {"tsc_read_ns": 15.5, "monotonic_raw_read_ns": 23.2}
 # As measured on a machine whose cores others wanted all the time.

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import COMMAND, as_nobody
 
-from lockyard import cgroup
-from lockyard.conditions import AUTOGROUP, Asked, Conditions, Deadline, check, variants
 from lockyard.errors import UsageError
 from lockyard.harness import Harness
-from lockyard.tree import Tree
+from lockyard.machine import cgroup
+from lockyard.machine.conditions import AUTOGROUP, Asked, Conditions, Deadline, check, variants
+from lockyard.machine.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ NO_CLOCK = {"clock": {"source": "monotonic_raw", "ns_per_tick": 1.0}, "environme
 
 
 def a_job(rehearse: bool = False, **conditions: Any) -> dict[str, Any]:
-    from lockyard.cell import Cell
+    from lockyard.measure.cell import Cell
 
     known = {key: conditions.pop(key) for key in ("threads", "pinning") if key in conditions}
     cell = Cell(
@@ -316,7 +316,7 @@ def test_setpriv_is_there_for_the_tests_of_missing_privileges() -> None:
 def test_a_guardian_that_cannot_change_the_machine_says_so(tmp_path: Path) -> None:
     wanted = json.dumps({"autogroup": the_other_switch() == "on", "quotas_cpus": []})
     told = subprocess.run(
-        as_nobody(sys.executable, "-m", "lockyard.guardian", wanted),
+        as_nobody(sys.executable, "-m", "lockyard.machine.guardian", wanted),
         input="",
         capture_output=True,
         text=True,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_machine import AFTER, BEFORE, CLOCK, CPU, FILES, GROUP, HARNESS, MOUNT_V1, machine
 
-from lockyard.cgroup import groups
 from lockyard.doctor import checks
 from lockyard.doctor.facts import Facts
 from lockyard.doctor.findings import Severity
 from lockyard.doctor.sample import Process, Processor, Sample, take
-from lockyard.tree import Tree, processors
+from lockyard.machine.cgroup import groups
+from lockyard.machine.tree import Tree, processors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,12 @@ import pytest
 from fake_records import CATALOG
 from measured_records import runs_of
 
-from lockyard.cell import Cell
 from lockyard.errors import UsageError
-from lockyard.plan import plan_cells
-from lockyard.recording import MOST_TURNS, Recording
-from lockyard.request import Request
-from lockyard.work import Work, works
+from lockyard.measure.cell import Cell
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.recording import MOST_TURNS, Recording
+from lockyard.measure.request import Request
+from lockyard.measure.work import Work, works
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from lockyard import options
-from lockyard.conditions import Deadline
 from lockyard.errors import UsageError
+from lockyard.machine.conditions import Deadline
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lockyard.own import cache
+from lockyard.user_locks import cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable

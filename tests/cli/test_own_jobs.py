@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lockyard.own import jobs
+from lockyard.user_locks import jobs
 
 
 def test_an_interrupt_while_a_compiler_starts_ends_that_one_too(

@@ -212,7 +212,7 @@ def test_an_interrupted_build_leaves_nothing(home: Path, slow: dict[str, str], c
 def test_what_a_killed_build_leaves_is_removed_by_the_next(
     home: Path, slow: dict[str, str], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lockyard.own.cache import tidy, workplace
+    from lockyard.user_locks.cache import tidy, workplace
 
     assert begun_build(home, slow, signal.SIGKILL) == -signal.SIGKILL
     os.kill(int(Path(slow["STARTED"]).read_text()), signal.SIGKILL)  # a compiler ends by itself
@@ -229,8 +229,8 @@ def test_a_compiler_that_does_not_end_is_ended(
     home: Path, slow: dict[str, str], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lockyard.errors import UsageError
-    from lockyard.own.build import harness_with
-    from lockyard.own.given import given
+    from lockyard.user_locks.build import harness_with
+    from lockyard.user_locks.given import given
 
     monkeypatch.chdir(home)
     for name in ("CXX", "XDG_CACHE_HOME", "STARTED"):
@@ -245,7 +245,7 @@ def test_a_compiler_that_does_not_end_is_ended(
 def test_completes_the_names_of_headers_and_folders(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lockyard.completions import folders, headers
+    from lockyard.cli.completions import folders, headers
 
     monkeypatch.chdir(home)
     assert headers("my/t") == ["my/ticket_lock.hpp:"]

@@ -10,10 +10,10 @@ from fake_records import CATALOG, a_record, a_study, summed_up
 
 from lockyard.catalog import Catalog, Parameter
 from lockyard.errors import UsageError
-from lockyard.parameters import combinations, parsed
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.work import NONE, Work
+from lockyard.measure.parameters import combinations, parsed
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import NONE, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

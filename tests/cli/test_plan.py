@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from fake_records import CATALOG
 
-from lockyard.cell import Cell
-from lockyard.conditions import Conditions, Deadline
 from lockyard.errors import UsageError
-from lockyard.noise import with_noise
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.session import check_same_machine
-from lockyard.work import Work
+from lockyard.machine.conditions import Conditions, Deadline
+from lockyard.measure.cell import Cell
+from lockyard.measure.noise import with_noise
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.session import check_same_machine
+from lockyard.measure.work import Work
 
 PROCESSORS = len(os.sched_getaffinity(0))
 MACHINE = CATALOG.select_studies(["costs", "noise"])

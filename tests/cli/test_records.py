@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from lockyard import session
 from lockyard.errors import UsageError
+from lockyard.measure import session
 from lockyard.records import RecordWriter, read_records
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lockyard import environment
-from lockyard.cell import Cell
-from lockyard.conditions import Conditions
-from lockyard.plan import order_of_block, plan_cells
-from lockyard.request import Request
-from lockyard.runner import Runner
+from lockyard.machine import environment
+from lockyard.machine.conditions import Conditions
+from lockyard.measure.cell import Cell
+from lockyard.measure.plan import order_of_block, plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from lockyard import scenario
-from lockyard.asked import measuring_of
-from lockyard.cli import app
+from lockyard.cli.app import app
 from lockyard.errors import UsageError
+from lockyard.measure import scenario
+from lockyard.measure.asked import measuring_of
 
 if TYPE_CHECKING:
     import click
     from conftest import Outcome
 
-    from lockyard.asked import Measuring
+    from lockyard.measure.asked import Measuring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

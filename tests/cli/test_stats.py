@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lockyard.histogram import Histogram, middle_of_bucket
+from lockyard.records.histogram import Histogram, middle_of_bucket
 from lockyard.report.units import duration, ratio
 from lockyard.stats import (
     Ratio,

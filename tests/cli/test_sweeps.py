@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fake_records import CATALOG, a_record
 
-from lockyard.accounts import accounts_of
-from lockyard.conditions import Conditions
 from lockyard.errors import UsageError
-from lockyard.plan import plan_cells, plan_grids
-from lockyard.request import Request
-from lockyard.sweep import MOST_CELLS, check_size, expand, in_words, runs_in_words, time_in_words
-from lockyard.timing import expected
-from lockyard.work import Work
+from lockyard.machine.conditions import Conditions
+from lockyard.measure.plan import plan_cells, plan_grids
+from lockyard.measure.request import Request
+from lockyard.measure.sweep import (
+    MOST_CELLS,
+    check_size,
+    expand,
+    in_words,
+    runs_in_words,
+    time_in_words,
+)
+from lockyard.measure.timing import expected
+from lockyard.measure.work import Work
+from lockyard.records.accounts import accounts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from lockyard.conditions import (
+from lockyard.errors import UsageError
+from lockyard.machine.conditions import (
     DEADLINE_PERIOD_NS,
     POLICIES,
     Asked,
@@ -18,7 +19,6 @@ from lockyard.conditions import (
     default_deadline,
     variants,
 )
-from lockyard.errors import UsageError
 
 PROCESSORS = len(os.sched_getaffinity(0))
 LEAST_RUNTIME_NS = 1024  # what the kernel admits

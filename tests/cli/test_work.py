@@ -11,10 +11,10 @@ from fake_records import CATALOG, a_count, a_study
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
-from lockyard.parameters import check_names
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.work import NONE, Work, works
+from lockyard.measure.parameters import check_names
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import NONE, Work, works
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockyard import usual
 from lockyard.harness import harness_path
+from lockyard.measure import usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,13 +14,13 @@ from rich.console import Console
 from lockyard import harness
 from lockyard.catalog import Choice, Parameter
 from lockyard.errors import UsageError
-from lockyard.parameters import check_clock
-from lockyard.plan import plan_cells
+from lockyard.measure.parameters import check_clock
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
 from lockyard.report.ideal import ideal
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
-from lockyard.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

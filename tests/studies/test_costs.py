@@ -17,9 +17,9 @@ from fake_records import own_tables_of, shown, summed_up
 from measured_records import RECORDS
 
 from lockyard import harness
-from lockyard.cell import Cell
-from lockyard.conditions import Conditions
-from lockyard.histogram import Histogram
+from lockyard.machine.conditions import Conditions
+from lockyard.measure.cell import Cell
+from lockyard.records.histogram import Histogram
 from lockyard.studies.costs import COST_NAMES, NEED_TWO_PROCESSORS
 
 CPUS = sorted(os.sched_getaffinity(0))

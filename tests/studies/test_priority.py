@@ -14,12 +14,13 @@ from fake_records import a_record, a_study, shown, summed_up
 from measured_records import runs_of, total
 from rich.console import Console
 
-from lockyard import harness, usual
-from lockyard.conditions import Conditions
+from lockyard import harness
 from lockyard.errors import UsageError
-from lockyard.plan import plan_cells
+from lockyard.machine.conditions import Conditions
+from lockyard.measure import usual
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
 from lockyard.report.tables import tables
-from lockyard.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from measured_records import runs_of, total
 
 from lockyard import harness
 from lockyard.errors import UsageError
-from lockyard.parameters import check_names
-from lockyard.plan import plan_cells
-from lockyard.request import Request
+from lockyard.measure.parameters import check_names
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from measured_records import runs_of, total
 from lockyard import harness
 from lockyard.catalog import Choice
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.plan import plan_cells
-from lockyard.request import Request
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ from measured_records import runs_of, total
 
 from lockyard.catalog import Parameter
 from lockyard.errors import UsageError
-from lockyard.histogram import Histogram
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.work import Work
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import Work
+from lockyard.records.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,10 @@ from measured_records import RECORDS
 from lockyard import harness
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.harness import harness_path
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.runner import TRACED_RUNS
-from lockyard.work import Work
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.runner import TRACED_RUNS
+from lockyard.measure.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

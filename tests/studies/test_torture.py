@@ -17,14 +17,14 @@ from rich.console import Console
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
-from lockyard.parameters import check_names
-from lockyard.plan import plan_cells
+from lockyard.measure.parameters import check_names
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import NONE, Work
 from lockyard.report.reference import Against
 from lockyard.report.scaling import PUBLISHED_NAMES, published_means, published_rows
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
-from lockyard.request import Request
-from lockyard.work import NONE, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

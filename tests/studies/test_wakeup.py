@@ -15,13 +15,13 @@ from rich.console import Console
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
-from lockyard.plan import DEFAULT_GAPS_NS, PUBLISHED_GAP_NS, plan_cells
+from lockyard.measure.plan import DEFAULT_GAPS_NS, PUBLISHED_GAP_NS, plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import Work
 from lockyard.report.reference import Against
 from lockyard.report.summary import summarise
 from lockyard.report.tables import tables
-from lockyard.request import Request
 from lockyard.studies.wakeup import PUBLISHED_NAMES, published_table
-from lockyard.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

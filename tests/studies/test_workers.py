@@ -13,11 +13,11 @@ from measured_records import runs_of, total
 from lockyard import harness
 from lockyard.catalog import Catalog
 from lockyard.errors import UsageError
-from lockyard.histogram import Histogram
-from lockyard.parameters import check_names
-from lockyard.plan import plan_cells
-from lockyard.request import Request
-from lockyard.work import Work
+from lockyard.measure.parameters import check_names
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.measure.work import Work
+from lockyard.records.histogram import Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -98,12 +98,12 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
     typename mutex_waiters::sleeper sleeper = nullptr;
     {
       condition_bucket home{waiters, this};
-      const bool waits =
+      const bool still_waits =
           one.reason() == wake_reason::none && one.kind() == detail::waiter_kind::condition;
-      if (waits) move(home, with, one);
-      if (waits || Fault == condition_fault::stops_late) forget_mutex_of_last(home);
+      if (still_waits) move(home, with, one);
+      if (still_waits || Fault == condition_fault::stops_late) forget_mutex_of_last(home);
       W::fence(std::memory_order_seq_cst);
-      if (waits && !with.held_.load(relaxed)) sleeper = home.unpark_first();
+      if (still_waits && !with.held_.load(relaxed)) sleeper = home.unpark_first();
     }
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }

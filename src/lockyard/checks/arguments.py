@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lockyard import completions
+from lockyard.cli import completions
 
 SEARCH = "Search"
 

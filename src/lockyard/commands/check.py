@@ -14,7 +14,7 @@ from lockyard.checks.result import Check, Result, Settings, Standing
 from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
 from lockyard.errors import ExitStatus, MissingCapabilityError
-from lockyard.session import say
+from lockyard.measure.session import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,9 +15,9 @@ from lockyard.compare.circumstances import Weight, differences
 from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.reading import read_two
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.noise import NOISE_STUDY
+from lockyard.measure.noise import NOISE_STUDY
+from lockyard.measure.session import say
 from lockyard.report.units import percent
-from lockyard.session import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import ExitStatus
 from lockyard.explain import source
 from lockyard.explain.session import Wanted, explained
-from lockyard.session import say
+from lockyard.measure.session import say
 
 if TYPE_CHECKING:
     from pathlib import Path

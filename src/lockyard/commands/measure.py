@@ -6,23 +6,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockyard import harness, records, session, usual
+from lockyard import harness, records
 from lockyard.catalog import BEST_SLEEPING_PEER
-from lockyard.conditions import inherited
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.noise import with_noise
-from lockyard.own.adopt import adopt
-from lockyard.parameters import check_names
-from lockyard.plan import plan_grids
-from lockyard.sweep import MOST_CELLS, Expansion, check_size, expand
+from lockyard.machine.conditions import inherited
+from lockyard.measure import session, usual
+from lockyard.measure.noise import with_noise
+from lockyard.measure.parameters import check_names
+from lockyard.measure.plan import plan_grids
+from lockyard.measure.sweep import MOST_CELLS, Expansion, check_size, expand
+from lockyard.user_locks.adopt import adopt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lockyard.asked import Measuring, Sweep
     from lockyard.catalog import Catalog, Lock
-    from lockyard.grid import Grid
+    from lockyard.measure.asked import Measuring, Sweep
+    from lockyard.measure.grid import Grid
 
 
 def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:

@@ -6,19 +6,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lockyard import harness, records, session
-from lockyard.conditions import inherited
-from lockyard.noise import with_noise
-from lockyard.plan import plan_cells
-from lockyard.request import Request
+from lockyard import harness, records
+from lockyard.machine.conditions import inherited
+from lockyard.measure import session
+from lockyard.measure.noise import with_noise
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lockyard.catalog import Catalog
-    from lockyard.cell import Cell
-    from lockyard.conditions import Conditions
     from lockyard.errors import ExitStatus
+    from lockyard.machine.conditions import Conditions
+    from lockyard.measure.cell import Cell
 
 STUDIES = ("wait", "idle", "uncontended")
 LOCKS = ("all",)

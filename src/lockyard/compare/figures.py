@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lockyard.histogram import percentile_of
+from lockyard.records.histogram import percentile_of
 from lockyard.report.columns import by_value
 from lockyard.report.summary import CellSummary
 from lockyard.report.units import MISSING, duration, percent, rate

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lockyard import environment
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+from lockyard.machine import environment
 from lockyard.report import clock as told
 from lockyard.report.units import duration
 

@@ -12,12 +12,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockyard import environment, harness
-from lockyard.attempts import refusal
+from lockyard import harness
 from lockyard.doctor.sample import Sample, take
 from lockyard.errors import LockyardError
-from lockyard.own import toolchain
-from lockyard.tree import Tree
+from lockyard.machine import environment
+from lockyard.machine.attempts import refusal
+from lockyard.machine.tree import Tree
+from lockyard.user_locks import toolchain
 
 SAMPLE_S = 0.15
 # The number of the system call, and its commands: register for barriers, execute one.

@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.cgroup import CgroupError, groups, parent_of_limited
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
+from lockyard.machine.cgroup import CgroupError, groups, parent_of_limited
 
 if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts

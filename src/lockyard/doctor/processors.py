@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from lockyard import environment
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
-from lockyard.tree import processors
+from lockyard.machine import environment
+from lockyard.machine.tree import processors
 
 if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lockyard.tree import Tree
+    from lockyard.machine.tree import Tree
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lockyard.cgroup import groups, quotas_cpus
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
-from lockyard.tree import processors
+from lockyard.machine.cgroup import groups, quotas_cpus
+from lockyard.machine.tree import processors
 
 if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts

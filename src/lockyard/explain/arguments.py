@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lockyard import completions
+from lockyard.cli import completions
 
 Explained = Annotated[
     Path | None,

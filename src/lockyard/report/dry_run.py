@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from lockyard.measure.sweep import MOST_CELLS, in_words, runs_in_words, time_in_words
+from lockyard.measure.timing import expected
 from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.naming import Naming
 from lockyard.report.summary import CellSummary, summary_of
 from lockyard.report.units import MISSING, duration, percent
-from lockyard.sweep import MOST_CELLS, in_words, runs_in_words, time_in_words
-from lockyard.timing import expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from lockyard.cell import Cell
-    from lockyard.sweep import Expansion
+    from lockyard.measure.cell import Cell
+    from lockyard.measure.sweep import Expansion
 
 # A plan that spends more than this share of its time on starting and ending runs gets advice.
 MOST_OVERHEAD = 0.1

@@ -8,8 +8,8 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lockyard.histogram import Histogram, percentile_of
-from lockyard.work import WORK_CONDITIONS
+from lockyard.measure.work import WORK_CONDITIONS
+from lockyard.records.histogram import Histogram, percentile_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

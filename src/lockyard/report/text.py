@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
-from lockyard.accounts import accounts_of
+from lockyard.records.accounts import accounts_of
 from lockyard.report.clock import clock_line
 from lockyard.report.console import print_line, stdout_console
 from lockyard.report.reference import Against
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from lockyard.harness import Record
+    from lockyard.measure.session import Measured
     from lockyard.report.verdict import Sentence
-    from lockyard.session import Measured
 
 # The widest line of the verdict.
 VERDICT_COLUMNS = 100

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lockyard.measure.work import WORK_CONDITIONS
 from lockyard.report.naming import NAMED_APART, counted
 from lockyard.report.units import duration
 from lockyard.report.verdict.setting import Sentence
 from lockyard.report.watch import listed, together, watches_of
 from lockyard.studies.noise import NOISE
-from lockyard.work import WORK_CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Only main prints errors and sets the exit status.
+
+Each command imports what it needs when it runs, so that --help and completion stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from lockyard.checks import arguments as checking  # noqa: TC001 - as above
+from lockyard.cli import arguments  # noqa: TC001 - Typer reads the annotations
+from lockyard.cli.parameter_options import ParameterCommand
+from lockyard.compare import arguments as compared  # noqa: TC001 - as above
+from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
+from lockyard.explain import arguments as explained  # noqa: TC001 - as above
+from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
+from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
+
+app = typer.Typer(
+    name="lockyard",
+    help="Measure locks on this machine, and check them.",
+    epilog="Exit status: 0 done; 2 bad usage or input; 3 a capability is missing; 4 a check "
+    "failed; 5 inconclusive; 130 interrupted; 141 standard output was closed.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"lockyard {version('lockyard')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _lockyard(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    "list",
+    epilog="Examples:  lockyard list  ·  lockyard list --peers  ·  "
+    "lockyard list --json | jq -r '.locks[].name'",
+)
+def list_(peers: arguments.ListPeers = False, as_json: arguments.Json = False) -> None:
+    """List locks and studies."""
+    from lockyard.commands import list as command
+
+    command.run(peers, as_json)
+
+
+@app.command(
+    cls=ParameterCommand,
+    epilog="Examples:  lockyard measure wait  ·  lockyard measure costs  ·  lockyard measure wait "
+    "idle --locks seeds --threads 1,16 --for 2s  ·  lockyard measure uncontended --locks ours "
+    "--runs 30 --against std::mutex  ·  lockyard measure uncontended --locks all --peers  ·  "
+    "lockyard measure wait idle --as-published --threads 16  ·  "
+    "lockyard measure throughput wait --threads 2,16 --hold 0,200ns,2us --gap 1x,10x --against "
+    "best-sleeping-peer  ·  lockyard measure wakeup --ways futex,event_count --gap 20us,10ms "
+    "--against futex  ·  lockyard measure wait --policy other,fifo --threads 4  ·  "
+    "lockyard measure idle --slice 100us,10ms --load 2  ·  "
+    "lockyard measure workers --burst 1,32 --peers  ·  lockyard measure readers --threads 9 "
+    "--writers 1 --hold 2us --against std::shared_mutex  ·  "
+    "lockyard measure torture scale --threads 1,2,4,8 --against queued_spinlock  ·  "
+    "lockyard measure recovery --workload cycle,stuck64  ·  "
+    "lockyard measure --scenario sweep.toml --dry-run  ·  "
+    "lockyard measure contention --threads 2,4 --share-percent 10,50,90  ·  "
+    "lockyard measure priority --policy fifo,other  ·  "
+    "lockyard measure throughput wait --lock my/lock.hpp:my::lock --against std::mutex  ·  "
+    "lockyard measure --resume records.jsonl",
+)
+def measure(  # noqa: PLR0913 - one parameter for each option
+    context: typer.Context,
+    studies: arguments.Studies = None,
+    locks: arguments.Locks = "",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
+    pools: arguments.Pools = "all",
+    peers: arguments.Peers = False,
+    threads: arguments.Threads = "",
+    for_: arguments.For = "",
+    runs: arguments.Runs = None,
+    loops: arguments.Loops = None,
+    pin: arguments.Pin = "none",
+    as_published: arguments.AsPublished = False,
+    against: arguments.Against = "",
+    policy: arguments.Policy = "",
+    priority: arguments.Priority = None,
+    nice: arguments.Nice = None,
+    slice_: arguments.Slice = "",
+    deadline: arguments.Deadline = "",
+    load: arguments.Load = 0,
+    load_nice: arguments.LoadNice = None,
+    timer_slack: arguments.TimerSlack = "",
+    autogroup: arguments.Autogroup = "",
+    quota: arguments.Quota = None,
+    rest: arguments.Rest = "",
+    hold: arguments.Hold = "",
+    gap: arguments.Gap = "",
+    lengths: arguments.Lengths = "constant",
+    ways: arguments.Ways = "",
+    set_: arguments.Set = None,
+    seed: arguments.Seed = None,
+    out: arguments.Out = None,
+    resume: arguments.Resume = None,
+    scenario: arguments.Scenario = None,
+    dry_run: arguments.DryRun = False,
+    yes: arguments.Yes = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Measure chosen studies of chosen locks."""
+    from lockyard import options
+    from lockyard.commands import measure as command
+    from lockyard.measure import asked
+    from lockyard.measure import scenario as scenarios
+
+    given = context.params
+    if resume is not None:
+        options.alone("--resume", "resume", context, allowed=("as_json",))
+        raise typer.Exit(command.resume(resume, as_json))
+    if scenario is not None:
+        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        options.alone("--scenario", "scenario", context, allowed=beside)
+        whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
+        wanted = scenarios.measuring(scenario, context.command, whole)
+    else:
+        wanted = asked.measuring_of(given)
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard report  ·  lockyard report --quick  ·  "
+    "lockyard report --from records.jsonl",
+)
+def report(
+    quick: arguments.Quick = False,
+    source: arguments.From = None,
+    seed: arguments.Seed = None,
+    out: arguments.Out = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
+    from lockyard import options
+    from lockyard.commands import report as command
+
+    if source is not None:
+        raise typer.Exit(command.show(source))
+    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard compare before.jsonl after.jsonl  ·  lockyard compare before.jsonl "
+    "after.jsonl --fail-if 'wait.p99 > +5%' --fail-if 'throughput.rate < -5%'  ·  "
+    "lockyard compare before/ after/  ·  lockyard compare in.jsonl --locks std::mutex,mutex  ·  "
+    "lockyard compare a.jsonl b.jsonl --json | jq '.compared[] | select(.corrected_p <= 0.05)'",
+)
+def compare(  # noqa: PLR0913 - one parameter for each option
+    a: compared.A,
+    b: compared.B = None,
+    fail_if: compared.FailIf = None,
+    study: compared.Studies = "",
+    locks: compared.Locks = "",
+    as_json: arguments.Json = False,
+) -> None:
+    """Show what differs between A and B, and fail if a figure has provably changed too much."""
+    from lockyard.commands import compare as command
+    from lockyard.compare.pairing import chosen
+
+    choice = chosen(study, locks, alone=b is None)
+    raise typer.Exit(command.run(a, b or a, choice, fail_if or (), as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
+)
+def doctor(as_json: arguments.Json = False) -> None:
+    """Show what would distort measurements here, what is not permitted, and how to fix it."""
+    from lockyard.commands import doctor as command
+
+    raise typer.Exit(command.run(as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard check futex_mutex  ·  lockyard check --all  ·  lockyard check "
+    "ticket_spinlock --threads 4 --bound 3  ·  lockyard check futex_mutex --threads 3 "
+    "--acquisitions 2 --search pct --seconds 60  ·  lockyard check --all --mutants",
+)
+def check(  # noqa: PLR0913 - one parameter for each option
+    locks: checking.Checked = None,
+    every: checking.All = False,
+    litmus: checking.Litmus = False,
+    mutants: checking.Mutants = False,
+    bench: checking.Bench = False,
+    replay: checking.Replay = "",
+    threads: checking.CheckThreads = None,
+    acquisitions: checking.Acquisitions = None,
+    bound: checking.Bound = None,
+    seconds: checking.Seconds = None,
+    search: checking.Search = "exhaustive",
+    memory: checking.Memory = "2G",
+    workers: checking.Workers = None,
+    no_cache: checking.NoCache = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Check locks in every execution that weak memory allows."""
+    from lockyard.checks import choice
+    from lockyard.commands import check as command
+
+    shape = choice.shape(threads, acquisitions)
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape)
+    settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
+    raise typer.Exit(command.run(chosen, settings, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
+    "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
+    "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
+    "lockyard explain --truth injected/",
+)
+def explain(  # noqa: PLR0913 - one parameter for each option
+    result: explained.Explained = None,
+    file: explained.TraceFile = None,
+    pid: explained.TracedPid = None,
+    lock: explained.ExplainedLock = "",
+    top: explained.Top = 3,
+    longer_than: explained.LongerThan = "10us",
+    truth: explained.Truth = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show where each thread was during the longest stalls, and what caused each lock's idle
+    time."""
+    from lockyard import options
+    from lockyard.commands import explain as command
+    from lockyard.explain.session import Wanted
+
+    longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
+    if truth:
+        if pid is not None or lock:
+            raise UsageError(
+                "--truth judges every cause that was injected into the traces, so it cannot be "
+                "limited to one process or lock; drop --pid and --lock"
+            )
+        raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
+    wanted = Wanted(locks, top, longer_than_ns)
+    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard hang 4711  ·  lockyard hang $(pgrep -n server)  ·  lockyard hang "
+    "4711 --watch 10s --stacks  ·  lockyard hang --core core.4711  ·  lockyard hang 4711 --json | "
+    "jq '.deadlocks'"
+)
+def hang(
+    pid: looked.Pid = None,
+    core: looked.Core = None,
+    watch: looked.Watch = "",
+    stacks: looked.Stacks = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show which threads of a running process wait for which locks, who holds these, and deadlocks;
+    nothing is stopped, and the program needs no preparation."""
+    from lockyard import options
+    from lockyard.commands import hang as command
+
+    watch_s = options.duration_s("--watch", watch) if watch else None
+    raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
+
+
+def main() -> None:
+    try:
+        app()
+    except OutputClosedError as error:
+        sys.exit(error.status)
+    except LockyardError as error:
+        print(f"lockyard: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(error.status)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitStatus.OUTPUT_CLOSED)
+    except KeyboardInterrupt:
+        sys.exit(ExitStatus.INTERRUPTED)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a measurement: on standard error, and only on a terminal."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lockyard.measure.cell import Cell
+    from lockyard.measure.runner import Runner
+
+# The time of a run that loops bound, for which the plan has no estimate.
+UNKNOWN_RUN_S = 0.1
+
+
+@contextmanager
+def shown_progress(runner: Runner) -> Iterator[None]:
+    """Shows the current cell, and the time left as estimated from the runs so far."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def on_run(cell: Cell) -> None:
+            remaining = sum(
+                runs * (each.run_s or UNKNOWN_RUN_S) for each, runs in runner.remaining_runs()
+            )
+            done = bar.tasks[task].completed
+            bar.update(task, description=cell.label, total=done + remaining)
+            bar.advance(task, cell.run_s or UNKNOWN_RUN_S)
+
+        if console.is_terminal:  # otherwise the estimate before each run would be wasted
+            runner.on_run = on_run
+        yield

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a plan: blocks of cells in random order, each block in a new process.
+
+The runner is the supervisor: every run has a deadline, and the runner stops a harness that misses
+it. A run that crashes or overruns becomes a record too, ends its own cell, and leaves other cells
+alone.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import MissingCapabilityError
+from lockyard.harness import BAD_JOB_STATUS, Harness, Record
+from lockyard.measure.cell import SCHEMA, Cell
+from lockyard.measure.plan import order_of_block
+from lockyard.program import ProgramDiedError, ProgramOverrunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+# A run ends by itself soon after its limit; a run that takes this much longer hangs.
+GRACE_S = 10.0
+REHEARSAL_S = 0.001
+# Traces are large: the first runs of a cell keep theirs, the others measure the cost of tracing.
+TRACED_RUNS = 4
+
+
+@dataclass
+class _State:
+    """The progress of a cell."""
+
+    cell: Cell
+    spent_s: float = 0.0
+    runs: int = 0
+    ended: bool = False
+
+    @property
+    def wants_more(self) -> bool:
+        return not self.ended and self.runs < self.cell.runs and self.cell.limit_s(self.spent_s) > 0
+
+    def count(self, record: Record) -> None:
+        self.spent_s += record["spent_s"]
+        self.runs += 1
+        self.ended = record["status"] != "ok"
+
+
+@dataclass
+class Runner:
+    cells: Sequence[Cell]
+    seed: int
+    environment: dict[str, Any]
+    cgroups: Mapping[float, Path] = field(default_factory=dict)  # the control group of each quota
+    done: Sequence[Record] = ()  # records of an earlier measurement of these cells
+    traces: Path | None = None  # folder for the traces that some studies keep
+    tracing_studies: Collection[str] = ()
+    grace_s: float = GRACE_S
+    on_run: Callable[[Cell], None] = lambda _cell: None  # called before each run
+    _states: list[_State] = field(init=False)  # by place in the plan
+    _idle_since: float = field(init=False, default_factory=time.monotonic)  # the last run's end
+
+    def __post_init__(self) -> None:
+        self._states = [_State(cell) for cell in self.cells]
+        for record in self.done:
+            self._states[record["cell"]].count(record)
+
+    def rehearse(self) -> None:
+        """Tries each set of conditions before anything is measured. Raises MissingCapabilityError
+        if one is unavailable."""
+        each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
+        for cell in each.values():
+            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
+            # Crashes and hangs unrelated to the conditions are reported by the run itself.
+            with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
+                record = harness.run(job, self.grace_s)
+                if record["status"] != "ok":
+                    raise MissingCapabilityError(record["reason"])
+
+    def remaining_runs(self) -> Iterator[tuple[Cell, int]]:
+        """Yields the number of runs that each cell still gets, unless its time runs out first."""
+        for state in self._states:
+            yield state.cell, state.cell.runs - state.runs if state.wants_more else 0
+
+    def records(self) -> Iterator[Record]:
+        """Yields the records; continues in the block in which an earlier measurement stopped."""
+        block = max((record["block"] for record in self.done), default=0)
+        measured = {each["cell"] for each in self.done if each["block"] == block}
+        places = range(len(self.cells))
+        while pending := {place for place in places if self._states[place].wants_more}:
+            order = order_of_block(places, self.seed, block)
+            left = [place for place in order if place in pending and place not in measured]
+            yield from self._block(left, block)
+            measured = set()
+            block += 1
+
+    def _block(self, places: Sequence[int], block: int) -> Iterator[Record]:
+        harness: Harness | None = None
+        try:
+            for place in places:
+                harness = harness or Harness()
+                record = self._run(harness, place, block)
+                if self._states[place].ended:
+                    harness.close()
+                    harness = None
+                yield record
+        finally:
+            if harness is not None:
+                harness.close()
+
+    def _run(self, harness: Harness, place: int, block: int) -> Record:
+        state = self._states[place]
+        cell = state.cell
+        self.on_run(cell)
+        between_s = time.monotonic() - self._idle_since
+        time.sleep(cell.conditions.rest_s)
+        started = time.monotonic()
+        limit_s = cell.limit_s(state.spent_s)
+        job = {**self._job(cell, block, limit_s), "trace": self._trace(place, block)}
+        try:
+            record = harness.run(job, limit_s + self.grace_s)
+        except ProgramOverrunError as error:
+            record = _failed(job, "overrun", str(error))
+        except ProgramDiedError as error:
+            if error.program_status == BAD_JOB_STATUS:
+                raise
+            record = _failed(job, "crashed", str(error))
+        self._idle_since = time.monotonic()
+        record["cell"] = place
+        record["spent_s"] = round(self._idle_since - started, 6)
+        record["between_s"] = round(between_s, 6)
+        if source := self.environment.get("harness", {}).get("own_locks", {}).get(cell.lock):
+            record["lock_source"] = source
+        state.count(record)
+        return record
+
+    def _job(self, cell: Cell, block: int, limit_s: float) -> dict[str, Any]:
+        job = cell.job(block, limit_s, self.seed + block, self.environment)
+        if cell.conditions.quota_cpus is not None:
+            job["cgroup"] = str(self.cgroups[cell.conditions.quota_cpus])
+        return job
+
+    def _trace(self, place: int, block: int) -> str | None:
+        """Returns the file for a run's trace, or None if the run is not traced."""
+        traced = self.cells[place].study in self.tracing_studies and block < TRACED_RUNS
+        if self.traces is None or not traced:
+            return None
+        self.traces.mkdir(parents=True, exist_ok=True)
+        return str(self.traces / f"{place}.{block}.trace")
+
+
+def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
+    """Returns the record of a run that the harness could not write."""
+    return {
+        "schema": SCHEMA,
+        "study": job["study"],
+        "lock": job["lock"],
+        "conditions": job["conditions"],
+        "block": job["block"],
+        "run": job["run"],
+        "status": status,
+        "reason": reason,
+        "clock": {**job["clock"], "read_ns": None, "early_read_ns": None},
+        "values": {},
+        "histograms": {},
+        "stalls": [],
+        "checks": {},
+        "environment": job["environment"],
+    }
