@@ -83,7 +83,7 @@ def passed_by(times: int = 75, acquires: float = 0.4, *, wakes: bool = False) ->
     ],
 )
 def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
-    tmp_path: Path, trace: Callable[[], FakeTrace], cause: Cause, who: int
+    tmp_path: Path, trace: Callable[[], FakeTrace], cause: Cause, thread: int
 ) -> None:
     found = explanation_of(trace(), tmp_path)
     (lock,) = found.locks
@@ -92,7 +92,7 @@ def test_a_lock_that_passes_a_waiter_by_is_not_held_all_the_time(
     assert stall.cause is cause
     assert stall.share(cause) > 0.9
     told = evidence(found, lock, stall)[0]
-    assert (told.cause, told.thread) == (cause, f"worker {who}")
+    assert (told.cause, told.thread) == (cause, f"worker {thread}")
 
 
 @pytest.mark.parametrize(
