@@ -23,18 +23,19 @@ std::unique_ptr<scheduler> made(std::string_view name, int processors) {
   return of.make(values, processors);
 }
 
-
 /// The shares of one processor that threads get that only work.
 std::vector<double> shares_under(std::string_view name, int threads) {
   engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
   std::vector<double> turns(static_cast<std::size_t>(threads));
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    on.spawn([&on, &turns, i] {
-      for (;;) {
-        on.compute(10 * us);
-        turns[i] += 1;
-      }
-    }, 0, 0);
+    on.spawn(
+        [&on, &turns, i] {
+          for (;;) {
+            on.compute(10 * us);
+            turns[i] += 1;
+          }
+        },
+        0, 0);
   }
   on.run(2000 * ms);
   double sum = 0;
@@ -55,19 +56,24 @@ ps delay_of_sleeper(std::string_view name) {
   engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
   ps due = 0, ran = 0;
   const char bed = 0;
-  on.spawn([&] {
-    on.sleep(&bed, due = 500 * ms);
-    ran = on.now();
-    on.stop();
-  }, 0, 0);
-  on.spawn([&] {
-    for (;;) on.compute(100 * us);
-  }, 0, 0);
+  on.spawn(
+      [&] {
+        on.sleep(&bed, due = 500 * ms);
+        ran = on.now();
+        on.stop();
+      },
+      0, 0);
+  on.spawn(
+      [&] {
+        for (;;) on.compute(100 * us);
+      },
+      0, 0);
   on.run(2000 * ms);
   return ran - due;
 }
 
-TEST(SchedulerRules, sleeper_preempts_under_cfs_waits_for_the_slice_under_eevdf_and_for_ever_under_fifo) {
+TEST(SchedulerRules,
+     sleeper_preempts_under_cfs_waits_for_the_slice_under_eevdf_and_for_ever_under_fifo) {
   EXPECT_LT(delay_of_sleeper("cfs"), 10 * us);
   const ps delay = delay_of_sleeper("eevdf");
   EXPECT_GT(delay, 10 * us);
@@ -80,13 +86,15 @@ std::vector<int> turns_of_yielders(std::string_view name, std::size_t yielding) 
   engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
   std::vector<int> turns(2);
   for (std::size_t i = 0; i < 2; ++i) {
-    on.spawn([&on, &turns, i, yielding] {
-      for (;;) {
-        on.compute(1 * us);
-        ++turns[i];
-        if (i < yielding) simulated::yield();
-      }
-    }, 0, 0);
+    on.spawn(
+        [&on, &turns, i, yielding] {
+          for (;;) {
+            on.compute(1 * us);
+            ++turns[i];
+            if (i < yielding) simulated::yield();
+          }
+        },
+        0, 0);
   }
   on.run(500 * ms);
   return turns;
@@ -111,10 +119,12 @@ TEST(SchedulerRules, idle_processor_takes_a_waiting_thread) {
     engine on{machine{flat(2), plausible()}, gaps{}, made(each.name, 2), 1};
     int finished = 0;
     for (int i = 0; i < 2; ++i) {
-      on.spawn([&] {
-        on.compute(100 * ms);
-        ++finished;
-      }, 0, 0);
+      on.spawn(
+          [&] {
+            on.compute(100 * ms);
+            ++finished;
+          },
+          0, 0);
     }
     on.run(120 * ms);
     EXPECT_EQ(finished, 2) << each.name;
@@ -125,10 +135,13 @@ TEST(SchedulerRules, pinned_thread_stays) {
   engine on{machine{flat(2), plausible()}, gaps{}, made("cfs", 2), 1};
   int finished = 0;
   for (int i = 0; i < 2; ++i) {
-    on.spawn([&] {
-      on.compute(100 * ms);
-      ++finished;
-    }, 0, 0).pinned_to = 0;
+    on.spawn(
+          [&] {
+            on.compute(100 * ms);
+            ++finished;
+          },
+          0, 0)
+        .pinned_to = 0;
   }
   on.run(150 * ms);
   EXPECT_EQ(finished, 0);

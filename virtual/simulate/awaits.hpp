@@ -25,8 +25,8 @@ inline ps to_ps(time_point limit) noexcept {
 /// Returns the number of pauses that take the time.
 inline std::uint32_t pauses_in(std::chrono::nanoseconds length) noexcept {
   const ps pause = std::max<ps>(engine::current().costs_of().pause, 1);
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(length.count() * ns / pause, 1,
-                                                             std::int64_t{1} << 30U));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(length.count() * ns / pause, 1, std::int64_t{1} << 30U));
 }
 
 /// The world of a policy's steps while its thread is parked.
@@ -68,9 +68,10 @@ struct awaits {
   }
 
   template <class Atomic, class Predicate, class Policy>
-  static typename Atomic::value_type await_exchange(
-      Atomic& on, typename Atomic::value_type desired, Predicate predicate,
-      std::memory_order order, Policy&& policy, location where = location::current()) noexcept {
+  static typename Atomic::value_type await_exchange(Atomic& on, typename Atomic::value_type desired,
+                                                    Predicate predicate, std::memory_order order,
+                                                    Policy&& policy,
+                                                    location where = location::current()) noexcept {
     typename Atomic::value_type found{};
     const auto look = [&] {
       found = on.exchange(desired, order, where);

@@ -11,8 +11,8 @@ class engine;
 /// bounded Pareto distribution, so that bursts of all magnitudes occur.
 struct background {
   int threads = 0;
-  int groups = 1;           ///< of autogroup: terminals and sessions
-  double bursts_per_s = 0;  ///< of all threads together
+  int groups = 1;           ///< terminals and sessions, in which autogroup places threads
+  double bursts_per_s = 0;  ///< all threads together
   double least_us = 5, most_us = 20'000;
   double shape = 1;  ///< the probability of a burst longer than x falls as x to the power -shape
 };

@@ -228,8 +228,8 @@ void engine::stop_a_processor() {
   const double magnitude = chance_.uniform();
   thread* const stopped = at(which).current;
   if (now_ == 0 || stopped == nullptr) return;
-  const auto length = static_cast<ps>(
-      gaps_.least_ns * std::pow(gaps_.most_ns / gaps_.least_ns, magnitude) * ns);
+  const auto length =
+      static_cast<ps>(gaps_.least_ns * std::pow(gaps_.most_ns / gaps_.least_ns, magnitude) * ns);
   if (stopped->doing == activity::parked && !stopped->poked) {
     stopped->spin->last_look = std::max(stopped->spin->last_look, now_ + length);
   } else {

@@ -33,10 +33,10 @@ struct simulation_error : std::runtime_error {
 struct counters {
   std::uint64_t events = 0, context_switches = 0, preemptions = 0, migrations = 0;
   std::uint64_t yields = 0, sleeps = 0, wakes = 0;
-  ps transfers = 0;        ///< threads waited for lines on their way
-  ps line_queues = 0;      ///< threads waited until a line was free to move
-  ps wake_latency = 0;     ///< from wake-ups until the threads were in a queue
-  ps owner_off = 0;        ///< the owner of the lock was ready, but not on a processor
+  ps transfers = 0;     ///< threads waited for lines on their way
+  ps line_queues = 0;   ///< threads waited until a line was free to move
+  ps wake_latency = 0;  ///< from wake-ups until the threads were in a queue
+  ps owner_off = 0;     ///< the owner of the lock was ready, but not on a processor
 };
 
 class engine {

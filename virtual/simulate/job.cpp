@@ -45,8 +45,9 @@ costs costs_of(const json& given) {
   const std::array hops{read.hit_ns, read.hop_core_ns, read.hop_cache_ns, read.hop_socket_ns,
                         read.hop_remote_ns};
   if (!std::ranges::is_sorted(hops)) {
-    throw std::invalid_argument{"hit_ns, hop_core_ns, hop_cache_ns, hop_socket_ns and "
-                                "hop_remote_ns must not decrease in this order"};
+    throw std::invalid_argument{
+        "hit_ns, hop_core_ns, hop_cache_ns, hop_socket_ns and "
+        "hop_remote_ns must not decrease in this order"};
   }
   if (read.idle_exit_ns > read.deep_idle_exit_ns) {
     throw std::invalid_argument{"deep_idle_exit_ns must not be less than idle_exit_ns"};
@@ -70,8 +71,9 @@ topology topology_of(const json& given) {
   }
   if (read.processors % read.threads_per_core != 0 || read.cores_per_cache < 1 ||
       read.cores_per_socket < read.cores_per_cache) {
-    throw std::invalid_argument{"threads_per_core, cores_per_cache, cores_per_socket and "
-                                "processors do not fit together"};
+    throw std::invalid_argument{
+        "threads_per_core, cores_per_cache, cores_per_socket and "
+        "processors do not fit together"};
   }
   return read;
 }
@@ -89,8 +91,9 @@ background background_of(const json& given) {
   }
   if (read.threads > 0 && (read.bursts_per_s <= 0 || read.least_us <= 0 ||
                            read.least_us > read.most_us || read.shape <= 0)) {
-    throw std::invalid_argument{"a background with threads has bursts_per_s, least_us and shape "
-                                "above 0, and most_us no less than least_us"};
+    throw std::invalid_argument{
+        "a background with threads has bursts_per_s, least_us and shape "
+        "above 0, and most_us no less than least_us"};
   }
   return read;
 }

@@ -30,7 +30,8 @@ ps engine::by_chance(ps length) {
 /// Threads that keep exchanging take the line away again and again while others want it.
 ps engine::storm_on(const cache_line& line) {
   if (line.stormers == 0) return 0;
-  return scaled_by(machine_.mean_hop(), chance_.uniform() * machine_.storm_hops * line.stormers);
+  return scaled_by(machine_.mean_hop(),
+                   2 * chance_.uniform() * machine_.storm_hops * line.stormers);
 }
 
 ps engine::hop_from_owner(const cache_line& line, int to) const {
@@ -110,8 +111,8 @@ void engine::store(void* address, std::uint64_t value, void (*put)(void*, std::u
   give_way();
   thread& me = *self_;
   settle(line);
-  const bool is_here = line.exclusive && line.owner == me.processor && line.stormers == 0 &&
-                       now_ >= line.busy_until;
+  const bool is_here =
+      line.exclusive && line.owner == me.processor && line.stormers == 0 && now_ >= line.busy_until;
   if (is_here && me.stores.empty()) {
     operate(with_sibling(machine_.hit));
     put(address, value);

@@ -23,8 +23,9 @@ constexpr std::array declarations{
     cost_declaration{"invalidate_ns", &costs::invalidate_ns,
                      "a write, for each further processor that shares the line"},
     cost_declaration{"storm_hops", &costs::storm_hops,
-                     "hops that each thread in an exchange loop adds to other accesses of the line "
-                     "(a factor); 0 if an owner keeps the line for long"},
+                     "mean number of hops by which each thread in an exchange loop delays other "
+                     "accesses of the line (a factor): 1 if requests are served in order, 0 if "
+                     "an owner keeps the line for long"},
     cost_declaration{"arbitration_share", &costs::arbitration_share,
                      "how much longer a hop may take by chance (a factor)"},
     cost_declaration{"pause_ns", &costs::pause_ns, "one pause instruction"},

@@ -54,7 +54,7 @@ inline constexpr std::size_t distances = 5;
 struct topology {
   int processors = 1;
   int threads_per_core = 1;
-  int cores_per_cache = 1;   ///< of the last level
+  int cores_per_cache = 1;  ///< cores that share a last-level cache
   int cores_per_socket = 1;
   bool siblings_last = false;  ///< the second threads of all cores follow the first ones
   /// The hypervisor reports a halted processor as preempted, so that the kernel, when it wakes a
@@ -94,7 +94,7 @@ struct costs {
 
 struct cost_declaration {
   std::string_view name;
-  double costs::* value;
+  double costs::*value;
   std::string_view meaning;
 };
 
@@ -112,9 +112,7 @@ class machine {
  public:
   machine(const topology& shape, const costs& of) noexcept;
 
-  [[nodiscard]] ps hop(distance far) const noexcept {
-    return hops_[static_cast<std::size_t>(far)];
-  }
+  [[nodiscard]] ps hop(distance far) const noexcept { return hops_[static_cast<std::size_t>(far)]; }
   [[nodiscard]] ps hop(int from, int to) const noexcept { return hop(shape.between(from, to)); }
   /// The mean time in which a line comes from another processor, each with the same probability.
   [[nodiscard]] ps mean_hop() const noexcept { return mean_hop_; }

@@ -129,7 +129,7 @@ void engine::wake_thread(thread& which, int waker) {
   push(now_ + delay, event_kind::arrival, which.id);
 }
 
-// What a thread does
+// Actions of the running thread
 
 ps engine::with_sibling(ps length) const {
   if (shape().threads_per_core == 1 || self_ == nullptr) return length;

@@ -19,12 +19,12 @@ struct cache_line;
 
 /// What a spinning thread waits for, and how it passes the time. Lives on the thread's stack.
 struct spin_wait {
-  bool (*holds)(const spin_wait& self);            ///< tests the words as they are now, at no cost
-  ps (*step)(spin_wait& self);                     ///< one step of the policy: how long it takes
-  bool (*repeats)(const spin_wait& self);          ///< the policy is as it was when parked
-  double looking_share = 1;                        ///< of its time; the rest passes in yields
+  bool (*holds)(const spin_wait& self);    ///< tests the words as they are now, at no cost
+  ps (*step)(spin_wait& self);             ///< one step of the policy: how long it takes
+  bool (*repeats)(const spin_wait& self);  ///< the policy is as it was when parked
+  double looking_share = 1;                ///< share of its time; the rest passes in yields
   bool may_yield = false;
-  bool writes = false;                             ///< each look takes the line away from others
+  bool writes = false;  ///< each look takes the line away from others
   ps last_look = 0;
   std::array<cache_line*, 4> lines{};
   std::size_t line_count = 0;
@@ -69,7 +69,7 @@ struct thread {
   bool runnable = false, finished = false, timed_out = false;
   bool poked = false;  ///< parked, with an event that is about to end that
   activity doing = activity::none;
-  ps work_left = 0;    ///< of interrupted work
+  ps work_left = 0;    ///< the rest of interrupted work
   ps stores_done = 0;  ///< when the last of its stores is visible
   ps counted_until = 0;
   spin_wait* spin = nullptr;
@@ -92,7 +92,7 @@ struct processor {
   thread* current = nullptr;
   bool must_reschedule = false;
   int arriving = 0;              ///< woken threads on their way
-  std::uint64_t generation = 0;  ///< of its pending step; older ones are void
+  std::uint64_t generation = 0;  ///< number of its pending step; older ones are void
   ps step_at = 0, idle_since = 0;
   ps min_vruntime = 0;
   std::vector<thread*> queue;  ///< ready threads without `current`, in order of arrival
@@ -106,7 +106,7 @@ struct cache_line {
   ps shared_from = never;
   ps busy_until = 0, readers_until = 0;
   std::vector<thread*> watchers;  ///< parked threads, on a processor or not
-  int stormers = 0;               ///< of these, on a processor and writing
+  int stormers = 0;               ///< watchers that write and are on a processor
 };
 
 }  // namespace lockyard::simulation

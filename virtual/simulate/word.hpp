@@ -2,7 +2,7 @@
 #pragma once
 
 // Shared words and plain data of the simulated world. They have the size and alignment that they
-// have natively, so that what shares a cache line there shares it here.
+// have natively, so that two words share a line here if they do there.
 
 #include "engine.hpp"
 
@@ -41,8 +41,7 @@ class word {
     });
     if (order == std::memory_order_seq_cst) on.drain_stores();
   }
-  T exchange(T value, std::memory_order /*order*/,
-             location where = location::current()) noexcept {
+  T exchange(T value, std::memory_order /*order*/, location where = location::current()) noexcept {
     return replace([value](T) { return value; }, where);
   }
   T fetch_add(T by, std::memory_order /*order*/, location where = location::current()) noexcept {

@@ -76,8 +76,7 @@ struct simulated : awaits {
     on().drain_stores();
     on().operate(cost().futex_wake);
     if (from.peek() != expected) return std::nullopt;
-    return static_cast<std::uint32_t>(
-        on().requeue(&from, as_count(count), as_count(move), &to));
+    return static_cast<std::uint32_t>(on().requeue(&from, as_count(count), as_count(move), &to));
   }
 
   // Priority inheritance: the kernel hands the word over in order of arrival. All threads have one
@@ -196,8 +195,7 @@ struct simulated : awaits {
     };
     if (const auto known = find(); known != objects.end()) return *static_cast<T*>(known->object);
     T& made = on().memory().make<T>();  // its constructor may ask for other state
-    objects.push_back(
-        {&type, &made, [](void* object) { static_cast<T*>(object)->~T(); }});
+    objects.push_back({&type, &made, [](void* object) { static_cast<T*>(object)->~T(); }});
     return made;
   }
 };

@@ -78,8 +78,8 @@ class cfs : public scheduler {
       sum += weight(*each), least = std::min(least, vruntime(each));
     }
     const auto ready = static_cast<ps>(queue.size() + 1);
-    const ps slice = scaled_by(std::max(of_.latency, ready * of_.granularity),
-                               weight(current) / sum);
+    const ps slice =
+        scaled_by(std::max(of_.latency, ready * of_.granularity), weight(current) / sum);
     const ps used = current.scheduling.slice_used;
     return used > slice || (used >= of_.granularity && vruntime(&current) - least > slice);
   }

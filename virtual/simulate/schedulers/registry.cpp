@@ -33,9 +33,10 @@ constexpr std::array cfs_parameters{
 constexpr std::array eevdf_parameters{
     parameter_declaration{"slice_ms", 0.7,
                           "the slice, multiplied by 1 + log2 of the processors, at most 8"},
-    parameter_declaration{"forfeits", 1,
-                          "a yield gives up the rest of the slice (1: Linux 6.19, 6.18.2, 6.12.63), "
-                          "or postpones the deadline (0: Linux 6.6)"},
+    parameter_declaration{
+        "forfeits", 1,
+        "a yield gives up the rest of the slice (1: Linux 6.19, 6.18.2, 6.12.63), "
+        "or postpones the deadline (0: Linux 6.6)"},
     parameter_declaration{"autogroup", 1, autogroup_meaning},
 };
 constexpr std::array rr_parameters{
@@ -64,14 +65,13 @@ std::unique_ptr<scheduler> make_rr(const parameter_values& values, int /*process
 }
 
 constexpr std::array declarations{
-    scheduler_declaration{"cfs", "Linux up to 6.5, SCHED_OTHER",
-                          "kernel/sched/fair.c of Linux 5.4", cfs_parameters, make_cfs},
+    scheduler_declaration{"cfs", "Linux up to 6.5, SCHED_OTHER", "kernel/sched/fair.c of Linux 5.4",
+                          cfs_parameters, make_cfs},
     scheduler_declaration{"eevdf", "Linux from 6.6, SCHED_OTHER",
                           "kernel/sched/fair.c of Linux 6.12 and 6.19", eevdf_parameters,
                           make_eevdf},
     scheduler_declaration{"fifo", "Linux SCHED_FIFO, one priority", "sched(7)", {}, make_fifo},
-    scheduler_declaration{"rr", "Linux SCHED_RR, one priority", "sched(7)", rr_parameters,
-                          make_rr},
+    scheduler_declaration{"rr", "Linux SCHED_RR, one priority", "sched(7)", rr_parameters, make_rr},
 };
 
 }  // namespace

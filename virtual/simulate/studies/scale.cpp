@@ -20,7 +20,7 @@ struct section {
 
 struct workload_shape {
   std::string_view name;
-  ps think;  ///< per operation, without any lock
+  ps think;        ///< per operation, without any lock
   double counted;  ///< operations that will-it-scale counts for one of these
   std::array<section, 5> sections;
   std::size_t section_count;
@@ -28,7 +28,7 @@ struct workload_shape {
 
 using enum section::kind;
 
-// Think times are those of the study `scale`: with them a thread alone takes as long as published.
+// The think times of harness/studies/scale.cpp: a thread alone takes as long as published.
 constexpr std::array shapes{
     workload_shape{"lock1", 425 * ns, 2, {{{own, 0, 1}, {table, 1, 0}, {own, 0, 1}}}, 3},
     workload_shape{"lock2", 430 * ns, 2, {{{file, 0, 1}, {file, 0, 1}}}, 2},
@@ -64,8 +64,7 @@ void do_section(engine& on, const section& what, object& in) {
 }  // namespace
 
 std::span<const std::string_view> workload_names() noexcept {
-  static constexpr std::array names{shapes[0].name, shapes[1].name, shapes[2].name,
-                                    shapes[3].name};
+  static constexpr std::array names{shapes[0].name, shapes[1].name, shapes[2].name, shapes[3].name};
   return names;
 }
 

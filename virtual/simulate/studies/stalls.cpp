@@ -95,8 +95,9 @@ named_values run(engine& on, const subject& lock, const study_settings& of, stal
   on.spawn([&] { conduct(on, in, of); }, 0, 0);
   on.run(limit);
   if (on.now() >= limit || in.finished < of.threads) {
-    throw simulation_error{"the runs did not end: the threads that are left all sleep, or wait for "
-                           "a lock that is never released"};
+    throw simulation_error{
+        "the runs did not end: the threads that are left all sleep, or wait for "
+        "a lock that is never released"};
   }
   double sum = 0;
   for (const ps each : in.lengths) sum += static_cast<double>(each);

@@ -17,10 +17,10 @@ namespace lockyard::simulation {
 struct study_settings {
   int threads = 1;
   bool pinned = false;
-  ps hold = 0, gap = 0;      ///< of work with the lock, and without it
+  ps hold = 0, gap = 0;      ///< work with the lock, and without it
   bool exponential = false;  ///< these are means; otherwise they are constant
   ps duration = 20 * ms, warm_up = 3 * ms;
-  int loops = 0;  ///< of each thread in a run; 0: the run ends with its time
+  int loops = 0;  ///< for each thread in a run; 0: the run ends with its time
   int runs = 1;   ///< with `loops`
   std::string workload = "lock1";
 };
