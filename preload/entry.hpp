@@ -20,7 +20,7 @@
 
 namespace lockyard::preload {
 
-// C11's objects are those of pthread in glibc.
+// glibc's C11 objects are its pthread objects.
 static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeof(pthread_cond_t));
 inline pthread_mutex_t* pthread_of(mtx_t* mutex) noexcept {
   return reinterpret_cast<pthread_mutex_t*>(mutex);

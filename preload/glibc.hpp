@@ -98,7 +98,7 @@ class next_function {
  public:
   using function = Result(Arguments...);
 
-  /// `version` is the symbol's on x86-64, where pthread_cond_* also exist as LinuxThreads had them.
+  /// `version` is the symbol's on x86-64, where pthread_cond_* has a second, older version.
   constexpr explicit next_function(const char* name, const char* version = nullptr) noexcept
       : name_{name}, version_{version} {}
 
