@@ -34,7 +34,7 @@ class Machine:
     topology: Mapping[str, int | bool]
     most_threads: int
     costs: Mapping[str, float]
-    sources: Mapping[str, str]  # by the name of the cost; "topology" names the topology's
+    sources: Mapping[str, str]  # keys: names of costs, and "topology"
 
     @property
     def processors(self) -> int:

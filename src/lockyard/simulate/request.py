@@ -53,7 +53,7 @@ class Cell:
     parameters: Mapping[str, float] = field(default_factory=dict)
     background: str = "quiet"
     seed: int = 1
-    burst_factor: float = 1.0  # of the background's rate
+    burst_factor: float = 1.0  # factor of the rate of bursts
 
     def to_job(self) -> Job:
         others, gaps = settings()[self.background]
