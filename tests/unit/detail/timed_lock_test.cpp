@@ -64,7 +64,7 @@ class recording_lock : public lockyard::detail::timed_lock<recording_lock, nativ
     return is_free;
   }
   bool take_until(native::deadline limit) {
-    waits.push_back(limit == native::deadline::max() ? nanoseconds::max() : limit - native::now());
+    waits.push_back(limit == native::never ? nanoseconds::max() : limit - native::now());
     return waits.size() == is_free_after;
   }
 };
