@@ -30,13 +30,10 @@ struct line_world : derived_world<line_world, native> {
     return spins ? deadline::max() : deadline::min();
   }
 
-  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                          deadline limit = never) noexcept {
     ++in_line;
-    return native::wait(word, expected);
-  }
-  static wait_result wait(const atomic<std::uint32_t>& /*word*/, std::uint32_t /*expected*/,
-                          deadline /*limit*/) noexcept {
-    ++in_line;
+    if (limit == never) return native::wait(word, expected);
     while (!is_late) native::yield();
     return wait_result::timed_out;
   }
