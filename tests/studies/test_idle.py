@@ -24,7 +24,7 @@ def test_only_long_idle_times_count(lockyard: Callable[..., Outcome]) -> None:
         assert (values["idle_wanted_max_ns"] > values["idle_threshold_ns"]) == is_long
         assert 0 <= values["idle_wanted_share"] <= 1
         assert 0 <= values["idle_in_release_share"] <= 1
-        # What one thread does next to another is also published: wanted or not.
+        # The published definition counts every gap, wanted or not.
         assert total(histograms["idle_published"]) <= values["operations"]
         assert total(histograms["idle_wanted"]) <= total(histograms["idle_published"])
 

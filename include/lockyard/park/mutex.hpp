@@ -229,14 +229,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
-    const typename W::contended scope{this};
-    wait_for_turn();
-  }
-  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
-    typename W::contended scope{this};
-    return scope.result(wait_for_turn(limit));
-  }
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { take_until(W::never); }
 
   /// What a waiter knows when it enters the loop, and then from step to step.
   struct progress {
@@ -246,7 +239,9 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     bool may_spin = false;
   };
 
-  bool wait_for_turn(typename W::deadline limit = W::never) noexcept {
+  /// Returns false if the deadline passed first.
+  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
+    typename W::contended scope{this};
     mutex_waiters waiters{this};
     node self{this, detail::waiter_kind::mutex, W::now()};
     progress at{.may_spin = true};
@@ -260,7 +255,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       at.may_spin = waiters.may_barge(now, self.since(), patience);
       at.is_active = at.may_spin && waiters.become_active_waiter();
     }
-    return wait_in_turn(waiters, self, at, limit);
+    return scope.result(wait_in_turn(waiters, self, at, limit));
   }
 
   bool wait_in_turn(mutex_waiters waiters, node& self, progress at,

@@ -261,8 +261,7 @@ class basic_semaphore {
     return [this, wanted](typename W::deadline limit) { return wait_for(wanted, limit); };
   }
 
-  /// Returns false if there is a deadline and it passed first. The spin does not check it: a
-  /// time-out may be late by the length of a spin.
+  /// Returns false if the deadline passed first, which the spin at the beginning does not check.
   [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted,
                                              typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
