@@ -37,7 +37,8 @@ concept held_itself =
 /// - `bool wait_once(lock, watch[, typename W::deadline])` waits, and returns false if the deadline
 ///   ended the wait. Once notifiers can find the thread, and the lock is released, it calls
 ///   `watch(end)`, and keeps the result until it has the lock again. `end()` ends this wait and no
-///   other one; it does nothing if the wait has ended: then the condition variable may be gone.
+///   other one, and returns true; it returns false, and does nothing, if the wait has ended: then
+///   the condition variable may be gone.
 /// So a stop finds the thread waiting, or comes before the watch, which then calls `end` itself.
 /// Empty: it adds no byte.
 ///

@@ -101,7 +101,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       begin(held, waiters, self);
     }
     // Between the scopes: a stop is not part of the mutex.
-    [[maybe_unused]] const auto watched = watch([&]() noexcept { interrupt(held, self); });
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { return interrupt(held, self); });
     const typename W::acquiring scope{&held};
     return wait_until_notified(held, waiters, self, limit...);
   }
@@ -209,18 +209,21 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (const auto unparked = with.unpark_if_free(home)) sleepers.add(*unparked);
   }
 
-  /// Ends one wait alone, for a stop.
-  void interrupt(mutex_type& with, waiter& one) noexcept {
+  /// Ends one wait alone, for a stop. Returns false if the wait has ended already.
+  bool interrupt(mutex_type& with, waiter& one) noexcept {
     const typename W::notifying scope{this};
     sleeper unparked = nullptr;
+    bool ends = false;
     {
       condition_bucket home{mutex_waiters{&with}, this};
-      if (waits(one)) {
+      ends = waits(one);
+      if (ends) {
         if (notify_or_move(home, one, W::now())) unparked = with.unpark_if_free(home);
         forget_mutex_of_last(home);
       }
     }
     if (unparked != nullptr) W::wake(*unparked, 1);
+    return ends;
   }
 
   /// Returns whether the waiter is a sleeper of the mutex from now on.

@@ -87,7 +87,7 @@ class basic_condition_variable_any
     home.link(self);
     home.bucket_lock().unlock();
     lock.unlock();
-    [[maybe_unused]] const auto watched = watch([&]() noexcept { end(home, self); });
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { return end(home, self); });
     const auto left = [&] {
       self.mark_awake();
       note_who_is_left(home);
@@ -119,8 +119,8 @@ class basic_condition_variable_any
     if (home.first(this, kind) == nullptr) is_awaited_.store(false, std::memory_order_release);
   }
 
-  /// Ends one wait alone, for a stop.
-  void end(bucket& home, node& waits) noexcept {
+  /// Ends one wait alone, for a stop. Returns false if the wait has ended already.
+  bool end(bucket& home, node& waits) noexcept {
     const typename lot::sleeping_word* sleeper = nullptr;
     home.bucket_lock().lock();
     if (home.is_linked(waits)) {
@@ -129,6 +129,7 @@ class basic_condition_variable_any
     }
     home.bucket_lock().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
+    return sleeper != nullptr;
   }
 
   [[gnu::noinline, gnu::cold]] void wake_up_to(std::uint32_t most) noexcept {
