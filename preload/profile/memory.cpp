@@ -158,13 +158,16 @@ void* allocate(std::size_t bytes) {
   return made;
 }
 
-void note_time(u64 now_ticks) {
-  if (file == nullptr || now_ticks - __atomic_load_n(&file->latest_ticks, __ATOMIC_RELAXED) <
-                             ticks_between_notes) {
-    return;
-  }
+void note_time() {
+  if (file == nullptr) return;
   __atomic_store_n(&file->latest_ticks, ticks(), __ATOMIC_RELAXED);
   __atomic_store_n(&file->latest_ns, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+}
+
+void note_time_now_and_then(u64 now_ticks) {
+  if (file == nullptr) return;
+  const u64 latest = __atomic_load_n(&file->latest_ticks, __ATOMIC_RELAXED);
+  if (now_ticks - latest >= ticks_between_notes) note_time();
 }
 
 thread_block* own_record() {

@@ -44,8 +44,9 @@ inline void count_lost() {
   if (file != nullptr) __atomic_fetch_add(&file->lost, 1, __ATOMIC_RELAXED);
 }
 
-/// Notes the time now and then, from which the reader has the rate of the ticks.
-void note_time(u64 now_ticks);
+/// Notes the time, from which the reader has the rate of the ticks.
+void note_time();
+void note_time_now_and_then(u64 now_ticks);
 
 /// Returns this thread's record, or null if there is no memory.
 thread_block* own_record();

@@ -115,6 +115,10 @@ void begin_child() {
   begin_guard();
 }
 
+[[gnu::destructor]] void end() {
+  note_time();
+}
+
 }  // namespace
 
 using backend = recording;

@@ -115,7 +115,7 @@ void add_wait(const finished_wait& wait, u32 holder) {
   put(pair->waits, pair->waits + 1);
   put(pair->wait_ticks, pair->wait_ticks + length);
   put(pair->longest_ticks, std::max(pair->longest_ticks, length));
-  note_time(wait.end);
+  note_time_now_and_then(wait.end);
 }
 
 void add_hold(const void* object, const void* site, u64 hold_ticks) {

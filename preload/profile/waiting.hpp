@@ -48,6 +48,7 @@ template <class Wait>
   finished_wait done;
   done.object = object;
   done.kind = kind;
+  done.cause = wait_cause::unknown;  // looked for in waits for mutexes only
   done.waiter = stack_from(site);
   done.begin = ticks();
   begin_wait(*own, object, kind, site, done.waiter, true, done.begin);
