@@ -114,9 +114,12 @@ void wait_evidence::end(u32 turn) {
   }
 }
 
-wait_cause wait_evidence::cause(u64 wait_ns, u64 late_ns) const {
+wait_cause wait_evidence::cause(u64 wait_ns, u64 late_ns, u32 others_first) const {
   if (wait_ns < long_wait_ns) return wait_cause::too_short;
-  if (last_ == parts) return late_ns > wait_ns / 2 ? wait_cause::woken_late : wait_cause::unknown;
+  if (last_ == parts) {  // it ended before the first look
+    if (late_ns > wait_ns / 2) return wait_cause::woken_late;
+    return others_first > 0 ? wait_cause::others_first : wait_cause::unknown;
+  }
   int most = 0;
   u64 most_ns = 0;
   for (int each = 0; each < parts; ++each) {

@@ -13,6 +13,9 @@ namespace lockyard::preload::record {
 /// A wait that has lasted this long is looked into.
 inline constexpr u64 long_wait_ns = 100'000;
 
+/// The first look; the kernel's timers are some 60 us late.
+inline constexpr u64 first_look_ns = long_wait_ns / 2;
+
 u64 monotonic_ns();
 
 class wait_evidence {
@@ -25,10 +28,9 @@ class wait_evidence {
   /// The waiter has the lock; `turn` is the last acquisition before its own.
   void end(u32 turn);
 
-  bool has_looked() const { return owner_ != 0; }
-
-  /// Returns the cause; `late_ns` is how long the lock was free before the waiter had it.
-  wait_cause cause(u64 wait_ns, u64 late_ns) const;
+  /// Returns the cause. `late_ns` is how long the lock was free before the waiter had it, and
+  /// `others_first` how many acquisitions by other threads there were meanwhile.
+  wait_cause cause(u64 wait_ns, u64 late_ns, u32 others_first) const;
 
   /// The number of the system call in which the holder was blocked, or -1.
   int system_call() const { return system_call_; }

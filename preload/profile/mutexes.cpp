@@ -19,7 +19,7 @@ timespec as_timespec(u64 ns) {
 /// growing intervals, until it has become very long.
 int wait_and_look(pthread_mutex_t* m, const mutex_layout& layout, wait_evidence& evidence,
                   u64 begin_ns) {
-  for (u64 slice = long_wait_ns; slice < looks_end_after_ns; slice *= 2) {
+  for (u64 slice = first_look_ns; slice < looks_end_after_ns; slice *= 2) {
     const timespec until = as_timespec(begin_ns + slice);
     const int error = real::mutex_clocklock(m, CLOCK_MONOTONIC, &until);
     if (error != ETIMEDOUT) return error;
@@ -38,7 +38,7 @@ void finish_pending(const release_note& last) {
       length != 0 ? static_cast<double>(state.wait_ns) / static_cast<double>(length) : 0;
   const u64 late = is_of_this_wait ? done.end - last.ticks : 0;
   done.cause = state.evidence.cause(
-      state.wait_ns, static_cast<u64>(static_cast<double>(late) * ns_per_tick));
+      state.wait_ns, static_cast<u64>(static_cast<double>(late) * ns_per_tick), done.others);
   done.detail = done.cause == wait_cause::holder_asleep ? state.evidence.system_call() : 0;
   state.pending_mutex = nullptr;
   add_wait(done, is_of_this_wait ? last.stack : 0);

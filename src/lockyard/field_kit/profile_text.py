@@ -8,6 +8,7 @@ import platform
 from typing import TYPE_CHECKING
 
 from lockyard.field_kit.process import MACHINES
+from lockyard.field_kit.recorded import UNKNOWN
 from lockyard.field_kit.system_calls import name_of
 
 if TYPE_CHECKING:
@@ -52,16 +53,17 @@ def _verdict(found: Contention) -> str:
 
 def _advice(row: Row) -> str:
     cause, detail, holder = row.main_cause()
-    name, holder = _cut(row.name), _cut(holder)
+    name = _cut(row.name)
+    where = "" if holder == UNKNOWN else f" in {_cut(holder)}"
     if cause == "holder blocked":
-        return f"Move {_call(detail)} out of the section of {name} in {holder}"
+        return f"Move {_call(detail)} out of the section of {name}{where}"
     if cause == "holder preempted":
-        return f"Run fewer threads, or hold {name} for less in {holder}"
+        return f"Run fewer threads, or hold {name} for less{where}"
     if cause in ("others first", "short"):
         return f"Try another lock for {name} ('lockyard try'), or split it"
     if cause == "woken late":
         return f"Leave a processor free for the waiters of {name}, or try a lock that spins"
-    return f"Shorten the section of {name} in {holder}"
+    return f"Shorten the section of {name}{where}"
 
 
 def _described(cause: str) -> str:
