@@ -96,7 +96,7 @@ void wait_evidence::look(u32 owner, u32 turn) {
   } else if (owner_ != 0) {
     account(now, is_blocked, now_ns);
     since_ns_ = now_ns;
-  }  // else the time so far goes where the next interval goes
+  }  // The time before the first look goes where the next interval goes.
   owner_ = owner;
   turn_ = turn;
   was_blocked_ = is_blocked;

@@ -2,11 +2,10 @@
 #pragma once
 
 // Why a wait is long. A waiter looks at the holder when it has waited for a while, at growing
-// intervals, and once more when it has the lock: the kernel says for how long the holder ran and
+// intervals, and a last time when it has the lock: the kernel says for how long the holder ran and
 // was queued, whether it is blocked, and in which system call.
 
 #include "layout.hpp"
-
 
 namespace lockyard::preload::record {
 

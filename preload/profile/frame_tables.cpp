@@ -121,7 +121,9 @@ class interpreter {
       const unsigned low = op & 0x3f;
       switch (op & 0xc0) {
         case 0x40: location_ += low * common_.code_factor; break;
-        case 0x80: save(low, static_cast<std::int64_t>(in.unsigned_number()) * common_.data_factor); break;
+        case 0x80:
+          save(low, static_cast<std::int64_t>(in.unsigned_number()) * common_.data_factor);
+          break;
         case 0xc0: restore(low); break;
         default:
           if (!extended(op, in)) return false;
@@ -168,7 +170,10 @@ class interpreter {
       case 0x06: restore(in.unsigned_number()); return true;
       case 0x07: lose(in.unsigned_number()); return true;
       case 0x08: restore(in.unsigned_number()); return true;
-      case 0x09: lose(in.unsigned_number()); in.unsigned_number(); return true;
+      case 0x09:
+        lose(in.unsigned_number());
+        in.unsigned_number();
+        return true;
       case 0x0a:
         if (depth_ == most_remembered) return false;
         remembered_[depth_++] = now_;
@@ -184,9 +189,15 @@ class interpreter {
       }
       case 0x0d: define(in.unsigned_number(), now_.cfa_offset); return true;
       case 0x0e: now_.cfa_offset = static_cast<std::int64_t>(in.unsigned_number()); return true;
-      case 0x0f: now_.has_cfa = false; in.skip(in.unsigned_number()); return true;
+      case 0x0f:
+        now_.has_cfa = false;
+        in.skip(in.unsigned_number());
+        return true;
       case 0x10:
-      case 0x16: lose(in.unsigned_number()); in.skip(in.unsigned_number()); return true;
+      case 0x16:
+        lose(in.unsigned_number());
+        in.skip(in.unsigned_number());
+        return true;
       case 0x11: {
         const u64 number = in.unsigned_number();
         save(number, in.signed_number() * common_.data_factor);
@@ -243,11 +254,12 @@ frame_rule packed(const row& from) {
   const bool by_frame = from.cfa_register == frame_register;
   const std::int64_t result = from.result.is_saved ? from.result.offset / 8 : 0;
   const std::int64_t frame = from.frame.is_saved ? from.frame.offset / 8 : 0;
-  const bool fits = from.cfa_offset >= 0 && from.cfa_offset < (1 << 27) && result == static_cast<std::int16_t>(result) &&
+  const bool fits = from.cfa_offset >= 0 && from.cfa_offset < (1 << 27) &&
+                    result == static_cast<std::int16_t>(result) &&
                     frame == static_cast<std::int16_t>(frame);
   if (!from.has_cfa || !fits || (!by_frame && from.cfa_register != stack_register)) return {};
-  return {true, by_frame, static_cast<std::int32_t>(from.cfa_offset), static_cast<std::int16_t>(result),
-          static_cast<std::int16_t>(frame)};
+  return {true, by_frame, static_cast<std::int32_t>(from.cfa_offset),
+          static_cast<std::int16_t>(result), static_cast<std::int16_t>(frame)};
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ frame_rule decoded(u64 from) {
 
 void add_module(const dl_find_object& found) {
   const auto begin = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start);
-  const u32 count = std::min(__atomic_load_n(&modules_used, __ATOMIC_ACQUIRE), static_cast<u32>(most_modules));
+  const u32 count =
+      std::min(__atomic_load_n(&modules_used, __ATOMIC_ACQUIRE), static_cast<u32>(most_modules));
   for (u32 i = 0; i < count; ++i) {
     if (__atomic_load_n(&modules[i].begin, __ATOMIC_RELAXED) == begin) return;
   }
@@ -78,9 +79,9 @@ cached_rule& slot_of(std::uintptr_t return_address) {
   // One less: a call may be the last instruction of its function.
   if (_dl_find_object(reinterpret_cast<void*>(return_address - 1), &found) != 0) return 0;
   add_module(found);
-  const u64 made = encoded(found.dlfo_eh_frame != nullptr
-                               ? rule_at(found.dlfo_eh_frame, return_address - 1)
-                               : frame_rule{});
+  const u64 made =
+      encoded(found.dlfo_eh_frame != nullptr ? rule_at(found.dlfo_eh_frame, return_address - 1)
+                                             : frame_rule{});
   cached_rule& slot = slot_of(return_address);
   __atomic_store_n(&slot.rule, made, __ATOMIC_RELAXED);
   __atomic_store_n(&slot.key, return_address ^ made, __ATOMIC_RELAXED);
@@ -106,13 +107,14 @@ u64 without_signature(u64 return_address) {
 std::size_t walk(u64 address, u64 cfa, u64 frame, u64 site, u64* to) {
   std::size_t count = 0;
   bool is_outside = false;
-  for (int step = 0; count < stack_depth && step < static_cast<int>(stack_depth) + frames_of_recorder;
-       ++step) {
+  for (int step = 0;
+       count < stack_depth && step < static_cast<int>(stack_depth) + frames_of_recorder; ++step) {
     is_outside = is_outside || address == site;
     if (is_outside) to[count++] = address;
     const frame_rule rule = rule_of(address);
     if (!rule.is_known || rule.return_words == 0) break;
-    const u64 next_cfa = (rule.is_from_frame_pointer ? frame : cfa) + static_cast<u64>(rule.cfa_bytes);
+    const u64 next_cfa =
+        (rule.is_from_frame_pointer ? frame : cfa) + static_cast<u64>(rule.cfa_bytes);
     if (next_cfa <= cfa || next_cfa - cfa > longest_frame || next_cfa % 8 != 0) break;
     const auto* const words = reinterpret_cast<const u64*>(next_cfa);
     address = without_signature(words[rule.return_words]);
@@ -130,7 +132,8 @@ u32 stored(const u64* frames, std::size_t count) {
   u32 first = __atomic_load_n(&head, __ATOMIC_ACQUIRE);
   for (u32 at = first; at != 0; at = at_offset<stack_block>(at)->next) {
     const auto* const each = at_offset<stack_block>(at);
-    if (each->count == count && std::memcmp(each->frames, frames, count * sizeof *frames) == 0) return at;
+    if (each->count == count && std::memcmp(each->frames, frames, count * sizeof *frames) == 0)
+      return at;
   }
   auto* const made = allocate_block<stack_block>();
   if (made == nullptr) return 0;
@@ -139,7 +142,8 @@ u32 stored(const u64* frames, std::size_t count) {
   const u32 at = offset_of(made);
   do {
     made->next = first;
-  } while (!__atomic_compare_exchange_n(&head, &first, at, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
+  } while (
+      !__atomic_compare_exchange_n(&head, &first, at, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
   publish(made->head, block_kind::stack);
   return at;
 }
@@ -166,7 +170,8 @@ u32 stack_of(const void* site) {
 
 void note_module(const void* address) {
   dl_find_object found{};
-  if (file != nullptr && _dl_find_object(const_cast<void*>(address), &found) == 0) add_module(found);
+  if (file != nullptr && _dl_find_object(const_cast<void*>(address), &found) == 0)
+    add_module(found);
 }
 
 void forget_frames() {

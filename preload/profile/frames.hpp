@@ -9,8 +9,8 @@
 
 namespace lockyard::preload::record {
 
-/// Returns the stack whose innermost call returns to `site`, as an offset in the file; 0 if there is
-/// no memory for it.
+/// Returns the stack whose innermost call returns to `site`, as an offset in the file; 0 if there
+/// is no memory for it.
 u32 stack_from(const void* site);
 
 /// Returns the stack that is only this call.

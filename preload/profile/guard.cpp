@@ -172,8 +172,8 @@ void write_order(const ring& of) {
   if (to == nullptr) return;
   to->count = of.count;
   for (u32 i = 0; i < of.count; ++i) {
-    to->parties[i] = {of.edges[i].tid, of.edges[i].to_stack, of.edges[i].to, 0,
-                      of.edges[i].from_stack, 0};
+    to->parties[i] = {
+        of.edges[i].tid, of.edges[i].to_stack, of.edges[i].to, 0, of.edges[i].from_stack, 0};
     to->parties[i].held_at = of.edges[i].from;
   }
   publish(to->head, block_kind::event);
@@ -223,10 +223,10 @@ void begin_guard() {
   if (const char* const limit = std::getenv("LOCKYARD_LONG_HOLD_NS")) {
     long_hold_ns = std::strtoull(limit, nullptr, 10);
   }
-  guarding = std::strcmp(mode, "error") == 0       ? guard_mode::error
+  guarding = std::strcmp(mode, "error") == 0          ? guard_mode::error
              : std::strcmp(mode, "error-to-all") == 0 ? guard_mode::error_to_all
-             : std::strcmp(mode, "abort") == 0     ? guard_mode::abort
-                                                   : guard_mode::report;
+             : std::strcmp(mode, "abort") == 0        ? guard_mode::abort
+                                                      : guard_mode::report;
 }
 
 void forget_guard(u32 parent_tid) {
@@ -300,7 +300,8 @@ void guard_destroy(pthread_mutex_t* m, const void* site) {
   if (!is_plain(layout.kind)) return;
   const auto owner = static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_RELAXED));
   if (owner != 0 && is_first(event_kind::destroyed_in_use, reinterpret_cast<u64>(site))) {
-    write_single(event_kind::destroyed_in_use, reinterpret_cast<u64>(m), stack_from(site), owner, 0);
+    write_single(event_kind::destroyed_in_use, reinterpret_cast<u64>(m), stack_from(site), owner,
+                 0);
   }
   if (owner == 0) forget_order(reinterpret_cast<u64>(m));
 }

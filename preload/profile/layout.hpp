@@ -31,11 +31,11 @@ struct header {
   u64 latest_ticks;  ///< with latest_ns, gives the rate of the ticks
   u64 latest_ns;
   u64 start_realtime_ns;
-  u64 used;          ///< bytes of the file that blocks occupy, the header included
-  u64 reserved;      ///< bytes of the file that have memory
-  u64 lost;          ///< events that found no memory
-  u64 threads;       ///< threads that have had a record
-  char program[512]; ///< the path of the executable
+  u64 used;           ///< bytes of the file that blocks occupy, the header included
+  u64 reserved;       ///< bytes of the file that have memory
+  u64 lost;           ///< events that found no memory
+  u64 threads;        ///< threads that have had a record
+  char program[512];  ///< the path of the executable
 };
 static_assert(sizeof(header) <= header_bytes);
 
@@ -47,7 +47,15 @@ struct block {
 };
 
 enum class object_kind : u32 {
-  mutex, condition, reading, writing, semaphore, barrier, spinlock, once, foreign_futex,
+  mutex,
+  condition,
+  reading,
+  writing,
+  semaphore,
+  barrier,
+  spinlock,
+  once,
+  foreign_futex,
 };
 
 /// The cause of a long wait. The reader knows them by these numbers.
@@ -84,17 +92,17 @@ struct lock_block {
   block head;
   u64 object;
   u32 kind;
-  u32 acquisitions;  ///< of a mutex: as its own counter last said, of all threads
+  u32 acquisitions;  ///< by all threads, as the mutex's own counter last said
   u64 waits;
   u64 wait_ticks;
   u64 longest_ticks;
-  u64 others_first;   ///< acquisitions by other threads during the waits
+  u64 others_first;  ///< acquisitions by other threads during the waits
   u64 failed_tries;
   u64 holds;  ///< sampled ones
   u64 hold_ticks;
   u64 longest_hold_ticks;
-  u64 hold_site;  ///< the address behind the call that began the longest hold
-  u32 buckets[histogram_buckets];     ///< of waiting times, four to each power of two
+  u64 hold_site;                   ///< the address behind the call that began the longest hold
+  u32 buckets[histogram_buckets];  ///< waiting times, four buckets to each power of two
 };
 
 struct pair_block {
@@ -127,16 +135,22 @@ struct module_block {
 };
 
 enum class event_kind : u32 {
-  none, deadlock, self_deadlock, order, long_hold, stranger, destroyed_in_use,
+  none,
+  deadlock,
+  self_deadlock,
+  order,
+  long_hold,
+  stranger,
+  destroyed_in_use,
 };
 
 inline constexpr std::size_t event_parties = 8;
 
-/// What the guard has found.
+/// A finding of the guard.
 struct event_block {
   block head;
-  u32 what;  ///< event_kind
-  u32 count; ///< of parties
+  u32 what;   ///< event_kind
+  u32 count;  ///< of parties
   u64 ticks;
   u64 begin_ticks;  ///< when the call began that found it, or the hold
   struct party {

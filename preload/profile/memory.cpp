@@ -56,7 +56,8 @@ bool grow(u64 needed) {
   while (__atomic_exchange_n(&is_growing, 1, __ATOMIC_ACQUIRE) != 0) kernel(__NR_sched_yield);
   bool is_done = file->reserved >= needed;
   if (!is_done) {
-    const u64 wanted = std::min(mapped_bytes, (needed + chunk_bytes - 1) / chunk_bytes * chunk_bytes);
+    const u64 wanted =
+        std::min(mapped_bytes, (needed + chunk_bytes - 1) / chunk_bytes * chunk_bytes);
     const long descriptor = kernel(__NR_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC);
     if (descriptor >= 0) {
       is_done = reserve(static_cast<int>(descriptor), wanted);
@@ -100,7 +101,8 @@ thread_block* take_record_over() {
 
 thread_block* new_record() {
   const u32 number = __atomic_fetch_add(&records_used, 1, __ATOMIC_RELAXED);
-  if (number >= most_records) return __atomic_fetch_sub(&records_used, 1, __ATOMIC_RELAXED), nullptr;
+  if (number >= most_records)
+    return __atomic_fetch_sub(&records_used, 1, __ATOMIC_RELAXED), nullptr;
   auto* const made = allocate_block<thread_block>();
   if (made == nullptr) return nullptr;
   made->number = number + 1;
@@ -171,7 +173,8 @@ void note_time_now_and_then(u64 now_ticks) {
 }
 
 thread_block* own_record() {
-  if (mine != nullptr) [[likely]] return mine;
+  if (mine != nullptr) [[likely]]
+    return mine;
   if (file == nullptr) return nullptr;
   thread_block* found = take_record_over();
   if (found == nullptr) found = new_record();

@@ -15,8 +15,8 @@ timespec as_timespec(u64 ns) {
   return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-/// Waits, and looks at the holder now and then: a look needs the waiter awake, so the wait is cut at
-/// growing intervals, until it has become very long.
+/// Waits, and looks at the holder now and then: a look needs the waiter awake, so the wait is cut
+/// at growing intervals, until it has become very long.
 int wait_and_look(pthread_mutex_t* m, const mutex_layout& layout, wait_evidence& evidence,
                   u64 begin_ns) {
   for (u64 slice = first_look_ns; slice < looks_end_after_ns; slice *= 2) {
@@ -119,7 +119,7 @@ void before_condition(pthread_mutex_t* m, const void* site) {
     acquired(m, site);
     done.others = has_record ? layout.count - 1 - turn : 0;
     done.acquisitions = has_record ? layout.count : 0;
-    // What is left to do waits for the release, because it would lengthen the section.
+    // The rest is done after the release, because it would lengthen the section.
     state.pending = done;
     state.previous = last_release(m);
     state.evidence = evidence;

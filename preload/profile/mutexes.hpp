@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The program's mutexes. What a mutex's record needs at every acquisition lies in its own spare
+// The program's mutexes. The record of a mutex that changes at every acquisition lies in its own spare
 // bytes, and only the owner writes them. A thread that finds the mutex free pays for nothing else.
 
 #include "../glibc.hpp"
@@ -12,9 +12,9 @@ namespace lockyard::preload::record {
 
 inline constexpr u32 hold_every = 64;  ///< a hold is timed once in so many acquisitions
 
-/// What this thread has to do at its next releases.
+/// The measurements of this thread that its next releases end.
 struct thread_state {
-  u32 number;             ///< of its record; 0: none yet
+  u32 number;  ///< number of its record; 0: none yet
   u32 until_sample;
   const void* attention;  ///< a mutex whose release ends a sample or a wait's record, or null
   const void* sampled;
@@ -24,7 +24,7 @@ struct thread_state {
   finished_wait pending;
   wait_evidence evidence;
   u64 wait_ns;
-  release_note previous;  ///< of the owner before
+  release_note previous;  ///< by the owner before
 };
 [[gnu::tls_model("initial-exec")]] extern thread_local thread_state state;
 
@@ -55,12 +55,14 @@ void begin_sample(const void* mutex, const void* site);
 /// The calling thread has just acquired the mutex.
 inline void acquired(pthread_mutex_t* m, const void* site) {
   mutex_layout& layout = layout_of(m);
-  if (!is_plain(layout.kind)) [[unlikely]] return;
+  if (!is_plain(layout.kind)) [[unlikely]]
+    return;
   // relaxed(owner): other threads read these for their records only.
   __atomic_store_n(&layout.count, layout.count + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&layout.number, state.number, __ATOMIC_RELAXED);
   __atomic_store_n(&layout.site, site, __ATOMIC_RELAXED);
-  if (--state.until_sample == 0) [[unlikely]] begin_sample(m, site);
+  if (--state.until_sample == 0) [[unlikely]]
+    begin_sample(m, site);
 }
 
 /// After a release: only the mutex's address is used, because it may be gone.

@@ -72,7 +72,8 @@ bool is_known(const edge& of, const held_list& held, u32 tid) {
   return true;
 }
 
-void insert(edge& to, const held_lock& from, const held_list& held, const held_lock& next, u32 tid) {
+void insert(edge& to, const held_lock& from, const held_list& held, const held_lock& next,
+            u32 tid) {
   to.is.to = next.object;
   to.is.tid = tid;
   to.is.from_stack = from.stack;
@@ -97,7 +98,8 @@ void widen(edge& of, const held_list& held, u32 tid) {
 
 bool could_deadlock(const edge* const* path, u32 count) {
   bool is_one_thread = path[0]->is.tid != many_threads;
-  for (u32 i = 1; i < count; ++i) is_one_thread = is_one_thread && path[i]->is.tid == path[0]->is.tid;
+  for (u32 i = 1; i < count; ++i)
+    is_one_thread = is_one_thread && path[i]->is.tid == path[0]->is.tid;
   if (is_one_thread) return false;
   for (u32 i = 0; i < path[0]->gates_count; ++i) {
     const u64 gate = path[0]->gates[i];

@@ -65,7 +65,8 @@ inline bool has_waiters(const sem_t* semaphore) {
 
 template <class Wait>
 int wait_if(bool must, const void* object, object_kind kind, const void* caller, Wait wait) {
-  if (!must) [[likely]] return wait();
+  if (!must) [[likely]]
+    return wait();
   return timed(object, kind, caller, wait);
 }
 
@@ -179,7 +180,8 @@ LOCKYARD_ENTRY(long, syscall, long number, ...) {
   for (long& each : a) each = va_arg(given, long);
   va_end(given);
   const auto call = [&] { return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
-  if (number != SYS_futex) [[likely]] return call();
+  if (number != SYS_futex) [[likely]]
+    return call();
   const auto* const object = reinterpret_cast<const void*>(a[0]);
   if (is_futex_wait(number, a[1])) {
     return timed(object, object_kind::foreign_futex, LOCKYARD_CALLER, call);

@@ -23,11 +23,13 @@ int acquire(pthread_mutex_t* m, clockid_t clock, const timespec* limit, const vo
   int error;
   if (lets_in(layout)) [[likely]] {
     error = limit != nullptr ? real::mutex_clocklock(m, clock, limit) : real::mutex_lock(m);
-    if (error == 0) [[likely]] acquired(m, caller);
+    if (error == 0) [[likely]]
+      acquired(m, caller);
   } else {
     error = wait_for_mutex(m, clock, limit, caller);
   }
-  if (guarding != guard_mode::off && error == 0) [[unlikely]] guard_acquired(m, caller, false);
+  if (guarding != guard_mode::off && error == 0) [[unlikely]]
+    guard_acquired(m, caller, false);
   return error;
 }
 
@@ -66,10 +68,13 @@ struct recording : forwarding {
   static int mutex_unlock(pthread_mutex_t* m, const void* caller) {
     const mutex_layout& layout = layout_of(m);
     const bool stays = type_of(layout.kind) != PTHREAD_MUTEX_NORMAL && stays_held(layout);
-    if (is_contended(layout) && !stays) [[unlikely]] note_contended(m, caller);
-    if (guarding != guard_mode::off) [[unlikely]] guard_unlock(m, caller);
+    if (is_contended(layout) && !stays) [[unlikely]]
+      note_contended(m, caller);
+    if (guarding != guard_mode::off) [[unlikely]]
+      guard_unlock(m, caller);
     const int error = real::mutex_unlock(m);
-    if (state.attention == m && !stays) [[unlikely]] after_release(m);
+    if (state.attention == m && !stays) [[unlikely]]
+      after_release(m);
     return error;
   }
   [[gnu::always_inline]] static int mutex_destroy(pthread_mutex_t* m) {
@@ -82,8 +87,8 @@ struct recording : forwarding {
   }
   static int condition_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                                  const timespec* limit, const void* caller) {
-    return wait_for_condition(
-        c, m, caller, [=] { return real::condition_clockwait(c, m, clock, limit); });
+    return wait_for_condition(c, m, caller,
+                              [=] { return real::condition_clockwait(c, m, clock, limit); });
   }
   // The note comes first: a waiter may read it at once, and the condition may be gone afterwards.
   static int condition_signal(pthread_cond_t* c, const void* caller) {

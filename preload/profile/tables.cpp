@@ -18,8 +18,8 @@ u64 mixed(u64 value) {
   return (value ^ (value >> 31)) * 0x9e3779b97f4a7c15;
 }
 
-/// Returns the block that `fits` in the thread's index, one that `make` returns if there is none, or
-/// null. Only the owner of the index, and its signal handlers, write to it.
+/// Returns the block that `fits` in the thread's index, one that `make` returns if there is none,
+/// or null. Only the owner of the index, and its signal handlers, write to it.
 template <class Block>
 Block* find(thread_block& in, u64 hash, block_kind kind, auto fits, auto make) {
   for (std::size_t i = 0; i < most_probes; ++i) {
@@ -93,8 +93,9 @@ void add_wait(const finished_wait& wait, u32 holder) {
   lock->acquisitions = std::max(lock->acquisitions, wait.acquisitions);
   ++lock->buckets[bucket_of(length)];
   const auto site = reinterpret_cast<u64>(wait.holder_site);
-  const u64 hash = mixed(mixed(lock->object + wait.waiter) + (u64{holder} << 8) +
-                         static_cast<u64>(wait.cause) * 0x100000001 + static_cast<u64>(wait.detail));
+  const u64 hash =
+      mixed(mixed(lock->object + wait.waiter) + (u64{holder} << 8) +
+            static_cast<u64>(wait.cause) * 0x100000001 + static_cast<u64>(wait.detail));
   auto* const pair = find<pair_block>(
       *own, hash, block_kind::pair,
       [&](const pair_block& each) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a thread has seen, added up in blocks of its own: by lock, and by who waited behind whom.
+// The sums of a thread's waits, in blocks of its own: by lock, and by the places of waiter and holder.
 
 #include "layout.hpp"
 

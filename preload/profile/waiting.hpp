@@ -21,8 +21,8 @@ class kept_errno {
   int value_;
 };
 
-/// Publishes what the thread waits for. Its end is end_wait(): a cancelled thread, which skips that,
-/// ends the publication with its record.
+/// Publishes what the thread waits for. Its end is end_wait(): a cancelled thread, which skips
+/// that, ends the publication with its record.
 inline void begin_wait(thread_block& own, const void* object, object_kind kind, const void* site,
                        u32 stack, bool is_timed, u64 now) {
   own.waits_kind = static_cast<u32>(kind);

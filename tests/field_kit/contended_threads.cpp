@@ -33,6 +33,7 @@ pthread_barrier_t start_line;
 sem_t permits;
 std::atomic<int> foreign{0};
 std::atomic<int> turn{0};
+bool is_ready = false;
 int count = 20;
 
 namespace {
@@ -42,8 +43,6 @@ using namespace std::chrono;
 void await(int value) {
   while (turn.load() < value) usleep(100);
 }
-
-
 
 }  // namespace
 
@@ -172,13 +171,13 @@ PLACE void take_in_order() {
 }
 PLACE void wait_until_ready() {
   pthread_mutex_lock(&account);
-  while (turn.load() == 0) pthread_cond_wait(&ready_condition, &account);
+  while (!is_ready) pthread_cond_wait(&ready_condition, &account);
   pthread_mutex_unlock(&account);
 }
 PLACE void make_ready() {
   usleep(20'000);
   pthread_mutex_lock(&account);
-  turn = 1;
+  is_ready = true;
   pthread_cond_signal(&ready_condition);
   pthread_mutex_unlock(&account);
 }
@@ -306,7 +305,6 @@ void wait_for_all() {
   std::thread condition{wait_until_ready}, barrier{[] { pthread_barrier_wait(&start_line); }};
   std::thread semaphore{want_permit}, futex{[] { foreign.wait(0); }};
   make_ready();
-  turn = 0;
   std::thread writer{change_table};
   await(1);
   std::thread reader{want_table};

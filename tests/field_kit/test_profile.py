@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from contended_programs import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -156,7 +156,7 @@ def test_a_running_program_is_read_from_outside(lockyard: Lockyard, contended: P
             assert command.stdout is not None
             assert command.stdout.readline() == "ready\n"
             children = f"/proc/{command.pid}/task/{command.pid}/children"
-            (pid,) = (int(each) for each in open(children).read().split())  # noqa: PTH123, SIM115
+            (pid,) = (int(each) for each in Path(children).read_text().split())
             end = time.monotonic() + PATIENCE_S
             while "want_account" not in (seen := lockyard("profile", "--from", str(pid)).stdout):
                 assert time.monotonic() < end, seen

@@ -5,25 +5,24 @@ threads, and why."""
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.errors import ExitStatus, MissingCapabilityError, UsageError
 from lockyard.field_kit import profile_files, profile_text
 from lockyard.field_kit.contention import Contention, added_up
-from lockyard.field_kit.launch import end_as, found_program, preload_library, run as run_program
+from lockyard.field_kit.launch import end_as, found_program, preload_library
+from lockyard.field_kit.launch import run as run_program
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 LIBRARY = "profile"
 
 
-def run(
-    command: Sequence[str], from_pid: int | None, out: Path | None, folded: Path | None
-) -> int:
+def run(command: Sequence[str], from_pid: int | None, out: Path | None, folded: Path | None) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
     if (from_pid is None) == (not command):
         raise UsageError(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.field_kit.records import Records, bucket_ticks
 from lockyard.field_kit.recorded import UNKNOWN, Names
+from lockyard.field_kit.records import Records, bucket_ticks
 
 if TYPE_CHECKING:
     from lockyard.field_kit.records import Lock, Pair
@@ -66,8 +66,8 @@ class Row:
 
     @property
     def cost_ns(self) -> float:
-        """Ranks rows. One long wait, as of a thread that is parked on a mutex, is no contention, so
-        this is not the sum."""
+        """Ranks rows. A single long wait, as of a thread that is parked on a mutex, is not
+        contention, so this is not the sum."""
         return min(self.wait_ns, self.waits * self.quantile_ns(0.9))
 
     @property

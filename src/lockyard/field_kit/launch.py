@@ -33,7 +33,7 @@ class ProgramNotStartedError(LockyardError):
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
-        self.status = status  # type: ignore[assignment] - main hands any number to sys.exit
+        self.status = status
 
 
 def preload_library(name: str) -> Path:
@@ -92,12 +92,12 @@ def _why_not(path: Path) -> str | None:
                 return _why_not(interpreter) if interpreter and interpreter.is_file() else None
             file.seek(0)
             elf = ELFFile(file)
-            interpreters = [each.get_interp_name() for each in elf.iter_segments("PT_INTERP")]
+            interpreters = [each.data() for each in elf.iter_segments("PT_INTERP")]
     except (OSError, ELFError):
         return None  # the kernel will say what is wrong
     if not interpreters:
         return "is a static program"
-    if "musl" in interpreters[0]:
+    if b"musl" in interpreters[0]:
         return "uses musl, whose loader refuses a library that needs glibc"
     return None
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_ROWS, SHOWN_PLACES = 10, 3
 NAME_WIDTH, VERDICT_WIDTH = 30, 100
-SMALL_SHARE = 0.01  # of the run: below it, no lock is worth a change
+SMALL_SHARE = 0.01  # Below this share of the run, no lock is worth a change.
 _MACHINE = MACHINES.get(platform.machine(), platform.machine())
 
 
@@ -139,8 +139,8 @@ def _evidence(row: Row) -> list[str]:
 def _wakers(row: Row) -> list[str]:
     (waiter, waker), waits = max(row.places.items(), key=lambda each: each[1].ns)
     return [
-        f"  {waiter} waited for {_cut(row.name)} {_times(waits.count)}, {duration(waits.ns)} in all; "
-        f"woken by {waker}"
+        f"  {waiter} waited for {_cut(row.name)} {_times(waits.count)}, {duration(waits.ns)} in "
+        f"all; woken by {waker}"
     ]
 
 
@@ -153,8 +153,8 @@ def _counted(found: Contention) -> list[str]:
     )
     if records.lost:
         text += (
-            f" {records.lost} events found no memory, so the counts are too small; make room in "
-            "/dev/shm, or set TMPDIR."
+            f" {records.lost} events found no memory, so the counts are too small; make room "
+            "in the folder for temporary files, or name another one by TMPDIR."
         )
     return [text]
 

@@ -25,7 +25,7 @@ FAST_FOLDER = Path("/dev/shm")  # noqa: S108 - a folder of this process alone is
 UNKNOWN = "unknown"
 # Functions that only lock or unlock: their callers say more.
 _LOCKING = re.compile(
-    r"(~?(scoped|unique|shared)?_?(mutex|spin|rw)?_?(lock|guard|locker|lockguard|holder)(shared)?"
+    r"(~?(scoped|unique|shared)?_?(mutex|spin|rw)?_?(lock|guard|lockguard|holder)(shared)?"
     r"|(try_?|mutex_?|pthread_mutex_|rw_?)?(un)?lock(_?(shared|exclusive|read|write|guard))?"
     r"|acquire|release|enter|leave|wait(_?(for|until))?|signal(all)?|notify(_?(one|all))?|post"
     r"|broadcast|down|up)$",

@@ -44,7 +44,7 @@ _MAGIC = b"LKYDREC\0"
 
 @dataclass
 class Lock:
-    """What all threads have seen of one object."""
+    """The waits and holds of one object, of all threads."""
 
     address: int
     kind: str
