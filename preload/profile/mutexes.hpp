@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The program's mutexes. The record of a mutex that changes at every acquisition lies in its own spare
-// bytes, and only the owner writes them. A thread that finds the mutex free pays for nothing else.
+// The program's mutexes. The record of a mutex that changes at every acquisition lies in its own
+// spare bytes, and only the owner writes them. A thread that finds the mutex free pays for nothing
+// else.
 
 #include "../glibc.hpp"
 #include "guard.hpp"

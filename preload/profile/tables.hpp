@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The sums of a thread's waits, in blocks of its own: by lock, and by the places of waiter and holder.
+// The sums of a thread's waits, in blocks of its own: by lock, and by the places of waiter and
+// holder.
 
 #include "layout.hpp"
 
