@@ -351,6 +351,7 @@ def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False)
     command.run(name, as_json)
 
 
+@app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
     "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
