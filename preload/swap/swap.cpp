@@ -104,6 +104,8 @@ struct swapping : forwarding {
     swapped_condition::use_any();
   }
   pthread_atfork(nullptr, nullptr, [] {
+    // relaxed(owner): the child has one thread.
+    id_before_fork.store(known_thread_id, std::memory_order_relaxed);
     forget_thread_id();
     passed.clear();
   });
