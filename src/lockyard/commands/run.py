@@ -23,7 +23,7 @@ def run(command: Sequence[str], lock: str, condition: str, quiet: bool) -> int:
     """Returns the program's exit status. A signal that ends the program ends this process, too."""
     launch = preload.Launch(command, lock, dict(preload.settings_of(condition)))
     with preload.report_file() as reports:
-        status = preload.wait_as_one(launch.start(reports))
+        status = preload.run_as_one(launch, reports)
         reported = preload.read_reports(reports)
     launch.check(reported)
     if not quiet:

@@ -140,20 +140,29 @@ def read_reports(file: IO[bytes]) -> Reported:
     return found
 
 
-def wait_as_one(process: subprocess.Popen[bytes]) -> int:
-    """Waits for the program as if it were this process: signals reach it. Returns its status,
-    negative after a signal."""
+def run_as_one(launch: Launch, reports: IO[bytes]) -> int:
+    """Runs the program as if it were this process: signals reach it. Returns its status, negative
+    after a signal."""
+    process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
     kept = {}
     in_foreground = _is_in_foreground()
 
     def forward(number: int, _frame: object) -> None:
-        if number not in _OF_TERMINAL or not in_foreground:  # else the terminal has sent it both
+        if number in _OF_TERMINAL and in_foreground:
+            return  # the terminal has sent it to both
+        if process is None:
+            early.append(number)
+        else:
             process.send_signal(number)
 
     for number in (*_FORWARDED, *_OF_TERMINAL):
         if signal.getsignal(number) != signal.SIG_IGN:
             kept[number] = signal.signal(number, forward)
     try:
+        process = launch.start(reports)
+        for each in early:
+            process.send_signal(each)
         return process.wait()
     finally:
         for number, handler in kept.items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_INTERPRETERS = 4  # as Linux
-_ASAN_AND_TSAN = ("libasan.so", "libtsan.so", "libhwasan.so")
+_RUNTIMES_OF_SANITIZERS = ("libasan.so", "libtsan.so", "libhwasan.so")
 
 
 class NotFoundError(LockyardError):
@@ -71,7 +71,7 @@ def needed_first(program: Path, library: Path, environment: Mapping[str, str]) -
             f"{binary} is neither a program of this system nor a script with #!, so nothing was "
             "run; name an executable file"
         ) from None
-    return [name for name in needed if name.startswith(_ASAN_AND_TSAN)]
+    return [name for name in needed if name.startswith(_RUNTIMES_OF_SANITIZERS)]
 
 
 def _binary(program: Path, environment: Mapping[str, str]) -> Path:
@@ -115,7 +115,7 @@ def _unloadable(elf: ELFFile, own: ELFFile) -> str:
         return "is a Go program, which waits without the C library"
     interpreters = [each.get_interp_name() for each in elf.iter_segments("PT_INTERP")]
     if not interpreters:
-        return "is linked statically, so no dynamic linker loads a library into it"
+        return "is linked statically: no dynamic linker loads a library into it"
     if "ld-musl" in interpreters[0]:
         return "uses musl, whose locks have another layout than glibc's"
     return ""
