@@ -55,8 +55,8 @@ inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
   std::atomic_ref{mutex.owner}.store(owner, std::memory_order_relaxed);
 }
 
-/// In the child of a fork, the id that the forking thread had in the parent; else 0. A mutex with
-/// this owner was held over the fork, and its waiters stayed in the parent.
+/// In the child of a fork, the id that the forking thread had in the parent; 0 in other processes.
+/// A mutex with this owner was held over the fork, and its waiters stayed in the parent.
 inline constinit std::atomic<std::int32_t> id_before_fork{0};
 
 inline bool is_inherited(mutex_layout& mutex) noexcept {

@@ -119,7 +119,7 @@ def test_counts_mutexes_that_stay_glibcs(lockyard: Lockyard, tmp_path: Path) -> 
 
 
 def test_streams_and_status_are_the_programs(lockyard: Lockyard) -> None:
-    command = [COMMAND, "run", "-q", "--", "sh", "-c", "cat; echo error >&2; exit 42"]
+    command = [str(COMMAND), "run", "-q", "--", "sh", "-c", "cat; echo error >&2; exit 42"]
     shown = subprocess.run(
         command, input="input\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
@@ -248,4 +248,3 @@ def test_a_refused_name_lists_the_locks(lockyard: Lockyard) -> None:
     assert "fair_mutex[strict]" in shown.stderr
     assert lockyard("run", "--condition", "none", "--", "true").returncode == 2
     assert lockyard("run").returncode == 2
-

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A library whose constructor runs before those of a preloaded library, and its destructor after.
+/// A library whose constructor runs before a preloaded library's, and its destructor after.
 namespace early {
 
 /// Uses a mutex of each type, a condition variable and a thread; returns 0 if all went well.

@@ -22,7 +22,7 @@ CONTROL = "glibc"  # the library that forwards to glibc
 PASSED = ("robust", "inheriting", "protecting", "shared")
 CONDITIONS = ("condition_variable", "condition_variable_any")
 _PREFIX = "liblockyard-run-"
-# What a program does not get from the terminal while lockyard waits for it.
+# Signals that the terminal sends to no process by itself.
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
@@ -85,8 +85,10 @@ class Reported:
 class Launch:
     """A program with a lock in place of its mutexes, ready to be started."""
 
-    def __init__(self, command: Sequence[str], lock: str | None, settings: Mapping[str, str]):
-        """Without a lock, the program is started as it is."""
+    def __init__(
+        self, command: Sequence[str], lock: str | None, settings: Mapping[str, str]
+    ) -> None:
+        """Prepares the program as it is if `lock` is None."""
         if not command:
             raise UsageError("no program was given, so there is nothing to run; add -- PROGRAM")
         self.command = tuple(command)
@@ -108,8 +110,8 @@ class Launch:
             return subprocess.Popen(self.command, env=environment, **streams)
         except OSError as error:
             raise NotExecutableError(
-                f"{self.command[0]} cannot be executed ({error.strerror}), so nothing was run; name "
-                "an executable file"
+                f"{self.command[0]} cannot be executed ({error.strerror}), so nothing was run; "
+                "name an executable file"
             ) from None
 
     def check(self, reported: Reported) -> None:

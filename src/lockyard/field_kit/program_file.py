@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
 
 from lockyard.errors import ExitStatus, LockyardError, MissingCapabilityError
 
@@ -60,7 +62,8 @@ def needed_first(program: Path, library: Path, environment: Mapping[str, str]) -
             if why := _unloadable(elf, own):
                 raise MissingCapabilityError(f"{binary} {why}, {consequence}")
             dynamic = elf.get_section_by_name(".dynamic")
-            needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")] if dynamic else []
+            tags = dynamic.iter_tags("DT_NEEDED") if isinstance(dynamic, DynamicSection) else ()
+            needed = [str(getattr(tag, "needed", "")) for tag in tags]
     except OSError as error:
         raise MissingCapabilityError(
             f"{binary} cannot be read ({error.strerror}), so whether a library reaches it is "
@@ -113,7 +116,9 @@ def _unloadable(elf: ELFFile, own: ELFFile) -> str:
         return f"is a program for another processor ({elf.get_machine_arch()})"
     if any(elf.get_section_by_name(name) for name in (".go.buildinfo", ".note.go.buildid")):
         return "is a Go program, which waits without the C library"
-    interpreters = [each.get_interp_name() for each in elf.iter_segments("PT_INTERP")]
+    interpreters = [
+        each.get_interp_name() for each in elf.iter_segments() if isinstance(each, InterpSegment)
+    ]
     if not interpreters:
         return "is linked statically: no dynamic linker loads a library into it"
     if "ld-musl" in interpreters[0]:
