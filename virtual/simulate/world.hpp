@@ -41,6 +41,7 @@ struct simulated : awaits {
 
   using time_point = simulation::time_point;
   using deadline = time_point;
+  static constexpr deadline never = deadline::max();
   enum class wait_result : std::uint8_t { woken, changed, timed_out };
 
   static void pause() noexcept { on().operate(cost().pause); }
@@ -53,11 +54,8 @@ struct simulated : awaits {
     return now() + std::min(std::chrono::nanoseconds{cost().spin_limit / ns}, most);
   }
 
-  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-    return wait(word, expected, deadline::max());
-  }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                          deadline limit) noexcept {
+                          deadline limit = never) noexcept {
     on().drain_stores();
     on().operate(cost().futex_wait);
     on().read(&word);
@@ -84,10 +82,7 @@ struct simulated : awaits {
 
   static std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(self() + 1); }
   static bool is_real_time() noexcept { return false; }
-  static bool pi_lock(atomic<std::uint32_t>& word) noexcept {
-    return pi_lock(word, deadline::max());
-  }
-  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
     on().drain_stores();
     on().operate(cost().futex_wait);
     on().take_exclusively(&word);
@@ -154,9 +149,6 @@ struct simulated : awaits {
     template <class... Arguments>
     static void catch_up(Arguments... /*arguments*/) noexcept {}
   };
-  using unwatched = simulated;
-  template <class Lock>
-  using inner_lock = Lock;
   static std::uint32_t random() noexcept { return adding_world::random(); }
 
   // Observation
