@@ -228,62 +228,6 @@ def check(  # noqa: PLR0913 - one parameter for each option
 
 
 @app.command(
-    epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
-    "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
-    "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
-    "lockyard explain --truth injected/",
-)
-def explain(  # noqa: PLR0913 - one parameter for each option
-    result: explained.Explained = None,
-    file: explained.TraceFile = None,
-    pid: explained.TracedPid = None,
-    lock: explained.ExplainedLock = "",
-    top: explained.Top = 3,
-    longer_than: explained.LongerThan = "10us",
-    truth: explained.Truth = False,
-    as_json: arguments.Json = False,
-) -> None:
-    """Show where each thread was during the longest stalls, and what caused each lock's idle
-    time."""
-    from lockyard import options
-    from lockyard.commands import explain as command
-    from lockyard.explain.session import Wanted
-
-    longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
-    if truth:
-        if pid is not None or lock:
-            raise UsageError(
-                "--truth judges every cause that was injected into the traces, so it cannot be "
-                "limited to one process or lock; drop --pid and --lock"
-            )
-        raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
-    locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
-    wanted = Wanted(locks, top, longer_than_ns)
-    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
-
-
-@app.command(
-    epilog="Examples:  lockyard hang 4711  ·  lockyard hang $(pgrep -n server)  ·  lockyard hang "
-    "4711 --watch 10s --stacks  ·  lockyard hang --core core.4711  ·  lockyard hang 4711 --json | "
-    "jq '.deadlocks'"
-)
-def hang(
-    pid: looked.Pid = None,
-    core: looked.Core = None,
-    watch: looked.Watch = "",
-    stacks: looked.Stacks = False,
-    as_json: arguments.Json = False,
-) -> None:
-    """Show which threads of a running process wait for which locks, who holds these, and deadlocks;
-    nothing is stopped, and the program needs no preparation."""
-    from lockyard import options
-    from lockyard.commands import hang as command
-
-    watch_s = options.duration_s("--watch", watch) if watch else None
-    raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
-
-
-@app.command(
     epilog="Examples:  lockyard simulate throughput --machine ryzen1700 "
     "--locks mutex,mcs_spinlock --threads 16,17,32 --hold 200ns --gap 2us  ·  "
     "lockyard simulate scale --machine xeon8468 --locks queued_spinlock --threads 1,48,56,192 "
@@ -349,6 +293,81 @@ def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False)
     from lockyard.commands import machines as command
 
     command.run(name, as_json)
+
+
+@app.command(
+    epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
+    "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
+    "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
+    "lockyard explain --truth injected/",
+)
+def explain(  # noqa: PLR0913 - one parameter for each option
+    result: explained.Explained = None,
+    file: explained.TraceFile = None,
+    pid: explained.TracedPid = None,
+    lock: explained.ExplainedLock = "",
+    top: explained.Top = 3,
+    longer_than: explained.LongerThan = "10us",
+    truth: explained.Truth = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show where each thread was during the longest stalls, and what caused each lock's idle
+    time."""
+    from lockyard import options
+    from lockyard.commands import explain as command
+    from lockyard.explain.session import Wanted
+
+    longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
+    if truth:
+        if pid is not None or lock:
+            raise UsageError(
+                "--truth judges every cause that was injected into the traces, so it cannot be "
+                "limited to one process or lock; drop --pid and --lock"
+            )
+        raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
+    wanted = Wanted(locks, top, longer_than_ns)
+    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard hang 4711  ·  lockyard hang $(pgrep -n server)  ·  lockyard hang "
+    "4711 --watch 10s --stacks  ·  lockyard hang --core core.4711  ·  lockyard hang 4711 --json | "
+    "jq '.deadlocks'"
+)
+def hang(
+    pid: looked.Pid = None,
+    core: looked.Core = None,
+    watch: looked.Watch = "",
+    stacks: looked.Stacks = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show which threads of a running process wait for which locks, who holds these, and deadlocks;
+    nothing is stopped, and the program needs no preparation."""
+    from lockyard import options
+    from lockyard.commands import hang as command
+
+    watch_s = options.duration_s("--watch", watch) if watch else None
+    raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
+
+
+@app.command(
+    "run",
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "cannot be executed; 127 if it was not found",
+)
+def run_(
+    program: looked.Program = None,
+    mutex: looked.Mutex = "mutex",
+    condition: looked.Condition = "",
+    quiet: looked.Quiet = False,
+) -> None:
+    """Run a program with a lock of the catalogue in place of its mutexes."""
+    from lockyard.commands import run as command
+
+    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
 
 
 @app.command(
