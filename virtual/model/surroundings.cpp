@@ -119,7 +119,7 @@ void execution::read_plain(std::size_t hint, const void* address, const void* ty
          where);
   }
   data.readers.of[running_] = moment();
-  if (account_ != nullptr) tell(where, "reads " + described(data));
+  if (account_ != nullptr && !is_set_up()) tell(where, "reads " + described(data));
 }
 
 void execution::write_plain(std::size_t hint, const void* address, const void* type,
@@ -138,7 +138,8 @@ void execution::change_plain(plain& data, std::source_location where) {
   }
   data.writer = running_;
   data.written = moment();
-  if (account_ != nullptr) tell(where, "writes " + described(data));
+  // What the client does before its threads run needs no line in an interleaving.
+  if (account_ != nullptr && !is_set_up()) tell(where, "writes " + described(data));
 }
 
 void*& execution::state_of(const void* type, std::size_t owner, const deleter& by) {

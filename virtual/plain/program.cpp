@@ -52,12 +52,14 @@ std::uint64_t name_in(region of, std::uint64_t offset) {
   return static_cast<std::uint64_t>(of) << 60U | offset;
 }
 
-/// The members of a type lie where its object does: at the beginning of the first thread's heap.
 std::string member_name(const void* address) {
-  const auto offset = worker::mine().heap.offset_of(reinterpret_cast<std::uintptr_t>(address));
-  if (!offset || loaded().current == nullptr) return {};
+  const worker& mine = worker::mine();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
+  if (loaded().current == nullptr) return {};
   for (const member& each : *loaded().current) {
-    if (each.offset <= *offset && *offset < each.offset + each.size) return each.name;
+    const std::uintptr_t begin = mine.object + each.offset;
+    if (begin <= at && at < begin + each.size) return each.name;
   }
   return {};
 }
@@ -122,6 +124,9 @@ class module_client : public model::client {
     mine.begin();
     at_ = mine.heap.take(0, of.size, of.alignment);
     if (at_ == nullptr) refuse(std::string{of.name} + " is larger than 4 MiB", {});
+    mine.object = reinterpret_cast<std::uintptr_t>(at_);
+    mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
+                 reinterpret_cast<std::uintptr_t>(&second_ + 1)};
     of_.make(at_);
   }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockyard::plain {
@@ -25,6 +26,8 @@ struct worker {
   arena heap;
   std::array<spins, model::max_threads> loops;
   std::array<thread_storage, model::max_threads> storage;
+  std::uintptr_t object = 0;                         ///< the module's lock or client
+  std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
 
   static worker& mine();
   spins& loop() { return loops[execution::current()->self()]; }
@@ -65,6 +68,7 @@ std::optional<std::string> refused();
 /// std::invalid_argument if the code does something that the checker cannot follow.
 template <class Search>
 auto searched(const Search& search) {
+  shadow::forget_mixed_sizes();
   for (;;) {
     shadow::accept_mixed_sizes();
     auto found = search();

@@ -31,7 +31,6 @@ class shadow {
   void reset();
 
   part word_at(std::uintptr_t at, unsigned size, std::source_location where);
-  /// Returns the word of an access that began before, or of memory that is a word already.
   void read_plain(std::uintptr_t at, std::size_t size, std::source_location where);
   /// False if no other thread can see the write.
   bool write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
@@ -47,6 +46,7 @@ class shadow {
   /// that finds one has to begin again.
   static bool found_mixed_sizes() noexcept { return restart_; }
   static void accept_mixed_sizes() noexcept { restart_ = false; }
+  static void forget_mixed_sizes() noexcept { units_.clear(); }
 
  private:
   struct cell {
