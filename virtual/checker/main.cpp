@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// lockyard-checker [--module FILE]: reads one job per line on stdin; writes progress and a result on
-// stdout. With a module (virtual/plain) it checks the module's locks or clients, and no others.
+// lockyard-checker [--module FILE]: reads one job per line on stdin; writes progress and a result
+// on stdout. With a module (virtual/plain) it checks the module's locks or clients, and no others.
 
 #include "registry.hpp"
 
@@ -37,7 +37,7 @@ void print(const json& document) {
   std::cout << document.dump() << '\n' << std::flush;
 }
 
-/// A client to check; those of a module have no maker of their own.
+/// A client to check; a client of a module has no maker of its own.
 struct checked {
   subject what;
   std::optional<plain::entry> of_module{};
@@ -68,8 +68,8 @@ void load(const std::string& path) {
 
 const checked& subject_of(const json& job) {
   const auto name = job.at("subject").get<std::string>();
-  const auto chosen = std::ranges::find(subjects(), name,
-                                        [](const checked& each) { return each.what.name; });
+  const auto chosen =
+      std::ranges::find(subjects(), name, [](const checked& each) { return each.what.name; });
   if (chosen == subjects().end()) throw std::invalid_argument{"no client is named " + name};
   return *chosen;
 }

@@ -97,8 +97,8 @@ void execution::end_word(location_index which, const char* how, std::source_loca
   others.of[running_] = 0;
   const clock& happened = me().known.current.happened;
   if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {
-    fail(unless,
-         described(which) + how + " although another thread's use does not happen before", where);
+    fail(unless, described(which) + how + " although another thread's use does not happen before",
+         where);
   }
   event(destroyed, at.name, 0);
   at.ended = {.thread = running_, .event = me().events};

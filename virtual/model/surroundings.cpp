@@ -138,7 +138,7 @@ void execution::change_plain(plain& data, std::source_location where) {
   }
   data.writer = running_;
   data.written = moment();
-  // What the client does before its threads run needs no line in an interleaving.
+  // An interleaving begins with the threads; the making of the client needs no line.
   if (account_ != nullptr && !is_set_up()) tell(where, "writes " + described(data));
 }
 

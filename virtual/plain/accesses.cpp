@@ -38,30 +38,30 @@ void write_bytes(const void* address, std::size_t size, const void* pc) {
 }  // namespace lockyard::plain
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the compiler's.
-#define LOCKYARD_PLAIN(size)                                                          \
-  void __tsan_read##size(void* at) {                                                  \
-    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));               \
-  }                                                                                   \
-  void __tsan_write##size(void* at) {                                                 \
-    lockyard::plain::write_bytes(at, size, __builtin_return_address(0));              \
-  }                                                                                   \
-  void __tsan_unaligned_read##size(void* at) {                                        \
-    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));               \
-  }                                                                                   \
-  void __tsan_unaligned_write##size(void* at) {                                       \
-    lockyard::plain::write_bytes(at, size, __builtin_return_address(0));              \
-  }                                                                                   \
-  void __tsan_volatile_read##size(void* at) {                                         \
-    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));               \
-  }                                                                                   \
-  void __tsan_volatile_write##size(void* at) {                                        \
-    lockyard::plain::write_bytes(at, size, __builtin_return_address(0));              \
-  }                                                                                   \
-  void __tsan_unaligned_volatile_read##size(void* at) {                               \
-    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));               \
-  }                                                                                   \
-  void __tsan_unaligned_volatile_write##size(void* at) {                              \
-    lockyard::plain::write_bytes(at, size, __builtin_return_address(0));              \
+#define LOCKYARD_PLAIN(size)                                             \
+  void __tsan_read##size(void* at) {                                     \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_write##size(void* at) {                                    \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_unaligned_read##size(void* at) {                           \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_unaligned_write##size(void* at) {                          \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_volatile_read##size(void* at) {                            \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_volatile_write##size(void* at) {                           \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_unaligned_volatile_read##size(void* at) {                  \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_unaligned_volatile_write##size(void* at) {                 \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
   }
 
 extern "C" {

@@ -132,15 +132,17 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
       unsigned size;
       const both* values;
     } how{at, call.size, &values};
-    const model::change by{
-        .apply =
-            [](std::uint64_t found, std::uint64_t self) {
-              const auto& mine = *reinterpret_cast<const conditional*>(self);
-              const wide whole = decode(found, mine.at.unit);
-              if (get_part(whole, mine.at, mine.size) != mine.values->expected) return found;
-              return encode(put_part(whole, mine.at, mine.size, mine.values->desired), mine.at.unit);
-            },
-        .operand = reinterpret_cast<std::uint64_t>(&how)};
+    const model::change by{.apply =
+                               [](std::uint64_t found, std::uint64_t self) {
+                                 const auto& mine = *reinterpret_cast<const conditional*>(self);
+                                 const wide whole = decode(found, mine.at.unit);
+                                 if (get_part(whole, mine.at, mine.size) != mine.values->expected)
+                                   return found;
+                                 return encode(
+                                     put_part(whole, mine.at, mine.size, mine.values->desired),
+                                     mine.at.unit);
+                               },
+                           .operand = reinterpret_cast<std::uint64_t>(&how)};
     const wide found = get_part(
         decode(now().exchange_by(at.word, by, success, call.where), at.unit), at, call.size);
     if (found == expected) return true;
@@ -182,8 +184,7 @@ site site_of(const volatile T* address, const void* pc) {
 }
 
 template <class T>
-T change_by(volatile T* address, T operand, int order, const void* pc,
-            wide (*apply)(wide, wide)) {
+T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
   if (!is_active()) {
     const T found = *address;
     *address = static_cast<T>(apply(found, operand));
@@ -222,50 +223,49 @@ using lockyard::plain::wide;
 // compiler's, and the arguments are types.
 #define LOCKYARD_PC __builtin_return_address(0)
 
-#define LOCKYARD_CHANGE(bits, T, name, result)                                             \
-  T __tsan_atomic##bits##_##name(volatile T* address, T operand, int order) {              \
-    return lockyard::plain::change_by<T>(                                                  \
-        address, operand, order, LOCKYARD_PC,                                              \
+#define LOCKYARD_CHANGE(bits, T, name, result)                                                \
+  T __tsan_atomic##bits##_##name(volatile T* address, T operand, int order) {                 \
+    return lockyard::plain::change_by<T>(                                                     \
+        address, operand, order, LOCKYARD_PC,                                                 \
         []([[maybe_unused]] wide found, wide by) -> wide { return static_cast<T>(result); }); \
   }
 
-#define LOCKYARD_ATOMICS(bits, T)                                                          \
-  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                     \
-    if (!lockyard::plain::is_active()) return *address;                                    \
-    return static_cast<T>(                                                                 \
-        lockyard::plain::load(lockyard::plain::site_of(address, LOCKYARD_PC),              \
-                              lockyard::plain::order_of(order)));                          \
-  }                                                                                        \
-  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {              \
-    if (!lockyard::plain::is_active()) {                                                   \
-      *address = value;                                                                    \
-      return;                                                                              \
-    }                                                                                      \
-    lockyard::plain::store(lockyard::plain::site_of(address, LOCKYARD_PC), value,          \
-                           lockyard::plain::order_of(order));                              \
-  }                                                                                        \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected,      \
-                                                    T desired, int success, int failure) { \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success,       \
-                                                failure, false, LOCKYARD_PC);              \
-  }                                                                                        \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected,        \
-                                                  T desired, int success, int failure) {   \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success,       \
-                                                failure, true, LOCKYARD_PC);               \
-  }                                                                                        \
-  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired, \
-                                               int success, int failure) {                 \
-    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure,    \
-                                         false, LOCKYARD_PC);                              \
-    return expected;                                                                       \
-  }                                                                                        \
-  LOCKYARD_CHANGE(bits, T, exchange, by)                                                   \
-  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                          \
-  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                          \
-  LOCKYARD_CHANGE(bits, T, fetch_and, found & by)                                          \
-  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                           \
-  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                          \
+#define LOCKYARD_ATOMICS(bits, T)                                                                \
+  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                           \
+    if (!lockyard::plain::is_active()) return *address;                                          \
+    return static_cast<T>(lockyard::plain::load(lockyard::plain::site_of(address, LOCKYARD_PC),  \
+                                                lockyard::plain::order_of(order)));              \
+  }                                                                                              \
+  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                    \
+    if (!lockyard::plain::is_active()) {                                                         \
+      *address = value;                                                                          \
+      return;                                                                                    \
+    }                                                                                            \
+    lockyard::plain::store(lockyard::plain::site_of(address, LOCKYARD_PC), value,                \
+                           lockyard::plain::order_of(order));                                    \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired, \
+                                                    int success, int failure) {                  \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
+                                                false, LOCKYARD_PC);                             \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,   \
+                                                  int success, int failure) {                    \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
+                                                true, LOCKYARD_PC);                              \
+  }                                                                                              \
+  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,       \
+                                               int success, int failure) {                       \
+    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,   \
+                                         LOCKYARD_PC);                                           \
+    return expected;                                                                             \
+  }                                                                                              \
+  LOCKYARD_CHANGE(bits, T, exchange, by)                                                         \
+  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                \
   LOCKYARD_CHANGE(bits, T, fetch_nand, ~(found & by))
 
 extern "C" {

@@ -2,9 +2,9 @@
 #pragma once
 
 // What a module offers to the checker. A module is the code of a lock, or of a client, that is
-// written with plain std::atomic: a shared object whose code was compiled with -fsanitize=thread and
-// not linked with ThreadSanitizer's runtime. The checker defines the functions that such code calls.
-// This header is compiled as part of the module, so it names nothing of the checker.
+// written with plain std::atomic: a shared object whose code was compiled with -fsanitize=thread
+// and not linked with ThreadSanitizer's runtime. The checker defines the functions that such code
+// calls. This header is compiled as part of the module, so it names nothing of the checker.
 
 #include <concepts>
 #include <cstddef>
@@ -61,8 +61,7 @@ consteval entry entry_of_lock(const char* name) {
 
 template <class Client>
 consteval entry entry_of_client(const char* name) {
-  static_assert(
-      requires(Client& client) { client.thread(0U); }, "it lacks thread(unsigned index)");
+  static_assert(requires(Client& client) { client.thread(0U); }, "it lacks thread(unsigned index)");
   static_assert(
       requires {
         { Client::threads } -> std::convertible_to<unsigned>;
@@ -76,8 +75,7 @@ consteval entry entry_of_client(const char* name) {
              .unlock = nullptr,
              .try_lock = nullptr,
              .threads = Client::threads,
-             .thread = [](void* at,
-                          unsigned index) { static_cast<Client*>(at)->thread(index); },
+             .thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); },
              .finish = nullptr};
   if constexpr (has_finish<Client>) {
     made.finish = [](void* at) { static_cast<Client*>(at)->finish(); };

@@ -76,7 +76,7 @@ class line_finder {
   std::vector<line_of_source> lines(std::uintptr_t address) {
     std::vector<line_of_source> found;
     if (process_ == 0 || from_ == nullptr) return found;
-    // The second address is in no function: its answer ends that of the first.
+    // The second address is in no function: its answer ends the first one's.
     std::array<char, 64> question{};
     const int length = std::snprintf(question.data(), question.size(), "%#zx\n0\n", address);
     if (write(to_, question.data(), static_cast<std::size_t>(length)) != length) return found;

@@ -3,7 +3,6 @@
 
 #include "places.hpp"
 
-
 #include <dlfcn.h>
 #include <link.h>
 
@@ -34,9 +33,9 @@ struct loaded_modules {
   std::vector<variables> data;
   std::uintptr_t base = 0;
   std::uintptr_t end = 0;
-  std::map<std::string, std::vector<member>, std::less<>> members;  ///< by the name of the entry
+  std::map<std::string, std::vector<member>, std::less<>> members;  ///< keys: the entries' names
   const std::vector<member>* current = nullptr;                     ///< of the client that runs
-  std::size_t module = 0;  ///< the dynamic linker's number
+  std::size_t module = 0;                                           ///< the dynamic linker's number
   thread_variables per_thread{};
   std::optional<std::string> refused;
 };
@@ -113,7 +112,7 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   return 1;
 }
 
-/// A lock between two counters, as model::exclusion has it; or a client of the module's.
+/// A lock between two counters, as in model::exclusion; or a client of the module's.
 class module_client : public model::client {
  public:
   module_client(const entry& of, const model::exclusion_shape& shape) : of_{of}, shape_{shape} {
@@ -123,7 +122,8 @@ class module_client : public model::client {
     worker& mine = worker::mine();
     mine.begin();
     at_ = mine.heap.take(0, of.size, of.alignment);
-    if (at_ == nullptr) refuse(std::string{of.name} + " is larger than 4 MiB", {});
+    if (at_ == nullptr)
+      refuse(std::string{of.name} + " is larger than 4 MiB", "make it smaller", {});
     mine.object = reinterpret_cast<std::uintptr_t>(at_);
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
@@ -241,13 +241,12 @@ std::optional<thread_variables> variables_of(std::size_t module) {
   return loaded().per_thread;
 }
 
-void refuse(const std::string& what, std::source_location where) {
-  loaded().refused =
-      (where.line() == 0
-           ? std::string{}
-           : model::file_name(where.file_name()) + ":" + std::to_string(where.line()) + ": ") +
-      what;
-  execution::current()->fail(model::verdict::assertion, what, where);
+void refuse(const std::string& cause, const std::string& remedy, std::source_location where) {
+  const std::string place = where.line() == 0 ? std::string{}
+                                              : model::file_name(where.file_name()) + ":" +
+                                                    std::to_string(where.line()) + ": ";
+  loaded().refused = place + cause + ", so nothing was checked; " + remedy;
+  execution::current()->fail(model::verdict::assertion, cause, where);
 }
 
 std::optional<std::string> refused() {

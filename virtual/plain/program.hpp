@@ -60,7 +60,8 @@ std::vector<entry> load_module(const std::string& path);
 model::client_maker clients_of(const entry& of, const model::exclusion_shape& shape);
 
 /// Ends the search: the code does something that the checker cannot follow.
-[[noreturn]] void refuse(const std::string& what, std::source_location where);
+[[noreturn]] void refuse(const std::string& cause, const std::string& remedy,
+                         std::source_location where);
 /// Returns what a search was ended for, and forgets it.
 std::optional<std::string> refused();
 

@@ -26,7 +26,7 @@ std::uint64_t me_as_owner() {
   return now().self() + std::uint64_t{1};
 }
 
-/// Whether the mutex was the caller's already; then it counts once more.
+/// Whether the mutex was the caller's already; then the count goes up.
 bool take_again(pthread_mutex_t* mutex, location_index word, std::source_location where) {
   if (!is_recursive(mutex)) return false;
   const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
@@ -53,9 +53,8 @@ int try_lock(pthread_mutex_t* mutex, std::source_location where) {
   const location_index word = word_of_system(mutex, where);
   if (take_again(mutex, word, where)) return 0;
   std::uint64_t found = 0;
-  const bool done =
-      now().compare_exchange(word, found, me_as_owner(), std::memory_order_acquire,
-                             std::memory_order_relaxed, false, where);
+  const bool done = now().compare_exchange(word, found, me_as_owner(), std::memory_order_acquire,
+                                           std::memory_order_relaxed, false, where);
   if (done) worker::mine().loop().act();
   return done ? 0 : EBUSY;
 }
@@ -63,11 +62,10 @@ int try_lock(pthread_mutex_t* mutex, std::source_location where) {
 int unlock(pthread_mutex_t* mutex, std::source_location where) {
   worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
-  const model::change release{.apply =
-                                  [](std::uint64_t found, std::uint64_t) {
-                                    return found >= one_more ? found - one_more : 0;
-                                  },
-                              .operand = 0};
+  const model::change release{
+      .apply = [](std::uint64_t found,
+                  std::uint64_t) { return found >= one_more ? found - one_more : 0; },
+      .operand = 0};
   const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
   if ((held & 0xff) != me_as_owner()) {
     now().fail(model::verdict::assertion, "unlocks a mutex that the thread does not hold", where);

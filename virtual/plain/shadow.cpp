@@ -76,9 +76,11 @@ void shadow::widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b, std::
     base = base / unit * unit;
   }
   if (unit > sizeof(wide)) {
-    refuse("atomic accesses overlap in more than 16 bytes", where);
+    refuse("atomic accesses that overlap have more than 16 bytes together",
+           "access one object in one size", where);
   }
-  std::erase_if(units_, [&](const auto& each) { return each.first >= base && each.first < base + unit; });
+  std::erase_if(units_,
+                [&](const auto& each) { return each.first >= base && each.first < base + unit; });
   units_[base] = unit;
   restart_ = true;
   now().fail(model::verdict::assertion, "one word is accessed in several sizes", where);

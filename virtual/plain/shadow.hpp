@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the engine calls the memory that a module's code uses: which bytes are words, which are plain
-// data, and which may not be used any longer. One for each worker of the search.
+// What the engine calls the memory that a module's code uses: which bytes are words, which are
+// plain data, and which may not be used any longer. One for each worker of the search.
 
 #include <model/execution.hpp>
 
@@ -42,8 +42,8 @@ class shadow {
   /// Memory that is handed out anew.
   void revive(std::uintptr_t begin, std::uintptr_t end);
 
-  /// Words for which accesses of several sizes were found. They hold for every execution, so a search
-  /// that finds one has to begin again.
+  /// Words for which accesses of several sizes were found. They hold for every execution, so a
+  /// search that finds one has to begin again.
   static bool found_mixed_sizes() noexcept { return restart_; }
   static void accept_mixed_sizes() noexcept { restart_ = false; }
   static void forget_mixed_sizes() noexcept { units_.clear(); }

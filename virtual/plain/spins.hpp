@@ -2,9 +2,10 @@
 #pragma once
 
 // Recognises loops that wait. Code with plain std::atomic does not say where it waits, so a thread
-// that looks at the same word from the same place again, without having written anything in between,
-// counts as a loop that pauses; the engine decides whether the loop has come back to where it was. A
-// read-modify-write that leaves its word as it was, and is made again at once, is such a look too.
+// that looks at the same word from the same place again, without having written anything in
+// between, counts as a loop that pauses; the engine decides whether the loop has come back to where
+// it was. A read-modify-write that leaves its word as it was, and is made again at once, is such a
+// look too.
 
 #include <model/execution.hpp>
 
@@ -28,7 +29,7 @@ class spins {
 
   /// Called before a look; pauses if it is a repetition.
   void look(const void* from, std::uintptr_t at, std::source_location where);
-  /// The look was no wait: a compare-exchange failed for no reason.
+  /// The look does not wait: a compare-exchange failed for no reason.
   void forget(const void* from, std::uintptr_t at);
   /// A fence orders, so an attempt before it is another attempt than one after it.
   void fence() { futile_ = {}; }
@@ -43,8 +44,7 @@ class spins {
   /// Called before a read-modify-write.
   attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
   /// The read-modify-write has changed nothing.
-  void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,
-                   std::uint64_t found);
+  void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand, std::uint64_t found);
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory that a module's code takes and gives back: the heap, thread_local variables, variables that
-// are initialised when a function is called first, and the C functions that copy and fill memory.
+// Memory that a module's code takes and gives back: the heap, thread_local variables, variables
+// that are initialised when a function is called first, and the C functions that copy and fill
+// memory.
 
 #include "wrapped.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
   void* const object = worker::mine().heap.take(now().self(), bytes, alignment);
-  if (object == nullptr) refuse("a thread needs more than 4 MiB of memory", where);
+  if (object == nullptr)
+    refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
   return object;
 }
 
@@ -32,7 +34,8 @@ void give_back(void* object, std::source_location where) {
 
 constexpr std::size_t usual = alignof(std::max_align_t);
 
-/// The argument of __tls_get_addr, by which code in a shared object finds its thread_local variables.
+/// The argument of __tls_get_addr, by which code in a shared object finds its thread_local
+/// variables.
 struct variable_place {
   std::size_t module;
   std::size_t offset;

@@ -59,12 +59,13 @@ long futex(const futex_call& call, std::source_location where) {
     case FUTEX_CMP_REQUEUE: {
       // The kernel takes the number of threads to move in the place of the time limit.
       const auto move = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(call.limit));
-      const auto moved =
-          now().requeue(word_of_system(call.word, where), call.third, call.value, move,
-                        word_of_system(call.second, where), where);
+      const auto moved = now().requeue(word_of_system(call.word, where), call.third, call.value,
+                                       move, word_of_system(call.second, where), where);
       return moved ? static_cast<long>(*moved) : failed(EAGAIN);
     }
-    default: refuse("the checker has no futex operation " + std::to_string(call.operation), where);
+    default:
+      refuse("the checker has no futex operation " + std::to_string(call.operation),
+             "use wait, wake or cmp_requeue", where);
   }
 }
 
@@ -109,7 +110,9 @@ long __wrap_syscall(long number, ...) {
                    where);
     case SYS_gettid: return now().self() + 1L;
     case SYS_sched_yield: give_way(where); return 0;
-    default: refuse("the checker has no system call " + std::to_string(number), where);
+    default:
+      refuse("the checker has no system call " + std::to_string(number),
+             "leave it out under a macro given by --flags", where);
   }
 }
 
@@ -160,30 +163,27 @@ void __wrap_abort() {
 }
 
 int __wrap_pthread_create(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
-                          void* (*/*run*/)(void*), void* /*argument*/) {
+                          void* (* /*run*/)(void*), void* /*argument*/) {
   if (!is_active()) return EAGAIN;
   lockyard::plain::refuse(
-      "the code creates a thread, and the checker runs only the threads of the client; give the "
-      "client more threads instead",
-      LOCKYARD_HERE);
+      "the code creates a thread, but the checker runs only the client's threads",
+      "give the client more threads", LOCKYARD_HERE);
 }
 void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE() {
   if (!is_active()) std::abort();
   lockyard::plain::refuse(
-      "the code creates a thread, and the checker runs only the threads of the client; give the "
-      "client more threads instead",
-      LOCKYARD_HERE);
+      "the code creates a thread, but the checker runs only the client's threads",
+      "give the client more threads", LOCKYARD_HERE);
 }
 }
 
 // Atomic objects that no instruction accesses: libatomic takes a hidden lock for them.
-#define LOCKYARD_TOO_LARGE(name)                                                              \
-  extern "C" void __wrap___atomic_##name() {                                                  \
-    if (!is_active()) std::abort();                                                           \
-    lockyard::plain::refuse(                                                                  \
-        "an atomic object is larger than 16 bytes, or is not aligned, so it is not lock-free " \
-        "and the checker has no word for it; make it smaller, or protect it by a lock",       \
-        LOCKYARD_HERE);                                                                       \
+#define LOCKYARD_TOO_LARGE(name)                                                          \
+  extern "C" void __wrap___atomic_##name() {                                              \
+    if (!is_active()) std::abort();                                                       \
+    lockyard::plain::refuse(                                                              \
+        "an atomic object is larger than 16 bytes, or not aligned, and so not lock-free", \
+        "make it smaller, or protect it by a lock", LOCKYARD_HERE);                       \
   }
 LOCKYARD_TOO_LARGE(load)
 LOCKYARD_TOO_LARGE(store)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Functions that replace others for a module's code. The module is linked with --wrap=name for each,
-// so its calls of `name` reach `__wrap_name`, and the checker's own calls do not
+// Functions that replace others for a module's code. The module is linked with --wrap=name for
+// each, so its calls of `name` reach `__wrap_name`, and the checker's own calls do not
 // (src/lockyard/user_locks/wrapped.txt lists the names).
 
 #include "places.hpp"
@@ -19,7 +19,8 @@ inline location_index word_of_system(const void* address, std::source_location w
   const part found =
       worker::mine().memory.word_at(reinterpret_cast<std::uintptr_t>(address), bytes, where);
   if (found.unit != bytes) {
-    refuse("a word of the system is a part of a larger atomic object", where);
+    refuse("the system's word is a part of a larger atomic object",
+           "give the system an object of its own", where);
   }
   return found.word;
 }

@@ -48,7 +48,8 @@ class Choice:
         }
         given = [switch for switch, on in switches.items() if on]
         if self.own is not None:
-            return self._check_own()
+            self._check_own()
+            return
         if self.replay:
             if len(self.names) != 1 or given:
                 raise UsageError(
@@ -74,7 +75,6 @@ class Choice:
                 f"{shaped[0]}: has its own client sizes; drop --threads and --acquisitions"
             )
 
-
     def _check_own(self) -> None:
         others = [*self.names, *(["--all"] if self.all else []), *(["--litmus"] * self.litmus)]
         others += ["--bench"] * self.bench
@@ -97,9 +97,7 @@ class Choice:
             )
 
 
-def own(
-    locks: Sequence[str], client: str, include: Sequence[str], flags: str
-) -> Wanted | None:
+def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -> Wanted | None:
     """Returns what to compile, or None if the user named neither a lock nor a client."""
     if client and locks:
         raise UsageError(

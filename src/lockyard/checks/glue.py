@@ -51,9 +51,7 @@ def text(wanted: Wanted) -> str:
     files = [wanted.client] if wanted.client else [each.header for each in wanted.locks]
     types = [CLIENT] if wanted.client else [each.type_name for each in wanted.locks]
     kind = "client" if wanted.client else "lock"
-    includes = "".join(
-        f"# 1 {origin}\n#include {_quoted(file)}\n" for file in dict.fromkeys(files)
-    )
+    includes = "".join(f"# 1 {origin}\n#include {_quoted(file)}\n" for file in dict.fromkeys(files))
     named = "".join(
         f"# 1 {origin}\nusing checked_{number} = {name};\n" for number, name in enumerate(types)
     )

@@ -70,9 +70,7 @@ def _members(of: DIE, base: int, prefix: str, depth: int) -> Iterator[tuple[int,
             name = prefix
             if die.tag != "DW_TAG_inheritance":
                 name = f"{prefix}.{_name(die)}" if prefix else _name(die)
-            yield from _members(
-                die.get_DIE_from_attribute("DW_AT_type"), offset, name, depth + 1
-            )
+            yield from _members(die.get_DIE_from_attribute("DW_AT_type"), offset, name, depth + 1)
     elif prefix and _size(of):
         yield base, _size(of), prefix
 

@@ -13,7 +13,6 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.checker import checker_path
@@ -26,6 +25,7 @@ from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from lockyard.checks.glue import Wanted
 
@@ -82,6 +82,10 @@ class Recipe:
         return path
 
 
+def to(result: Path, source: Path) -> list[str]:
+    return [str(source), "-o", str(result)]
+
+
 def built(wanted: Wanted) -> Path:
     """Returns the module's file, which an earlier command may have built."""
     recipe = Recipe.read()
@@ -108,8 +112,7 @@ class Build:
         source.write_text(glue.text(self.wanted))
         assembler = place / "module.s"
         compiled = self._ran(
-            [*self._options(), "-S", "-MD", "-MF", str(place / "module.d"), str(source)]
-            + ["-o", str(assembler)]
+            [*self._options(), "-S", "-MD", "-MF", f"{place}/module.d", *to(assembler, source)]
         )
         if not compiled.succeeded:
             raise glue.refusal(self.wanted, compiled.said)
@@ -122,8 +125,14 @@ class Build:
         assembly.check(str(self.wanted), assembler.read_text())
         module = place / "module.so"
         linked = self._ran(
-            ["-shared", "-Wl,-z,now", f"-Wl,@{self.recipe.wrapped}", str(assembler)]
-            + ["-o", str(module), *self.wanted.flags, "-pthread"]
+            [
+                "-shared",
+                "-Wl,-z,now",
+                f"-Wl,@{self.recipe.wrapped}",
+                *to(module, assembler),
+                *self.wanted.flags,
+                "-pthread",
+            ]
         )
         if not linked.succeeded:
             raise UsageError(

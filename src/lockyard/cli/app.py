@@ -226,9 +226,7 @@ def check(  # noqa: PLR0913 - one parameter for each option
 
     shape = choice.shape(threads, acquisitions)
     wanted = choice.own(own_locks or (), client, include or (), flags)
-    chosen = choice.Choice(
-        tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted
-    )
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Locks as programs have them: plain std::atomic, no world, no mark where they wait. Each has the
+// Locks as in programs: plain std::atomic, no world, no mark where they wait. Each has the
 // orders that it needs, and a parameter that seeds one fault.
 
 #include <atomic>
@@ -124,7 +124,7 @@ class peterson {
     if (mine < 0) mine = threads_.fetch_add(1, relaxed);
     return mine;
   }
-  std::atomic<bool> wants_[2]{false, false};  // NOLINT(*-avoid-c-arrays): as programs have it
+  std::atomic<bool> wants_[2]{false, false};  // NOLINT(*-avoid-c-arrays): an array as in programs
   std::atomic<int> turn_{0};
   std::atomic<int> threads_{0};
 };
@@ -273,8 +273,8 @@ class keeps_holder {
   bool held_ = false;
 };
 
-/// A queue of nodes on the waiters' stacks, as in lock() of a CLH lock's kind: the owner hands over by
-/// its last access to the waiter's node. TouchesLate: by its last but one.
+/// A queue of nodes on the waiters' stacks, as in lock() of a CLH lock's kind: the owner hands over
+/// by its last access to the waiter's node. TouchesLate: by its last but one.
 template <bool TouchesLate>
 class stack_nodes {
   struct node {

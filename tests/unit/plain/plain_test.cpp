@@ -26,9 +26,8 @@ const std::vector<plain::entry>& entries() {
 model::found search(const plain::entry& of, const model::exclusion_shape& shape,
                     model::site_list* sites = nullptr) {
   const auto clients = plain::clients_of(of, shape);
-  return plain::searched([&] {
-    return model::explore(clients, {.workers = 1, .seconds = 60, .sites = sites});
-  });
+  return plain::searched(
+      [&] { return model::explore(clients, {.workers = 1, .seconds = 60, .sites = sites}); });
 }
 
 std::string text_of(const model::found& found) {
@@ -43,10 +42,10 @@ TEST(PlainAtomics, have_the_verdict_that_their_names_say) {
     const std::string expected = name.substr(0, name.find(':'));
     model::found found = search(each, {.threads = 2});
     if (expected == "hang" && found.passed()) found = search(each, {.threads = 3});
-    const std::string verdict = found.result == verdict::passed && !found.bounded.empty() &&
-                                        expected == "bounded"
-                                    ? "bounded"
-                                    : model::name_of(found.result);
+    const std::string verdict =
+        found.result == verdict::passed && !found.bounded.empty() && expected == "bounded"
+            ? "bounded"
+            : model::name_of(found.result);
     EXPECT_EQ(verdict, expected) << name << ": " << text_of(found);
     EXPECT_EQ(found.left_out, "") << name;
   }
@@ -77,8 +76,7 @@ TEST(PlainAtomics, name_the_line_of_the_users_source) {
 TEST(PlainAtomics, replay_a_failure) {
   const plain::entry& broken = entries()[1];
   const model::found found = search(broken, {.threads = 2});
-  const auto again =
-      model::replay(plain::clients_of(broken, {.threads = 2}), {}, found.replay);
+  const auto again = model::replay(plain::clients_of(broken, {.threads = 2}), {}, found.replay);
   EXPECT_EQ(model::name_of(again.result), model::name_of(found.result)) << again.what;
   EXPECT_EQ(again.what, found.what);
 }
