@@ -69,7 +69,7 @@ void* sleepers::next_lock(const void* beside) {
     void* const place = next_place_;
     next_place_ += of_.operations.spacing;
     of_.operations.construct(place);
-    if (!share_bucket() || of_.operations.shares_bucket(place, beside)) return place;
+    if (!share_bucket() || of_.operations.share_bucket(place, beside)) return place;
     of_.operations.destroy(place);
   }
   return nullptr;

@@ -32,7 +32,7 @@ class sleepers {
   [[nodiscard]] bool are_asleep() const noexcept { return asleep_; }
   /// Tells whether their locks share the bucket; false if the lock knows no buckets.
   [[nodiscard]] bool share_bucket() const noexcept {
-    return of_.operations.shares_bucket != nullptr;
+    return of_.operations.share_bucket != nullptr;
   }
 
  private:

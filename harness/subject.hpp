@@ -57,16 +57,16 @@ struct lock_operations {
   bool (*try_lock)(void* lock);  ///< null if the lock cannot be tried
   void (*unlock)(void* lock);
   /// Tells whether two locks wait in one bucket of a table of the process; null if they use none.
-  bool (*shares_bucket)(const void* lock, const void* other);
+  bool (*share_bucket)(const void* lock, const void* other);
 };
 
 template <class Lock>
 constexpr bool (*bucket_question())(const void*, const void*) {
   if constexpr (requires(const Lock& lock) {
-                  { Lock::shares_bucket(lock, lock) } noexcept -> std::same_as<bool>;
+                  { share_bucket(lock, lock) } noexcept -> std::same_as<bool>;
                 }) {
     return [](const void* lock, const void* other) {
-      return Lock::shares_bucket(*static_cast<const Lock*>(lock), *static_cast<const Lock*>(other));
+      return share_bucket(*static_cast<const Lock*>(lock), *static_cast<const Lock*>(other));
     };
   } else {
     return nullptr;
@@ -94,7 +94,7 @@ inline constexpr lock_operations operations_on{
     .lock = [](void* lock) { static_cast<Lock*>(lock)->lock(); },
     .try_lock = attempt_on<Lock>(),
     .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); },
-    .shares_bucket = bucket_question<Lock>()};
+    .share_bucket = bucket_question<Lock>()};
 
 /// A lock of the catalogue that is to be measured.
 struct subject {

@@ -12,7 +12,7 @@ import jsonschema
 from lockyard.records.histogram import Histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from conftest import Outcome
 
@@ -29,6 +29,17 @@ def runs_of(found: Outcome, statuses: Collection[int] = (0,)) -> list[dict[str, 
     runs = [record for record in records if record.get("lock")]
     for run in runs:
         RECORDS.validate(run)
+    return runs
+
+
+BRIEF = ("--for", "60ms", "--runs", "1")
+
+
+def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
+    """Returns the runs of a measurement; none may be cut short or unavailable."""
+    runs = runs_of(lockyard("measure", *arguments, "--json"), (0, 4))
+    for run in runs:
+        assert run["status"] == "ok", run["reason"]
     return runs
 
 

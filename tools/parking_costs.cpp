@@ -183,7 +183,7 @@ class places {
       taken_ += 128;
       if (taken_ >= bytes_) fail("no more places");
       auto* const at = ::new (begin_ + taken_) Mutex;
-      if (Mutex::shares_bucket(*static_cast<const Mutex*>(with), *at) == same_bucket) return at;
+      if (share_bucket(*static_cast<const Mutex*>(with), *at) == same_bucket) return at;
     }
   }
   Mutex* first() { return ::new (begin_) Mutex; }
@@ -204,7 +204,7 @@ double hot_locks(int threads, bool same_bucket) {
     const bool is_new =
         same_bucket ||
         std::ranges::none_of(locks->begin(), locks->end() - 1, [&](const lockyard::mutex* each) {
-          return lockyard::mutex::shares_bucket(*each, *locks->back());
+          return share_bucket(*each, *locks->back());
         });
     if (!is_new) locks->pop_back();
   }

@@ -17,7 +17,7 @@ class ExitStatus(IntEnum):
 class LockyardError(Exception):
     """An error of the command. The message names cause, consequence and remedy."""
 
-    status = ExitStatus.MISSING_CAPABILITY
+    status: int = ExitStatus.MISSING_CAPABILITY
 
 
 class UsageError(LockyardError):

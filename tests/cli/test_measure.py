@@ -106,20 +106,6 @@ def test_prints_ratios_with_intervals_against_a_reference(
     assert re.search(r"\d \[\d+\.\d+, \d+\.\d+\]", row), row
 
 
-def test_measures_the_published_loops(lockyard: Callable[..., Outcome]) -> None:
-    measured = lockyard(
-        *("measure", "wait", "idle", "--as-published", "--locks", "std::mutex"),
-        *("--threads", "2", "--runs", "2", "--for", "20s", "--json"),
-    )
-    runs = runs_of(measured.stdout)
-    for run in runs:
-        assert run["conditions"]["loops"] == 16384
-        assert run["values"]["operations_per_thread"] == [16384, 16384]
-        assert run["values"]["complete"]
-    idle = next(run for run in runs if run["study"] == "idle")
-    assert set(idle["histograms"]) == {"idle_published"}
-
-
 def test_measures_as_many_loops_as_it_is_told(lockyard: Callable[..., Outcome]) -> None:
     measured = lockyard(
         *("measure", "wait", "--locks", "futex_mutex", "--threads", "3"),

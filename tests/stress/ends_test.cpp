@@ -58,6 +58,7 @@ TEST_P(EveryLock, may_be_destroyed_by_the_next_owner) {
 /// The real machine, where who has released a lock of one word tarries: time enough for the next
 /// owner to destroy it.
 struct tarrying : native {
+  using unwatched = native;
   template <class T>
   class atomic : public std::atomic<T> {
    public:

@@ -34,9 +34,7 @@ TEST_P(TimedLock, loses_nothing_when_time_outs_race_with_unlock) {
 }
 
 /// The real machine, but for sleeps of which half end at once for no reason.
-struct restless_world : derived_world<restless_world> {
-  using unwatched = restless_world;
-
+struct restless_world : derived_world<restless_world, native> {
   template <class... Deadline>
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           Deadline... limit) noexcept {

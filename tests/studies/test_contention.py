@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies contention and frequency: what is planned, measured and shown."""
+"""The study contention: what is planned, measured and shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_records import CATALOG, a_record, a_study, own_tables_of, shown, workloads
-from measured_records import runs_of
+from measured_records import BRIEF, measured
 from rich.console import Console
 
 from lockyard import harness
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SHARE = Parameter("share_percent", "%", "", 0, 100, (0, 50))
 RATE = Parameter("rate_per_s", "/s", "", 100, 1e9, (15_000,))
-INTERVAL = Parameter("interval_ns", "ns", "", 10, 1e7, (100,))
 ALLOCATOR = Choice("allocator", "", 3, 0.1, 1.0, {"rate_per_s": (100.0, 200.0)})
 CONTENTION = a_study(
     "contention",
@@ -37,8 +36,7 @@ CONTENTION = a_study(
     parameters=(workloads("draws", ALLOCATOR), RATE, SHARE),
     clock_reads=2,
 )
-FREQUENCY = a_study("frequency", parameters=(INTERVAL, SHARE))
-KNOWN = replace(CATALOG, studies=(CONTENTION, FREQUENCY))
+KNOWN = replace(CATALOG, studies=(CONTENTION,))
 WIDE = Console(width=300)
 
 
@@ -73,7 +71,8 @@ def test_intervals_that_reading_the_clock_would_fill_are_refused(
             check_clock(cells, [CONTENTION], clock)
     else:
         check_clock(cells, [CONTENTION], clock)
-    check_clock(plan_cells([FREQUENCY], CATALOG.locks, Request([2])), [FREQUENCY], clock)
+    without_clock = replace(CONTENTION, clock_reads=0)
+    check_clock(cells, [without_clock], clock)
 
 
 @pytest.mark.parametrize(
@@ -186,72 +185,6 @@ def test_a_narrow_terminal_shows_every_second_share_and_says_so() -> None:
     assert "too narrow" not in contention_text(records)
 
 
-def frequency_of(lock: str, pair_ns: float, **by_place: float) -> list[Any]:
-    return [
-        a_run(
-            "frequency",
-            lock,
-            block,
-            cell,
-            {"parallelism": value, "pair_ns": pair_ns * (1 + block)},
-            parameters={"interval_ns": float(interval), "share_percent": float(share)},
-        )
-        for cell, (place, value) in enumerate(by_place.items())
-        for interval, share in [place.removeprefix("at").split("_")]
-        for block in range(-3, 4)
-    ]
-
-
-def frequency_text(*records: Any, against: str | None = None, **terminal: Any) -> str:
-    cells = summarise([run for each in records for run in each], KNOWN)
-    console = Console(width=200, **terminal)
-    with console.capture() as capture:
-        for table in own_tables_of(cells, console, Against.of(against, KNOWN), KNOWN):
-            console.print(table)
-    return capture.get()
-
-
-MAP = frequency_of("futex_mutex", 10, at100_0=0.5, at100_50=0.01, at3100_0=2.0, at3100_50=1.5)
-
-
-def test_the_heat_map_is_one_without_colours_too() -> None:
-    text = frequency_text(MAP, color_system=None)
-    assert "\x1b" not in text
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "100 ns (10.0 M/s) 0.50 ░ 0.01 ·" in lines
-    assert "3.10 µs (323 k/s) 2.00 █ 1.50 ▓" in lines
-
-
-def test_on_a_terminal_it_has_colours_and_no_color_takes_them() -> None:
-    terminal: dict[str, Any] = {"force_terminal": True, "color_system": "truecolor"}
-    coloured = frequency_text(MAP, **terminal)
-    assert "48;2;26;152;80m2.00 █" in coloured  # all threads: green
-    assert "48;2;179;26;44m0.01" in coloured  # next to nothing: red
-    plain = frequency_text(MAP, no_color=True, **terminal)
-    assert "48;" not in plain
-    assert "2.00 █" in plain
-
-
-def test_the_pair_is_shown_with_the_published_ones() -> None:
-    light = frequency_of("ticket_spinlock", 20, at100_0=0.5, at100_50=0.01)
-    text = frequency_text(MAP, light, against="ticket_spinlock", color_system=None)
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "futex_mutex 10.0 ns 0.50 [0.50, 0.50]" in lines
-    assert "ticket_spinlock 20.0 ns the reference" in lines
-    assert "published: light 23.5 ns –" in lines
-    assert "published: in the kernel 25 × a light one –" in lines
-
-
-def measured(lockyard: Callable[..., Outcome], *arguments: str) -> list[dict[str, Any]]:
-    runs = runs_of(lockyard("measure", *arguments, "--json"), (0, 4))
-    for run in runs:
-        assert run["status"] == "ok", run["reason"]
-    return runs
-
-
-BRIEF = ("--for", "60ms", "--runs", "1")
-
-
 def test_every_lock_excludes_and_work_adds_up(lockyard: Callable[..., Outcome]) -> None:
     some = ("--set", "share_percent=0,50", "--set", "rate_per_s=100000", "--threads", "3")
     runs = measured(lockyard, "contention", "--locks", "ours", *some, *BRIEF)
@@ -295,29 +228,13 @@ def test_a_lock_that_admits_everybody_is_caught_and_leaves_the_allocator_whole(
         assert run["checks"]["refused_while_held"] is (False if is_broken else None)
 
 
-def test_frequency_has_the_pair_of_light_locks_and_of_one_in_the_kernel(
-    lockyard: Callable[..., Outcome],
-) -> None:
-    some = ("--locks", "mutex,kernel_mutex", "--threads", "3", *BRIEF)
-    places = ("--set", "interval_ns=10,31000", "--set", "share_percent=0,75")
-    runs = measured(lockyard, "frequency", *some, *places)
-    assert len(runs) == 8
-    for run in runs:
-        assert run["checks"] == {"refused_while_held": True, "counter": True}
-        assert run["values"]["pair_ns"] > 0
-        assert run["values"]["parallelism"] > 0
-        assert "waiting_share" not in run["values"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("contention", "--share-percent", "100.1"), "from 0 to 100 %"),
         (("contention", "--share-percent", "-1"), "from 0 to 100 %"),
-        (("frequency", "--interval-ns", "9"), "from 10 to 10000000 ns"),
         (("contention", "--rate-per-s", "1e9"), "would measure its clock"),
         (("contention", "--set", "shares=1"), "did you mean share_percent?"),
-        (("frequency", "--hold", "1us"), "mean nothing to studies"),
     ],
 )
 def test_refuses_values_that_cannot_be_measured(
@@ -326,19 +243,6 @@ def test_refuses_values_that_cannot_be_measured(
     refused = lockyard("measure", *arguments, "--locks", "mutex", *BRIEF)
     assert refused.returncode == 2
     assert message in " ".join(refused.stderr.split())
-
-
-def test_the_report_shows_the_tables_of_both(lockyard: Callable[..., Outcome]) -> None:
-    some = ("--locks", "mutex", *BRIEF, "--share-percent", "50", "--interval-ns", "3100")
-    printed = lockyard("measure", "contention", "frequency", *some, extra={"COLUMNS": "120"})
-    assert printed.returncode == 0, printed.stderr
-    for words in (
-        "contention: parallelism",
-        "workload allocator",
-        "frequency: parallelism of mutex",
-    ):
-        assert words in printed.stdout
-    assert "\x1b" not in printed.stdout
 
 
 def test_the_harness_lists_the_parameters_and_the_preset() -> None:
@@ -350,7 +254,12 @@ def test_the_harness_lists_the_parameters_and_the_preset() -> None:
     (allocator,) = [each for each in workload.choices if each.name == "allocator"]
     assert allocator.threads == 3
     assert allocator.presets == {"rate_per_s": (15_000, 100_000), "share_percent": (2,)}
-    assert [each.name for each in studies["frequency"].parameters] == [
-        "interval_ns",
-        "share_percent",
-    ]
+
+
+def test_the_report_shows_the_tables_of_its_workloads(lockyard: Callable[..., Outcome]) -> None:
+    some = ("--locks", "mutex", *BRIEF, "--share-percent", "50")
+    printed = lockyard("measure", "contention", *some, extra={"COLUMNS": "120"})
+    assert printed.returncode == 0, printed.stderr
+    assert "contention: parallelism" in printed.stdout
+    assert "workload allocator" in printed.stdout
+    assert "\x1b" not in printed.stdout

@@ -88,8 +88,7 @@ struct hooked_atomic : std::atomic<T> {
     before_step = now;
   }
 };
-struct hooked_world : derived_world<hooked_world> {
-  using unwatched = hooked_world;
+struct hooked_world : derived_world<hooked_world, native> {
   template <class T>
   using atomic = hooked_atomic<T>;
 };

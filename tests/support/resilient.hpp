@@ -33,7 +33,7 @@ using std::chrono::nanoseconds;
 
 /// The world in which a lock's tables are.
 template <class Lock>
-using tables_of = lockyard::detail::held_locks<typename world_of_t<Lock>::unwatched>;
+using tables_of = lockyard::detail::held_locks<lockyard::detail::unwatched<world_of_t<Lock>>>;
 
 /// How many threads are in line for the lock and have looked for reasons to leave at least once.
 /// Without those that have no table, and those whose wait a handler's has interrupted.

@@ -18,8 +18,7 @@ namespace lockyard::testing {
 
 /// Threads other than actors look whenever they can, which takes no time here. Steps may be
 /// hooked.
-struct told_world : derived_world<told_world> {
-  using unwatched = told_world;
+struct told_world : derived_world<told_world, native> {
   template <class T>
   using atomic = hooked_atomic<T>;
 
@@ -40,7 +39,7 @@ struct told_world : derived_world<told_world> {
   template <class Atomic, class Predicate, class Policy>
   static auto await(const Atomic& word, Predicate predicate, std::memory_order order,
                     Policy&& policy) noexcept {
-    return derived_world<told_world>::await(word, predicate, order, policy);
+    return derived_world<told_world, native>::await(word, predicate, order, policy);
   }
   static std::uint32_t thread_slot() noexcept { return has_slot ? native::thread_slot() : no_slot; }
 

@@ -16,33 +16,13 @@ namespace lockyard::testing {
 
 /// The real machine, with a count of the threads that have come to wait.
 struct counting_world : native {
+  using unwatched = native;
   static inline std::atomic<int> awaits{0};
 
   template <class... Arguments>
   static auto await(Arguments&&... arguments) noexcept {
     ++awaits;
     return native::await(std::forward<Arguments>(arguments)...);
-  }
-};
-
-/// A world whose awaits ask this class, and everything else the real machine.
-template <class World>
-struct derived_world : native {
-  template <class... Arguments>
-  static auto await(Arguments&&... arguments) noexcept {
-    return spinning<World>::await(std::forward<Arguments>(arguments)...);
-  }
-  template <class... Arguments>
-  static auto await_any(Arguments&&... arguments) noexcept {
-    return spinning<World>::await_any(std::forward<Arguments>(arguments)...);
-  }
-  template <class... Arguments>
-  static auto await_any_until(Arguments&&... arguments) noexcept {
-    return spinning<World>::await_any_until(std::forward<Arguments>(arguments)...);
-  }
-  template <class... Arguments>
-  static auto await_exchange(Arguments&&... arguments) noexcept {
-    return spinning<World>::await_exchange(std::forward<Arguments>(arguments)...);
   }
 };
 
@@ -60,18 +40,18 @@ struct script {
 
 /// One thread alone. Where it would wait, `on_wait` plays the others; it must change something
 /// within a hundred calls, or the lock is taken to hang and the test ends by std::terminate.
-struct scripted_world : derived_world<scripted_world> {
+struct scripted_world : derived_world<scripted_world, native> {
+  using unwatched = native;
   static inline script now_playing;
 
   static void pause() noexcept { step(now_playing.pauses); }
   static void yield() noexcept { step(now_playing.yields); }
 
-  template <class... Deadline>
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                          Deadline... /*limit*/) noexcept {
+                          deadline limit = never) noexcept {
     if (word.load() != expected) return wait_result::changed;
     step(now_playing.waits);
-    const bool times_out = sizeof...(Deadline) != 0 && now_playing.deadlines_pass;
+    const bool times_out = limit != never && now_playing.deadlines_pass;
     return times_out ? wait_result::timed_out : wait_result::woken;
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& /*word*/,
@@ -81,12 +61,11 @@ struct scripted_world : derived_world<scripted_world> {
   }
 
   static std::uint32_t thread_id() noexcept { return now_playing.thread; }
-  template <class... Deadline>
-  static bool pi_lock(atomic<std::uint32_t>& word, Deadline... /*limit*/) noexcept {
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
     while (word.load() != 0) {
       word.fetch_or(0x8000'0000);
       step(now_playing.waits);
-      if (sizeof...(Deadline) != 0 && now_playing.deadlines_pass) return false;
+      if (limit != never && now_playing.deadlines_pass) return false;
     }
     word.store(now_playing.thread);
     return true;
@@ -106,6 +85,7 @@ struct scripted_world : derived_world<scripted_world> {
 /// A world in which 32-bit words start so far from where they wrap around.
 template <class World, std::uint32_t Distance>
 struct near_edge : World {
+  using unwatched = native;
   template <class T>
   struct atomic : std::atomic<T> {
     constexpr atomic() noexcept = default;

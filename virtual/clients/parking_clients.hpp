@@ -79,8 +79,7 @@ class parking_lot_client : public model::client {
     for (std::size_t i = 0; i < count; ++i) W::wake(*sleepers[i], 1);
   }
 
-  template <class... Deadline>
-  bool wait(event& mine, Deadline... limit) {
+  bool wait(event& mine, typename W::deadline limit = W::never) {
     auto& home = lot::bucket_of(&mine);
     node self{&mine, detail::waiter_kind::others, {}};
     self.prepare_to_sleep();
@@ -90,7 +89,7 @@ class parking_lot_client : public model::client {
     home.bucket_lock().unlock();
     if (has_happened) return true;
     while (self.reason() == wake_reason::none) {
-      if (self.sleep(limit...) == W::wait_result::timed_out) return !leave(home, self);
+      if (self.sleep(limit) == W::wait_result::timed_out) return !leave(home, self);
     }
     return true;
   }

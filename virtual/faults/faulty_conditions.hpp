@@ -47,8 +47,8 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
  protected:
   friend detail::condition_waits<faulty_condition, W>;
 
-  template <class Watch, class... Deadline>
-  bool wait_once(mutex& held, Watch watch, Deadline... limit) noexcept {
+  template <class Watch>
+  bool wait_once(mutex& held, Watch watch, typename W::deadline limit = W::never) noexcept {
     mutex_waiters waiters{&held};
     node self{this, detail::waiter_kind::condition, W::now()};
     if (Fault == condition_fault::links_late) held.unlock();
@@ -57,11 +57,11 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
       self.mark_awake();
       [[maybe_unused]] const auto watched = watch(end);
       begin(held, waiters, self);
-      return end_wait(held, waiters, self, limit...);
+      return end_wait(held, waiters, self, limit);
     } else {
       begin(held, waiters, self);
       [[maybe_unused]] const auto watched = watch(end);
-      return end_wait(held, waiters, self, limit...);
+      return end_wait(held, waiters, self, limit);
     }
   }
 
@@ -82,9 +82,9 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
     if (sleeper != nullptr) W::wake(*sleeper, 1);
   }
 
-  template <class... Deadline>
-  bool end_wait(mutex& held, mutex_waiters& waiters, node& self, Deadline... limit) noexcept {
-    const bool in_time = sleep(waiters, self, limit...);
+  bool end_wait(mutex& held, mutex_waiters& waiters, node& self,
+                typename W::deadline limit = W::never) noexcept {
+    const bool in_time = sleep(waiters, self, limit);
     if (in_time) {
       held.sleep_until_turn(waiters, self, true);
     } else {
@@ -153,10 +153,9 @@ class faulty_condition : public detail::condition_waits<faulty_condition<W, Faul
     }
   }
 
-  template <class... Deadline>
-  bool sleep(mutex_waiters& waiters, node& self, Deadline... limit) noexcept {
+  bool sleep(mutex_waiters& waiters, node& self, typename W::deadline limit = W::never) noexcept {
     while (self.reason() == wake_reason::none) {
-      if (self.sleep(limit...) == W::wait_result::timed_out) return !give_up(waiters, self);
+      if (self.sleep(limit) == W::wait_result::timed_out) return !give_up(waiters, self);
     }
     return true;
   }
@@ -189,7 +188,7 @@ enum class any_fault : std::uint8_t {
 
 template <world W, any_fault Fault>
 class faulty_condition_any : public detail::condition_waits<faulty_condition_any<W, Fault>, W> {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
   static constexpr auto kind = detail::waiter_kind::any_condition;
@@ -217,8 +216,8 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
  protected:
   friend detail::condition_waits<faulty_condition_any, W>;
 
-  template <class Lock, class Watch, class... Deadline>
-  bool wait_once(Lock& lock, Watch /*none*/, Deadline... limit) noexcept {
+  template <class Lock, class Watch>
+  bool wait_once(Lock& lock, Watch /*none*/, typename W::deadline limit = W::never) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, kind, {}};
     self.prepare_to_sleep();
@@ -232,17 +231,17 @@ class faulty_condition_any : public detail::condition_waits<faulty_condition_any
       if (home.first(this, kind) == nullptr) is_awaited_.store(false, relaxed);
     };
     wake_reason reason = wake_reason::none;
-    if (Fault == any_fault::gives_up && sizeof...(Deadline) != 0) {
-      if (self.sleep(limit...) == W::wait_result::timed_out) {
+    if (Fault == any_fault::gives_up && limit != W::never) {
+      if (self.sleep(limit) == W::wait_result::timed_out) {
         home.bucket_lock().lock();
         if (self.reason() == wake_reason::none) home.remove(self);
         left();
         home.bucket_lock().unlock();
       } else {
-        reason = lot::sleep(home, self, left, limit...);
+        reason = lot::sleep(home, self, left, limit);
       }
     } else {
-      reason = lot::sleep(home, self, left, limit...);
+      reason = lot::sleep(home, self, left, limit);
     }
     lock.lock();
     return reason != wake_reason::none;

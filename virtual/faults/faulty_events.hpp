@@ -44,7 +44,7 @@ enum class count_fault : std::uint8_t {
 /// The event count, with one fault.
 template <world W, count_fault Fault>
 class faulty_event_count {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
   static constexpr auto kind = detail::waiter_kind::event_count;
@@ -106,7 +106,7 @@ class faulty_event_count {
     if (!is_news) home.link(self);
     home.bucket_lock().unlock();
     if (is_news) return count_out();
-    lot::sleep(home, self, [] {});
+    lot::sleep(home, self, [] {}, W::never);
   }
 
   atomic<W, std::uint32_t> epoch_{0};
@@ -142,13 +142,12 @@ class faulty_manual_event : public detail::timed_wait<faulty_manual_event<W, Fau
 
   bool wait_by(typename W::deadline limit) noexcept { return wait_asleep(limit); }
 
-  template <class... Deadline>
-  bool wait_asleep(Deadline... limit) noexcept {
+  bool wait_asleep(typename W::deadline limit = W::never) noexcept {
     std::uint32_t found = unset;
     state_.compare_exchange_strong(found, awaited, std::memory_order_acquire,
                                    std::memory_order_acquire);
     while (!try_wait()) {
-      if (W::wait(state_, awaited, limit...) == W::wait_result::timed_out) return try_wait();
+      if (W::wait(state_, awaited, limit) == W::wait_result::timed_out) return try_wait();
     }
     return true;
   }
@@ -159,7 +158,7 @@ class faulty_manual_event : public detail::timed_wait<faulty_manual_event<W, Fau
 /// A lock that is an event which resets itself, with one fault.
 template <world W, event_fault Fault>
 class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<W, Fault>, W> {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
   static constexpr auto kind = detail::waiter_kind::auto_reset_event;
@@ -202,8 +201,7 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
   }
   bool take_until(typename W::deadline limit) noexcept { return wait(limit); }
 
-  template <class... Deadline>
-  bool wait(Deadline... limit) noexcept {
+  bool wait(typename W::deadline limit = W::never) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, kind, {}};
     self.prepare_to_sleep();
@@ -225,8 +223,8 @@ class faulty_auto_event_lock : public detail::timed_lock<faulty_auto_event_lock<
         [&] {
           if (home.first(this, kind) == nullptr) state_.store(unset, std::memory_order_relaxed);
         },
-        limit...);
-    if (Fault == event_fault::gives_up && sizeof...(limit) != 0) return false;
+        limit);
+    if (Fault == event_fault::gives_up && limit != W::never) return false;
     return reason == wake_reason::owner;
   }
 

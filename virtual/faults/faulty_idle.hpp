@@ -125,7 +125,7 @@ class faulty_task_queue {
   std::size_t size() const noexcept { return state_.load(relaxed) & ~closed; }
 
  private:
-  typename W::template inner_lock<basic_mutex<W>> mutex_;
+  detail::inner_lock<W, basic_mutex<W>> mutex_;
   atomic<W, std::uint32_t> state_{0};
   var<W, std::uint32_t> first_{0};
   std::span<slot> slots_;

@@ -90,18 +90,16 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
   bool take_until(typename W::deadline limit) noexcept { return wait(limit); }
 
   /// Waiters do not spin: the active waiter is one that was unparked.
-  template <class... Deadline>
-  bool wait(Deadline... limit) noexcept {
+  bool wait(typename W::deadline limit = W::never) noexcept {
     mutex_waiters waiters{this};
     node self{this, detail::waiter_kind::mutex, W::now()};
-    return sleep_until_turn(waiters, self, enqueue(waiters, self, false), limit...);
+    return sleep_until_turn(waiters, self, enqueue(waiters, self, false), limit);
   }
 
-  template <class... Deadline>
   bool sleep_until_turn(mutex_waiters waiters, node& self, bool is_covered,
-                        Deadline... limit) noexcept {
+                        typename W::deadline limit = W::never) noexcept {
     for (;;) {
-      const bool in_time = sleep(self, is_covered, limit...);
+      const bool in_time = sleep(self, is_covered, limit);
       const wake_reason reason = end_sleep(waiters, self);
       if (reason == wake_reason::owner) return true;
       const bool is_active = reason == wake_reason::active && waiters.arrive_as_active_waiter();
@@ -139,14 +137,13 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     return had_barrier;
   }
 
-  template <class... Deadline>
-  bool sleep(const node& self, bool is_covered, Deadline... limit) noexcept {
+  bool sleep(const node& self, bool is_covered, typename W::deadline limit = W::never) noexcept {
     while (held_.load(relaxed) && self.reason() == wake_reason::none) {
       if (is_covered) {
-        if (self.sleep(limit...) == W::wait_result::timed_out) return false;
+        if (self.sleep(limit) == W::wait_result::timed_out) return false;
       } else {
         self.sleep(W::deadline_after(std::chrono::milliseconds{1}));
-        if ((W::passed(limit) || ...)) return false;
+        if (W::passed(limit)) return false;
       }
     }
     return true;

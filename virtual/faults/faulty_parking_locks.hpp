@@ -43,14 +43,13 @@ class faulty_spinner_mutex : public detail::timed_lock<faulty_spinner_mutex<W, F
 
   bool take_until(typename W::deadline limit) noexcept { return wait(limit); }
 
-  template <class... Deadline>
-  bool wait(Deadline... limit) noexcept {
+  bool wait(typename W::deadline limit = W::never) noexcept {
     for (;;) {
       const std::uint32_t found = state_.exchange(2, std::memory_order_acquire);
       if (found == 0) return true;
       if (found == 2 || Fault == spinner_fault::sleeps_as_first) {
-        if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return false;
-      } else if (!saw_free(limit...)) {
+        if (W::wait(state_, 2, limit) == W::wait_result::timed_out) return false;
+      } else if (!saw_free(limit)) {
         std::uint32_t expected = 2;
         if (Fault != spinner_fault::keeps_mark) {
           state_.compare_exchange_strong(expected, 1, std::memory_order_relaxed,
@@ -64,15 +63,9 @@ class faulty_spinner_mutex : public detail::timed_lock<faulty_spinner_mutex<W, F
     }
   }
 
-  template <class... Deadline>
-  bool saw_free(Deadline... limit) noexcept {
-    const auto found =
-        W::await(state_, is_zero, std::memory_order_relaxed, wait_policies::pausing{}, limit...);
-    if constexpr (sizeof...(limit) == 0) {
-      return found == 0;
-    } else {
-      return found.has_value();
-    }
+  bool saw_free(typename W::deadline limit = W::never) noexcept {
+    return W::await(state_, is_zero, std::memory_order_relaxed, wait_policies::pausing{}, limit)
+        .has_value();
   }
 
   atomic<W, std::uint32_t> state_{0};
@@ -120,23 +113,22 @@ class faulty_ticket_mutex : public detail::timed_lock<faulty_ticket_mutex<W, Fau
     return true;
   }
 
-  template <class... Deadline>
-  bool wait_for(std::uint32_t mine, Deadline... limit) noexcept {
+  bool wait_for(std::uint32_t mine, typename W::deadline limit = W::never) noexcept {
     for (;;) {
       const std::uint32_t called = serving_.load(std::memory_order_acquire);
       if ((called & ~1U) == mine) return true;
-      if (sleep(called, limit...) == W::wait_result::timed_out) return false;
+      if (sleep(called, limit) == W::wait_result::timed_out) return false;
     }
   }
 
-  template <class... Deadline>
-  typename W::wait_result sleep(std::uint32_t seen, Deadline... limit) noexcept {
+  typename W::wait_result sleep(std::uint32_t seen,
+                                typename W::deadline limit = W::never) noexcept {
     const std::uint32_t marked = seen | 1U;
     if (seen != marked && !serving_.compare_exchange_strong(seen, marked, std::memory_order_relaxed,
                                                             std::memory_order_relaxed)) {
       return W::wait_result::changed;
     }
-    return W::wait(serving_, marked, limit...);
+    return W::wait(serving_, marked, limit);
   }
 
   atomic<W, std::uint32_t> next_{0};

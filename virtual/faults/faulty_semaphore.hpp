@@ -27,7 +27,7 @@ enum class semaphore_fault : std::uint8_t {
 /// The semaphore, without its spin, and with one fault.
 template <world W, semaphore_fault Fault>
 class faulty_semaphore {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
   static constexpr auto kind = detail::waiter_kind::semaphore;
@@ -113,8 +113,7 @@ class faulty_semaphore {
     if (Fault == semaphore_fault::tells_first) word_.store(word, std::memory_order_release);
   }
 
-  template <class... Deadline>
-  bool wait(std::uint32_t wanted, Deadline... limit) noexcept {
+  bool wait(std::uint32_t wanted, typename W::deadline limit = W::never) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, wanted};
     if (get_in_line(self)) return true;
@@ -123,7 +122,7 @@ class faulty_semaphore {
       if (Fault == semaphore_fault::gives_up_silently && home.first(this, kind) != nullptr) return;
       distribute(word_.load(std::memory_order_relaxed) / one, awake);
     };
-    const wake_reason reason = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit);
     awake.wake();
     return reason == wake_reason::owner;
   }

@@ -155,8 +155,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
     }
   }
 
-  template <class... Deadline>
-  bool wait_for(request wanted, Deadline... limit) noexcept {
+  bool wait_for(request wanted, typename W::deadline limit = W::never) noexcept {
     auto& home = lot::bucket_of(&word_);
     node self{&word_, kind_of(wanted), {}};
     self.prepare_to_sleep();
@@ -166,7 +165,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
     home.bucket_lock().unlock();
     if (is_taken) return true;
     while (self.reason() == wake_reason::none) {
-      if (self.sleep(limit...) != W::wait_result::timed_out) continue;
+      if (self.sleep(limit) != W::wait_result::timed_out) continue;
       home.bucket_lock().lock();
       const wake_reason reason = self.reason();
       if (reason == wake_reason::none) {

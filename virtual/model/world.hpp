@@ -205,8 +205,10 @@ struct model {
 
   using time_point = std::chrono::steady_clock::time_point;
   struct deadline {
-    std::size_t which;
+    std::optional<std::size_t> which;
+    bool operator==(const deadline&) const noexcept = default;
   };
+  static constexpr deadline never{};
   enum class wait_result : std::uint8_t { woken, changed, timed_out };
 
   static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
@@ -273,11 +275,7 @@ struct model {
   }
 
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
-                          here where = here::current()) noexcept {
-    return result_of(detail::now().sleep(on.index(where), expected, std::nullopt, where));
-  }
-  static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected, deadline limit,
-                          here where = here::current()) noexcept {
+                          deadline limit = never, here where = here::current()) noexcept {
     return result_of(detail::now().sleep(on.index(where), expected, limit.which, where));
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
@@ -295,10 +293,7 @@ struct model {
 
   static std::uint32_t thread_id() noexcept { return detail::now().pi_id(); }
   static bool is_real_time() noexcept { return false; }
-  static bool pi_lock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
-    return detail::now().pi_lock(on.index(where), std::nullopt, where);
-  }
-  static bool pi_lock(atomic<std::uint32_t>& on, deadline limit,
+  static bool pi_lock(atomic<std::uint32_t>& on, deadline limit = never,
                       here where = here::current()) noexcept {
     return detail::now().pi_lock(on.index(where), limit.which, where);
   }
@@ -322,7 +317,7 @@ struct model {
     return deadline_after(left);
   }
   static bool passed(deadline limit, here where = here::current()) noexcept {
-    return detail::now().has_passed(limit.which, where);
+    return limit.which && detail::now().has_passed(*limit.which, where);
   }
   static constexpr std::uint32_t slot_count = max_threads;
   static std::uintptr_t thread_key() noexcept { return detail::now().self() + 1; }

@@ -37,7 +37,8 @@ concept held_itself =
 /// - `bool wait_once(lock, watch[, typename W::deadline])` waits, and returns false if the deadline
 ///   ended the wait. Once notifiers can find the thread, and the lock is released, it calls
 ///   `watch(end)`, and keeps the result until it has the lock again. `end()` ends this wait and no
-///   other one; it does nothing if the wait has ended: then the condition variable may be gone.
+///   other one, and returns true; it returns false, and does nothing, if the wait has ended: then
+///   the condition variable may be gone.
 /// So a stop finds the thread waiting, or comes before the watch, which then calls `end` itself.
 /// Empty: it adds no byte.
 ///
@@ -51,7 +52,7 @@ class condition_waits {
  public:
   template <held_itself<Condition> Lock>
   void wait(Lock& lock) noexcept LOCKYARD_REQUIRES(lock) {
-    self().wait_once(lock, unwatched);
+    self().wait_once(lock, without_stop);
   }
   template <held_itself<Condition> Lock, class Predicate>
   void wait(Lock& lock, Predicate holds) LOCKYARD_REQUIRES(lock) {
@@ -71,7 +72,7 @@ class condition_waits {
   template <held_itself<Condition> Lock, class Rep, class Period>
   std::cv_status wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& duration) noexcept
       LOCKYARD_REQUIRES(lock) {
-    return status(self().wait_once(lock, unwatched, in(duration)));
+    return status(self().wait_once(lock, without_stop, in(duration)));
   }
   /// Returns whether `holds()`.
   template <held_itself<Condition> Lock, class Rep, class Period, class Predicate>
@@ -79,7 +80,7 @@ class condition_waits {
       LOCKYARD_REQUIRES(lock) {
     const typename W::deadline limit = in(duration);
     while (!holds()) {
-      if (!self().wait_once(lock, unwatched, limit)) return holds();
+      if (!self().wait_once(lock, without_stop, limit)) return holds();
     }
     return true;
   }
@@ -97,14 +98,14 @@ class condition_waits {
   std::cv_status wait_until(Lock& lock,
                             const std::chrono::time_point<Clock, Duration>& limit) noexcept
       LOCKYARD_REQUIRES(lock) {
-    return status(wait_by(lock, unwatched, limit));
+    return status(wait_by(lock, without_stop, limit));
   }
   /// Returns whether `holds()`.
   template <held_itself<Condition> Lock, class Clock, class Duration, class Predicate>
   bool wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& limit,
                   Predicate holds) LOCKYARD_REQUIRES(lock) {
     while (!holds()) {
-      if (!wait_by(lock, unwatched, limit)) return holds();
+      if (!wait_by(lock, without_stop, limit)) return holds();
     }
     return true;
   }
@@ -141,7 +142,7 @@ class condition_waits {
     return *held.mutex();
   }
 
-  static constexpr auto unwatched = [](const auto& /*end*/) noexcept { return false; };
+  static constexpr auto without_stop = [](const auto& /*end*/) noexcept { return false; };
   static auto watching(const std::stop_token& stop) noexcept {
     return [&stop](auto end) noexcept { return std::stop_callback{stop, end}; };
   }

@@ -4,6 +4,7 @@
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/detail/waiter_summary.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -31,7 +32,7 @@ class guarded_bucket;
 template <world W>
 class mutex_waiters {
  public:
-  using lot = parking_lot<typename W::unwatched>;
+  using lot = parking_lot<unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;

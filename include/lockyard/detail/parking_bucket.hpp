@@ -4,6 +4,7 @@
 #include <lockyard/detail/arch.hpp>
 #include <lockyard/detail/bucket_lock.hpp>
 #include <lockyard/detail/durations.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -86,9 +87,8 @@ class parking_node {
     W::await(reason_, is_news, std::memory_order_relaxed, wait_policies::pausing{}, limit);
   }
   /// Sleeps while the node has no wake reason; may return spuriously.
-  template <class... Deadline>
-  auto sleep(Deadline... limit) const noexcept {
-    return W::wait(reason_, static_cast<std::uint32_t>(wake_reason::none), limit...);
+  auto sleep(typename W::deadline limit = W::never) const noexcept {
+    return W::wait(reason_, static_cast<std::uint32_t>(wake_reason::none), limit);
   }
 
  private:
@@ -128,7 +128,7 @@ class alignas(arch::interference_size / 2) parking_bucket {
 
   constexpr parking_bucket() noexcept = default;
 
-  using lock_type = typename W::template inner_lock<detail::bucket_lock<W>>;
+  using lock_type = inner_lock<W, detail::bucket_lock<W>>;
   lock_type& bucket_lock() noexcept { return lock_; }
 
   /// Returns one bit of 32, which differs between most locks of one bucket.

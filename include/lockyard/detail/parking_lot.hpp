@@ -81,11 +81,12 @@ class parking_lot {
   /// Sleeps until the linked node has a wake reason, and returns that reason. If there is a
   /// deadline and it passes first: unlinks the node, calls `left` under the bucket lock, and
   /// returns `asleep`.
-  template <class Left, class... Deadline>
-  static wake_reason sleep(bucket& home, node& self, Left left, Deadline... limit) noexcept {
+  template <class Left>
+  static wake_reason sleep(bucket& home, node& self, Left left,
+                           typename W::deadline limit) noexcept {
     wake_reason reason = self.reason();
     while (reason == wake_reason::none) {
-      const bool is_late = self.sleep(limit...) == W::wait_result::timed_out;
+      const bool is_late = self.sleep(limit) == W::wait_result::timed_out;
       reason = self.reason();
       if (!is_late || reason != wake_reason::none) continue;
       home.bucket_lock().lock();

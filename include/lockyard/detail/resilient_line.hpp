@@ -10,6 +10,7 @@
 #include <lockyard/detail/resilient_word.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/resilient/lock_result.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -21,9 +22,8 @@ namespace lockyard::inline v0::detail {
 /// A queued spinlock whose waiters may leave at any time, wherever they stand.
 ///
 /// I1 A thread that sets `pending`, and keeps it, found neither `pending` nor a tail. Where the
-/// lock
-///    is not open, the word is acquired only if no thread waits, by the pending waiter, or by the
-///    head while no thread is pending.
+///    lock is not open, the word is acquired only if no thread waits, by the pending waiter, or by
+///    the head while no thread is pending.
 /// I2 There is one head's place: a thread has it, or it is in a granted node whose waiter has not
 ///    seen the grant yet, or in a passed node behind which no thread has linked its node yet.
 /// I3 Only pass() hands the place on, so a thread that leaves the place has closed the queue (tail
@@ -44,7 +44,7 @@ template <world W, line_form Form>
 class resilient_line : public resilient_word<W, Form>, private line_bits {
  public:
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
-  using nodes = queue_nodes<typename W::unwatched, std::uint32_t, levels>;
+  using nodes = queue_nodes<unwatched<W>, std::uint32_t, levels>;
 
   /// Waits for the lock, after `take` and `overtake` have failed. Returns `acquired`, or the reason
   /// of the failure; after a failure the caller is in no queue any longer.

@@ -5,6 +5,7 @@
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/detail/shared_word.hpp>
 #include <lockyard/world/await.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace lockyard::inline v0::detail {
 /// lost.
 template <world W>
 class shared_line : shared_word {
-  using lot = parking_lot<typename W::unwatched>;
+  using lot = parking_lot<unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
@@ -127,8 +128,7 @@ class shared_line : shared_word {
 
   /// Waits until the request is granted. Returns false if there is a deadline and it passed first.
   /// Spins do not check the deadline: a time-out may be late by the length of one spin.
-  template <class... Deadline>
-  bool wait_for(request wanted, Deadline... limit) noexcept {
+  bool wait_for(request wanted, typename W::deadline limit = W::never) noexcept {
     bucket& home = lot::bucket_of(&word_);
     node self{&word_, kind_of(wanted), W::now()};
     while (!spin(wanted)) {
@@ -136,7 +136,7 @@ class shared_line : shared_word {
       if ((found & blocked_by(wanted)) == 0) return true;
       // The readers soon leave, because no new readers can come.
       if (writes(wanted) && (found & readers) != 0) self.spin(W::spin_limit());
-      const wake_reason reason = sleep(home, self, limit...);
+      const wake_reason reason = sleep(home, self, limit);
       if (reason != wake_reason::retry) return reason == wake_reason::owner;
     }
     return true;
@@ -306,13 +306,12 @@ class shared_line : shared_word {
 
   /// Sleeps until the node has a wake reason, and returns that reason; returns `asleep` if the
   /// deadline passed first.
-  template <class... Deadline>
-  wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
+  wake_reason sleep(bucket& home, node& self, typename W::deadline limit) noexcept {
     wake_list awake;
     bool leaves_readers = false;
     // Readers may have slept only because this thread waited to write.
     const auto left = [&] { leaves_readers = redistribute(home, 0, false, false, awake); };
-    const wake_reason reason = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit);
     awake.wake();
     if (leaves_readers) let_readers_in(home);
     return reason;

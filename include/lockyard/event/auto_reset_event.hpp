@@ -4,6 +4,7 @@
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/detail/timed_wait.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -42,7 +43,7 @@ namespace lockyard::inline v0 {
 /// Clients auto_reset_event*; the mutants auto_event_* hang.
 template <world W = default_world>
 class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<W>, W> {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
@@ -127,8 +128,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   bool wait_by(typename W::deadline limit) noexcept { return wait_asleep(limit); }
 
   /// Returns false if there is a deadline and it passed first.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool wait_asleep(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool wait_asleep(typename W::deadline limit = W::never) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     if (get_in_line(home, self)) return true;
@@ -138,7 +138,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
       // relaxed(locked): the bucket lock protects it.
       state_.store(unset, std::memory_order_relaxed);
     };
-    return lot::sleep(home, self, left, limit...) == wake_reason::owner;
+    return lot::sleep(home, self, left, limit) == wake_reason::owner;
   }
 
   /// Returns true if it took the event instead.

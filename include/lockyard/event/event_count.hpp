@@ -7,6 +7,7 @@
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -60,7 +61,7 @@ enum class idle_policy : std::uint8_t {
 /// when it is opened in error.
 template <world W = default_world, idle_policy Policy = idle_policy::sleep>
 class basic_event_count {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
@@ -227,8 +228,8 @@ class basic_event_count {
   }
 
   /// Returns false if the deadline ended it.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool sleep(key prepared, Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool sleep(key prepared,
+                                          typename W::deadline limit = W::never) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     self.prepare_to_sleep();
@@ -241,12 +242,12 @@ class basic_event_count {
     if (is_news) {
       left();
     } else if (prepared.is_covered_) {
-      return lot::sleep(home, self, left, limit...) != wake_reason::none;
+      return lot::sleep(home, self, left, limit) != wake_reason::none;
     } else {
       // A notifier under way may have missed this thread.
       const wake_reason reason =
           lot::sleep(home, self, left, W::deadline_after(std::chrono::milliseconds{1}));
-      return reason != wake_reason::none || !(W::passed(limit) || ...);
+      return reason != wake_reason::none || !W::passed(limit);
     }
     return true;
   }
@@ -256,8 +257,8 @@ class basic_event_count {
     return [this, &holds](typename W::deadline limit) { return await_or_leave(holds, limit); };
   }
 
-  template <class Condition, class... Deadline>
-  bool await_or_leave(Condition& holds, Deadline... limit) noexcept {
+  template <class Condition>
+  bool await_or_leave(Condition& holds, typename W::deadline limit = W::never) noexcept {
     for (bool in_time = true; !holds();) {
       if (!in_time) return false;
       const std::uint32_t before = count_in();
@@ -273,7 +274,7 @@ class basic_event_count {
         cancel_wait();
         return true;
       }
-      in_time = sleep(prepared, limit...);
+      in_time = sleep(prepared, limit);
       spin_.record_sleep(brief_until, spins);
     }
     return true;

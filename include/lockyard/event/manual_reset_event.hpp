@@ -100,8 +100,7 @@ class basic_manual_reset_event : public detail::timed_wait<basic_manual_reset_ev
   bool wait_by(typename W::deadline limit) noexcept { return wait_asleep(limit); }
 
   /// Returns false if there is a deadline and it passed first.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool wait_asleep(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool wait_asleep(typename W::deadline limit = W::never) noexcept {
     // order[look_again]: acquire; pairs [set]; as above.
     std::uint32_t seen = state_.load(std::memory_order_acquire);
     // (count,awaited,set)  n,0,0 -> n,1,0
@@ -113,7 +112,7 @@ class basic_manual_reset_event : public detail::timed_wait<basic_manual_reset_ev
     }
     if ((seen & set_bit) != 0) return true;
     for (bool in_time = true; in_time;) {
-      in_time = W::wait(state_, seen | awaited, limit...) != W::wait_result::timed_out;
+      in_time = W::wait(state_, seen | awaited, limit) != W::wait_result::timed_out;
       // order[woken]: acquire; pairs [set]; as above.
       if (state_.load(std::memory_order_acquire) / one_set != seen / one_set) return true;
     }

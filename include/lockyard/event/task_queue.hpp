@@ -7,6 +7,7 @@
 #include <lockyard/guard.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -142,7 +143,7 @@ class basic_task_queue {
   static constexpr std::uint32_t closed = 0x8000'0000;
 
   // Spinning threads look at state_ all the time, and must leave the others' cache lines alone.
-  alignas(detail::arch::interference_size) typename W::template inner_lock<basic_mutex<W>> mutex_;
+  alignas(detail::arch::interference_size) detail::inner_lock<W, basic_mutex<W>> mutex_;
   var<W, std::uint32_t> first_{0};  ///< the slot of the value that waits longest
   std::span<slot> slots_;
   alignas(detail::arch::interference_size) atomic<W, std::uint32_t> state_{0};

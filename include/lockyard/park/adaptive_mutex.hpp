@@ -113,14 +113,13 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
 
   /// Returns false if there is a deadline and it passed first. The spin does not check it: a
   /// time-out may be late by the length of a spin.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool take_contended(typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
     // relaxed(hint): how long to spin.
     const std::int32_t known = eight_means_.load(std::memory_order_relaxed);
     counting spin;
     const bool is_enough = take_spinning(spin, known / 8);
-    if (!is_enough && !take_sleeping(limit...)) return scope.result(false);
+    if (!is_enough && !take_sleeping(limit)) return scope.result(false);
     const std::int32_t learnt = known - known / 8 + (is_enough ? spin.looks : 0);
     // relaxed(locked): owners write it; any other reader takes it for a hint.
     if (learnt != known) eight_means_.store(learnt, std::memory_order_relaxed);
@@ -140,12 +139,11 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
     return false;
   }
 
-  template <class... Deadline>
-  bool take_sleeping(Deadline... limit) noexcept {
+  bool take_sleeping(typename W::deadline limit) noexcept {
     // (state)  0 -> 2 and owned,  1 -> 2,  2 -> 2
     // order[retake]: acquire; pairs [unlock]; as in take().
     while (state_.exchange(2, std::memory_order_acquire) != 0) {
-      if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return false;
+      if (W::wait(state_, 2, limit) == W::wait_result::timed_out) return false;
     }
     return true;
   }

@@ -7,6 +7,7 @@
 #include <lockyard/detail/timed_lock.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -55,7 +56,7 @@ namespace lockyard::inline v0 {
 /// gives up, it does so after such a step. Lifetime: N1 to N3 of parking_lot.hpp.
 template <world W = default_world>
 class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byte_mutex<W>, W> {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
@@ -197,14 +198,13 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
 
   /// Returns false if there is a deadline and it passed first. The spin does not check it: a
   /// time-out may be late by the length of a spin.
-  template <class... Deadline>
-  bool wait_for_turn(Deadline... limit) noexcept {
+  bool wait_for_turn(typename W::deadline limit = W::never) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, W::now()};  // for its place in the queue
     std::uint8_t finished = 0;
     while (!spin(finished)) {
       if (!get_in_line(home, self, finished)) continue;
-      const wake_reason reason = sleep(home, self, limit...);
+      const wake_reason reason = sleep(home, self, limit);
       if (reason != wake_reason::retry) return reason == wake_reason::owner;
       finished = woken;
     }
@@ -250,15 +250,14 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Returns the node's wake reason; `asleep` if the deadline passed first.
-  template <class... Deadline>
-  wake_reason sleep(bucket& home, node& self, Deadline... limit) noexcept {
+  wake_reason sleep(bucket& home, node& self, typename W::deadline limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
       // (state)  watched (+ woken) -> 0,  held + watched (+ woken) -> held
       // relaxed(locked): the bucket lock protects the bit.
       state_.fetch_and(held, std::memory_order_relaxed);
     };
-    return lot::sleep(home, self, forget, limit...);
+    return lot::sleep(home, self, forget, limit);
   }
 
   atomic<W, std::uint8_t> state_{0};

@@ -7,6 +7,7 @@
 #include <lockyard/detail/mutex_waiters.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -89,8 +90,8 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
  protected:
   friend detail::condition_waits<basic_condition_variable, W>;
 
-  template <class Lock, class Watch, class... Deadline>
-  bool wait_once(Lock& held, Watch watch, Deadline... limit) noexcept {
+  template <class Lock, class Watch>
+  bool wait_once(Lock& held, Watch watch, typename W::deadline limit = W::never) noexcept {
     static_assert(std::is_same_v<Lock, mutex_type>,
                   "condition_variable waits with a lockyard::mutex or a std::unique_lock of one; "
                   "condition_variable_any waits with any lock");
@@ -101,9 +102,9 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       begin(held, waiters, self);
     }
     // Between the scopes: a stop is not part of the mutex.
-    [[maybe_unused]] const auto watched = watch([&]() noexcept { interrupt(held, self); });
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { return interrupt(held, self); });
     const typename W::acquiring scope{&held};
-    return wait_until_notified(held, waiters, self, limit...);
+    return wait_until_notified(held, waiters, self, limit);
   }
 
  private:
@@ -112,7 +113,7 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
   struct waiter : node {
     using node::node;
     /// Under the bucket lock: the thread looks at its wake reason, and needs no wake.
-    typename W::unwatched::template var<bool> spins{false};
+    var<detail::unwatched<W>, bool> spins{false};
   };
 
   /// The bucket of the mutex, under its lock, with the waiters of this condition variable.
@@ -209,18 +210,21 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     if (const auto unparked = with.unpark_if_free(home)) sleepers.add(*unparked);
   }
 
-  /// Ends one wait alone, for a stop.
-  void interrupt(mutex_type& with, waiter& one) noexcept {
+  /// Ends one wait alone, for a stop. Returns false if the wait has ended already.
+  bool interrupt(mutex_type& with, waiter& one) noexcept {
     const typename W::notifying scope{this};
     sleeper unparked = nullptr;
+    bool ends = false;
     {
       condition_bucket home{mutex_waiters{&with}, this};
-      if (waits(one)) {
+      ends = waits(one);
+      if (ends) {
         if (notify_or_move(home, one, W::now())) unparked = with.unpark_if_free(home);
         forget_mutex_of_last(home);
       }
     }
     if (unparked != nullptr) W::wake(*unparked, 1);
+    return ends;
   }
 
   /// Returns whether the waiter is a sleeper of the mutex from now on.
@@ -275,11 +279,10 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   /// Waits until notified and until this thread has the mutex. Returns false if there is a deadline
   /// and it passed first.
-  template <class... Deadline>
   bool wait_until_notified(mutex_type& held, mutex_waiters waiters, waiter& self,
-                           Deadline... limit) noexcept {
+                           typename W::deadline limit) noexcept {
     if (self.spins.read()) spin(waiters, self);
-    const bool in_time = sleep(waiters, self, limit...);
+    const bool in_time = sleep(waiters, self, limit);
     // A moved waiter keeps its place, though an unlock may have unparked it already.
     if (in_time && self.kind() == detail::waiter_kind::mutex) {
       held.lock_after_move(waiters, self);
@@ -302,10 +305,9 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
 
   /// Sleeps until the node has a wake reason. At the deadline the node may have been moved: then
   /// the thread waits for the mutex without a deadline.
-  template <class... Deadline>
-  bool sleep(mutex_waiters waiters, waiter& self, Deadline... limit) noexcept {
+  bool sleep(mutex_waiters waiters, waiter& self, typename W::deadline limit) noexcept {
     while (self.reason() == wake_reason::none) {
-      if (self.sleep(limit...) == W::wait_result::timed_out) return !give_up(waiters, self);
+      if (self.sleep(limit) == W::wait_result::timed_out) return !give_up(waiters, self);
     }
     return true;
   }

@@ -6,6 +6,7 @@
 #include <lockyard/detail/condition_waits.hpp>
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -41,7 +42,7 @@ namespace lockyard::inline v0 {
 template <world W = default_world>
 class basic_condition_variable_any
     : public detail::condition_waits<basic_condition_variable_any<W>, W> {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using bucket = typename lot::bucket;
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
@@ -77,8 +78,9 @@ class basic_condition_variable_any
  protected:
   friend detail::condition_waits<basic_condition_variable_any, W>;
 
-  template <basic_lockable Lock, class Watch, class... Deadline>
-  bool wait_once(Lock& lock, Watch watch, Deadline... limit) noexcept LOCKYARD_UNCHECKED {
+  template <basic_lockable Lock, class Watch>
+  bool wait_once(Lock& lock, Watch watch,
+                 typename W::deadline limit = W::never) noexcept LOCKYARD_UNCHECKED {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
     self.prepare_to_sleep();
@@ -87,12 +89,12 @@ class basic_condition_variable_any
     home.link(self);
     home.bucket_lock().unlock();
     lock.unlock();
-    [[maybe_unused]] const auto watched = watch([&]() noexcept { end(home, self); });
+    [[maybe_unused]] const auto watched = watch([&]() noexcept { return end(home, self); });
     const auto left = [&] {
       self.mark_awake();
       note_who_is_left(home);
     };
-    const wake_reason reason = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit);
     lock.lock();
     return reason != wake_reason::none;
   }
@@ -119,8 +121,8 @@ class basic_condition_variable_any
     if (home.first(this, kind) == nullptr) is_awaited_.store(false, std::memory_order_release);
   }
 
-  /// Ends one wait alone, for a stop.
-  void end(bucket& home, node& waits) noexcept {
+  /// Ends one wait alone, for a stop. Returns false if the wait has ended already.
+  bool end(bucket& home, node& waits) noexcept {
     const typename lot::sleeping_word* sleeper = nullptr;
     home.bucket_lock().lock();
     if (home.is_linked(waits)) {
@@ -129,6 +131,7 @@ class basic_condition_variable_any
     }
     home.bucket_lock().unlock();
     if (sleeper != nullptr) W::wake(*sleeper, 1);
+    return sleeper != nullptr;
   }
 
   [[gnu::noinline, gnu::cold]] void wake_up_to(std::uint32_t most) noexcept {

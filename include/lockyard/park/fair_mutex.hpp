@@ -246,8 +246,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   bool take_until(typename W::deadline limit) noexcept { return wait_in_line(limit); }
 
   /// Returns whether it acquired the mutex; without a limit it always does.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool wait_in_line(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool wait_in_line(typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
     const std::uint64_t word = seize();
     if ((word & held) == 0) {
@@ -267,7 +266,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     if (!spins) self.state.store(asleep, std::memory_order_relaxed);
     publish(head, word & (held | roused));
     for (;;) {
-      const std::uint32_t news = await_news(self, spins, limit...);
+      const std::uint32_t news = await_news(self, spins, limit);
       if (news == granted) return true;
       if (const auto acquired = step_forward(self, news == asleep)) return scope.result(*acquired);
       spins = true;
@@ -275,8 +274,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// Spins if told to, then sleeps. Returns called, granted, or, past the deadline, asleep.
-  template <class... Deadline>
-  static std::uint32_t await_news(waiter& self, bool spins, Deadline... limit) noexcept {
+  static std::uint32_t await_news(waiter& self, bool spins, typename W::deadline limit) noexcept {
     if (spins) {
       const auto is_news = [](std::uint32_t state) { return state != watching; };
       // order[watched]: acquire; pairs [grant]; the critical section starts after the last.
@@ -290,7 +288,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       if (state != watching) return state;
     }
     for (;;) {
-      const bool late = W::wait(self.state, asleep, limit...) == W::wait_result::timed_out;
+      const bool late = W::wait(self.state, asleep, limit) == W::wait_result::timed_out;
       // order[woken]: acquire; pairs [grant]; as in [watched].
       const std::uint32_t state = self.state.load(std::memory_order_acquire);
       if (state != asleep || late) return state;

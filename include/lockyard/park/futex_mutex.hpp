@@ -93,13 +93,12 @@ class LOCKYARD_CAPABILITY basic_futex_mutex : public detail::timed_lock<basic_fu
   bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
 
   /// Returns false if there is a deadline and it passed first.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool take_contended(typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
     // (state)  0 -> 2 and owned,  1 -> 2,  2 -> 2
     // order[retake]: acquire; pairs [unlock]; as in take().
     while (state_.exchange(2, std::memory_order_acquire) != 0) {
-      if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return scope.result(false);
+      if (W::wait(state_, 2, limit) == W::wait_result::timed_out) return scope.result(false);
     }
     return true;
   }

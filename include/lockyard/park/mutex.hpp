@@ -119,11 +119,6 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     release(waiters);
   }
 
-  /// Returns whether waiters of both sleep in one bucket; studies measure the cost of that.
-  static bool shares_bucket(const basic_mutex& one, const basic_mutex& other) noexcept {
-    return &mutex_waiters::lot::bucket_of(&one) == &mutex_waiters::lot::bucket_of(&other);
-  }
-
  private:
   friend detail::timed_lock<basic_mutex, W>;
   friend basic_condition_variable<W>;
@@ -234,14 +229,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
-    const typename W::contended scope{this};
-    wait_for_turn();
-  }
-  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
-    typename W::contended scope{this};
-    return scope.result(wait_for_turn(limit));
-  }
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { take_until(W::never); }
 
   /// What a waiter knows when it enters the loop, and then from step to step.
   struct progress {
@@ -251,8 +239,9 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     bool may_spin = false;
   };
 
-  template <class... Deadline>
-  bool wait_for_turn(Deadline... limit) noexcept {
+  /// Returns false if the deadline passed first.
+  [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
+    typename W::contended scope{this};
     mutex_waiters waiters{this};
     node self{this, detail::waiter_kind::mutex, W::now()};
     progress at{.may_spin = true};
@@ -266,11 +255,11 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
       at.may_spin = waiters.may_barge(now, self.since(), patience);
       at.is_active = at.may_spin && waiters.become_active_waiter();
     }
-    return wait_in_turn(waiters, self, at, limit...);
+    return scope.result(wait_in_turn(waiters, self, at, limit));
   }
 
-  template <class... Deadline>
-  bool wait_in_turn(mutex_waiters waiters, node& self, progress at, Deadline... limit) noexcept {
+  bool wait_in_turn(mutex_waiters waiters, node& self, progress at,
+                    typename W::deadline limit = W::never) noexcept {
     for (;; at.is_queued = false) {
       if (!at.is_queued) {
         // 1. Spin: a newcomer, and later the active waiter only.
@@ -282,7 +271,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
         at.is_covered = waiters.template enqueue<has_fence>(self, at.is_active);
       }
       // 3. Sleep, after a last look at the lock.
-      const bool in_time = sleep(self, at.is_covered, limit...);
+      const bool in_time = sleep(self, at.is_covered, limit);
       // 4. Read the wake reason, or leave the queue without one.
       const wake_reason reason = waiters.end_sleep(self);
       if (reason == wake_reason::owner) return true;
@@ -315,16 +304,15 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 
   /// Sleeps until the node has a wake reason, or the lock looks free, or the deadline has passed;
   /// returns false in the last case.
-  template <class... Deadline>
-  bool sleep(const node& self, bool is_covered, Deadline... limit) noexcept {
+  bool sleep(const node& self, bool is_covered, typename W::deadline limit) noexcept {
     // relaxed(revalidated): take() decides; the summary's fence orders it after the summary.
     while (held_.load(std::memory_order_relaxed) && self.reason() == wake_reason::none) {
       if (is_covered) {
-        if (self.sleep(limit...) == W::wait_result::timed_out) return false;
+        if (self.sleep(limit) == W::wait_result::timed_out) return false;
       } else {
         // An unlock under way may have missed the summary.
         self.sleep(W::deadline_after(std::chrono::milliseconds{1}));
-        if ((W::passed(limit) || ...)) return false;
+        if (W::passed(limit)) return false;
       }
     }
     return true;
@@ -346,5 +334,16 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
 };
 
 using mutex = basic_mutex<>;
+
+namespace detail {
+
+/// Returns whether waiters of both sleep in one bucket; studies measure the cost of that.
+template <world W, release_fence Fence>
+bool share_bucket(const basic_mutex<W, Fence>& one, const basic_mutex<W, Fence>& other) noexcept {
+  using lot = typename mutex_waiters<W>::lot;
+  return &lot::bucket_of(&one) == &lot::bucket_of(&other);
+}
+
+}  // namespace detail
 
 }  // namespace lockyard::inline v0

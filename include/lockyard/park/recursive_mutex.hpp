@@ -8,6 +8,7 @@
 #include <lockyard/detail/os.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/world/in_world.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -178,7 +179,7 @@ class LOCKYARD_CAPABILITY recursive_mutex
   // The first member, because a watch knows a lock by its address.
   atomic<W, std::uintptr_t> owner_{nobody};
   var<W, std::uint32_t> depth_{0};
-  in_world_t<M, typename W::unwatched> mutex_;
+  in_world_t<M, detail::unwatched<W>> mutex_;
 };
 
 namespace detail {

@@ -7,6 +7,7 @@
 #include <lockyard/detail/parking_lot.hpp>
 #include <lockyard/world/await.hpp>
 #include <lockyard/world/default.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -55,7 +56,7 @@ namespace lockyard::inline v0 {
 /// semaphore*; the mutants semaphore_* hang, or use freed memory.
 template <world W = default_world, std::ptrdiff_t Most = INT32_MAX>
 class basic_semaphore {
-  using lot = detail::parking_lot<typename W::unwatched>;
+  using lot = detail::parking_lot<detail::unwatched<W>>;
   using bucket = typename lot::bucket;
   using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
@@ -260,10 +261,9 @@ class basic_semaphore {
     return [this, wanted](typename W::deadline limit) { return wait_for(wanted, limit); };
   }
 
-  /// Returns false if there is a deadline and it passed first. The spin does not check it: a
-  /// time-out may be late by the length of a spin.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted, Deadline... limit) noexcept {
+  /// Returns false if the deadline passed first, which the spin at the beginning does not check.
+  [[gnu::noinline, gnu::cold]] bool wait_for(std::uint32_t wanted,
+                                             typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
     if (spin(wanted)) return true;
     bucket& home = lot::bucket_of(this);
@@ -275,7 +275,7 @@ class basic_semaphore {
       // relaxed(locked): by I2. The waiters behind may want less.
       serves_on = distribute(home, word_.load(std::memory_order_relaxed) / one, awake);
     };
-    const wake_reason reason = lot::sleep(home, self, left, limit...);
+    const wake_reason reason = lot::sleep(home, self, left, limit);
     awake.wake();
     if (serves_on) distribute_on(home);
     return scope.result(reason == wake_reason::owner);

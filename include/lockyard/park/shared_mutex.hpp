@@ -195,10 +195,10 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
   bool take(request wanted = request::write) noexcept { return state_.take(wanted); }
   bool take_shared() noexcept { return state_.try_take(request::read); }
 
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool wait_for(request wanted, Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool wait_for(request wanted,
+                                             typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
-    return scope.result(state_.wait_for(wanted, limit...));
+    return scope.result(state_.wait_for(wanted, limit));
   }
   bool take_until(typename W::deadline limit) noexcept { return wait_for(request::write, limit); }
   bool take_shared_until(typename W::deadline limit) noexcept {

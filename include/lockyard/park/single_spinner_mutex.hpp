@@ -104,8 +104,7 @@ class LOCKYARD_CAPABILITY basic_single_spinner_mutex
   bool take_until(typename W::deadline limit) noexcept { return take_contended(limit); }
 
   /// Returns false if there is a deadline and it passed first.
-  template <class... Deadline>
-  [[gnu::noinline, gnu::cold]] bool take_contended(Deadline... limit) noexcept {
+  [[gnu::noinline, gnu::cold]] bool take_contended(typename W::deadline limit = W::never) noexcept {
     typename W::contended scope{this};
     for (;;) {
       // (state)  0 -> 2 and owned,  1 -> 2 and spin,  2 -> 2 and sleep
@@ -113,25 +112,18 @@ class LOCKYARD_CAPABILITY basic_single_spinner_mutex
       const std::uint32_t found = state_.exchange(2, std::memory_order_acquire);
       if (found == 0) return true;
       if (found == 2) {
-        if (W::wait(state_, 2, limit...) == W::wait_result::timed_out) return scope.result(false);
-      } else if (!saw_free(limit...)) {
+        if (W::wait(state_, 2, limit) == W::wait_result::timed_out) return scope.result(false);
+      } else if (!saw_free(limit)) {
         give_up_spinning();
         return scope.result(false);
       }
     }
   }
 
-  template <class... Deadline>
-  bool saw_free(Deadline... limit) noexcept {
+  bool saw_free(typename W::deadline limit) noexcept {
     wait_policies::pausing_then_yielding<1> policy;
-    if constexpr (sizeof...(limit) == 0) {
-      // relaxed(revalidated): the next exchange decides.
-      W::await(state_, is_zero, std::memory_order_relaxed, policy);
-      return true;
-    } else {
-      // relaxed(revalidated): as above.
-      return W::await(state_, is_zero, std::memory_order_relaxed, policy, limit...).has_value();
-    }
+    // relaxed(revalidated): the next exchange decides.
+    return W::await(state_, is_zero, std::memory_order_relaxed, policy, limit).has_value();
   }
 
   void give_up_spinning() noexcept {

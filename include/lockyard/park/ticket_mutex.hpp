@@ -116,8 +116,7 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
   }
 
   /// Sleeps if serving_ still has the value that was seen, with or without the mark.
-  template <class... Deadline>
-  typename W::wait_result sleep(std::uint32_t seen, Deadline... limit) noexcept {
+  typename W::wait_result sleep(std::uint32_t seen, typename W::deadline limit) noexcept {
     const std::uint32_t marked = seen | somebody_sleeps;
     // (serving)  2n -> 2n+1
     // relaxed(atomicity): the mark alone, and on failure the word has moved on; the served waiter
@@ -126,7 +125,7 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
                                                             std::memory_order_relaxed)) {
       return W::wait_result::changed;
     }
-    return W::wait(serving_, marked, limit...);
+    return W::wait(serving_, marked, limit);
   }
 
   [[gnu::noinline, gnu::cold]] void wait_for(std::uint32_t mine) noexcept {
@@ -135,7 +134,7 @@ class LOCKYARD_CAPABILITY basic_ticket_mutex : public detail::timed_lock<basic_t
       // order[return]: acquire; pairs [unlock]; as in lock().
       const std::uint32_t called = serving_.load(std::memory_order_acquire);
       if (number(called) == mine) return;
-      sleep(called);
+      sleep(called, W::never);
     }
   }
 

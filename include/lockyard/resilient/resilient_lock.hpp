@@ -11,6 +11,7 @@
 #include <lockyard/lock_report.hpp>
 #include <lockyard/resilience.hpp>
 #include <lockyard/resilient/lock_result.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <atomic>
@@ -40,7 +41,7 @@ constexpr ownership ownership_of(resilience of) noexcept {
 template <class Self, world W, resilience R, detail::line_form Form>
 class LOCKYARD_CAPABILITY resilient_lock
     : public detail::held_assertions<Self, W, detail::ownership_of(R)> {
-  using shared = typename W::unwatched;
+  using shared = detail::unwatched<W>;
   using tables = detail::held_locks<shared>;
   using entry = typename tables::entry;
   using watch =

@@ -31,6 +31,8 @@ constexpr std::string_view type_name() noexcept {
 /// layout as in native, but other types: translation units that disagree about LOCKYARD_DEBUG share
 /// no class of locks. A recursive lock opens its scopes only for the outermost acquisition.
 struct [[gnu::visibility("default")]] debugging : native {
+  using unwatched = native;
+
   /// A lock's first member has the lock's address, so the member's destruction marks the lock's
   /// destruction; the lock needs no destructor for this, and has none in native.
   template <class T>

@@ -99,6 +99,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 
   using time_point = std::chrono::steady_clock::time_point;
   using deadline = detail::native_deadline;
+  static constexpr deadline never{deadline::max()};
 
   static time_point now() noexcept { return std::chrono::steady_clock::now(); }
   static deadline deadline_after(std::chrono::nanoseconds duration) noexcept {
@@ -121,11 +122,9 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
 
   using wait_result = detail::os::wait_result;
 
-  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-    return detail::os::futex_wait(&word, expected, nullptr);
-  }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                          deadline limit) noexcept {
+                          deadline limit = never) noexcept {
+    if (limit == never) return detail::os::futex_wait(&word, expected, nullptr);
     const timespec absolute = to_timespec(limit.end_of_sleep());
     const wait_result how = detail::os::futex_wait(&word, expected, &absolute);
     return how == wait_result::timed_out && limit.is_early() ? wait_result::woken : how;
@@ -153,8 +152,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return known.epoch != 0 && known.epoch == now ? known.id : find_thread_id();
   }
   static bool is_real_time() noexcept { return detail::os::is_real_time(); }
-  static bool pi_lock(atomic<std::uint32_t>& word) noexcept { return pi_lock_until(word, nullptr); }
-  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
+    if (limit == never) return pi_lock_until(word, nullptr);
     for (;;) {
       const timespec absolute = to_timespec(limit.end_of_sleep());
       if (pi_lock_until(word, &absolute)) return true;
@@ -232,9 +231,6 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   };
 
   static constexpr std::size_t table_size = 1024;
-  using unwatched = native;
-  template <class Lock>
-  using inner_lock = Lock;
 
   static std::uint32_t random() noexcept {
     auto& generator = thread_state<detail::xorshift>();

@@ -23,6 +23,7 @@ struct native_deadline : std::chrono::steady_clock::time_point {
   constexpr native_deadline(clock::time_point at) noexcept : clock::time_point{at} {}
   constexpr native_deadline(clock::time_point at, const adjustable_limit& limit) noexcept
       : clock::time_point{at}, adjustable{&limit} {}
+  bool operator==(const native_deadline&) const noexcept = default;
 
   /// Saturates: a duration past the end of the clock lasts forever.
   static native_deadline after(nanoseconds duration) noexcept {
@@ -31,7 +32,8 @@ struct native_deadline : std::chrono::steady_clock::time_point {
   }
 
   [[nodiscard]] bool has_passed() const noexcept {
-    return adjustable == nullptr ? clock::now() >= *this : left().count() == 0;
+    if (adjustable != nullptr) return left().count() == 0;
+    return *this != native_deadline{max()} && clock::now() >= *this;
   }
   [[nodiscard]] clock::time_point end_of_sleep() const noexcept {
     if (adjustable == nullptr) [[likely]]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Awaits for worlds whose threads really run: read, let the policy act, read again. A world that is
-// built on another world inherits from spinning<itself>, so that policies and deadlines use it.
+// Awaits for worlds whose threads really run: read, let the policy act, read again.
 
 #include <lockyard/world/await.hpp>
 
@@ -96,6 +95,16 @@ struct spinning {
       }
     }
   }
+};
+
+/// The base of a world that changes some members of the world `Base`: policies and deadlines within
+/// the awaits use `World`, not `Base`.
+template <class World, class Base>
+struct derived_world : Base, spinning<World> {
+  using spinning<World>::await;
+  using spinning<World>::await_any;
+  using spinning<World>::await_any_until;
+  using spinning<World>::await_exchange;
 };
 
 }  // namespace lockyard::inline v0

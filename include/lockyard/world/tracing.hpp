@@ -20,25 +20,19 @@ namespace lockyard::inline v0 {
 
 /// As native, with stamps for yields, sleeps and wakes, but not for acquisitions: the world of the
 /// state that locks share.
-struct [[gnu::visibility("default")]] tracing_waits : native {
+struct [[gnu::visibility("default")]] tracing_waits : derived_world<tracing_waits, native> {
   struct name_in_key {
     using world = tracing_waits;
     static constexpr std::string_view text = "tracing_waits";
   };
-
-  using unwatched = tracing_waits;
 
   static void yield() noexcept {
     const span stamps{trace::event_kind::yield_begin, trace::event_kind::yield_end};
     native::yield();
   }
 
-  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-    const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end};
-    return native::wait(word, expected);
-  }
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
-                          deadline limit) noexcept {
+                          deadline limit = never) noexcept {
     const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end, of(limit)};
     return native::wait(word, expected, limit);
   }
@@ -53,39 +47,13 @@ struct [[gnu::visibility("default")]] tracing_waits : native {
     const span stamps{trace::event_kind::wake_begin, trace::event_kind::wake_end, wake_count};
     return native::requeue(from, expected, wake_count, move_count, to);
   }
-  static bool pi_lock(atomic<std::uint32_t>& word) noexcept {
-    const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end};
-    return native::pi_lock(word);
-  }
-  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
     const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end, of(limit)};
     return native::pi_lock(word, limit);
   }
   static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
     const span stamps{trace::event_kind::wake_begin, trace::event_kind::wake_end, 1};
     native::pi_unlock(word);
-  }
-
-  // Awaits that use this world's yield().
-  template <class Atomic, class Predicate, class Policy, class... Deadline>
-  static auto await(const Atomic& word, Predicate predicate, std::memory_order order,
-                    Policy&& policy, Deadline... limit) noexcept {
-    return spinning<tracing_waits>::await(word, predicate, order, std::forward<Policy>(policy),
-                                          limit...);
-  }
-  template <class... Arguments>
-  static auto await_any(Arguments&&... arguments) noexcept {
-    return spinning<tracing_waits>::await_any(std::forward<Arguments>(arguments)...);
-  }
-  template <class... Arguments>
-  static auto await_any_until(Arguments&&... arguments) noexcept {
-    return spinning<tracing_waits>::await_any_until(std::forward<Arguments>(arguments)...);
-  }
-  template <class Atomic, class Predicate, class Policy>
-  static auto await_exchange(Atomic& word, typename Atomic::value_type desired, Predicate predicate,
-                             std::memory_order order, Policy&& policy) noexcept {
-    return spinning<tracing_waits>::await_exchange(word, desired, predicate, order,
-                                                   std::forward<Policy>(policy));
   }
 
  private:
@@ -105,7 +73,9 @@ struct [[gnu::visibility("default")]] tracing_waits : native {
     trace::event_kind end_;
   };
 
+  /// 0 if there is no deadline.
   static std::uint64_t of(deadline limit) noexcept {
+    if (limit == never) return 0;
     return static_cast<std::uint64_t>(limit.time_since_epoch().count());
   }
 };

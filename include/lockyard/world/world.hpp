@@ -106,6 +106,7 @@ concept provides_waiting =
       {
         W::await_any_until(policy, deadline, condition{word, predicate, order})
       } noexcept -> std::same_as<std::optional<std::size_t>>;
+      requires std::same_as<const typename W::deadline, decltype(W::never)>;
       { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
@@ -186,7 +187,8 @@ concept provides_observation =
 /// - `pause()`, `yield()`: for policies. `pauses_in(duration)`: how many pauses take that long.
 ///   `spin_limit([most])`: the deadline of a spin that begins now, is followed by a sleep, and is
 ///   not longer than `most`.
-/// - `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return
+/// - `never`: the deadline that does not pass, and the default where a deadline is optional.
+///   `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return
 ///   spuriously at any time; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word
 ///   and returns their number; uses only the address, so the word may already be destroyed.
 ///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n sleepers, moves
@@ -225,9 +227,6 @@ concept provides_observation =
 ///   of fork calls `State::forget_in_child()`, if it exists, after the handlers of fork that were
 ///   registered earlier. If such a handler needs the call sooner, `catch_up(arguments...)` makes
 ///   it, with these arguments.
-/// - `unwatched`: the world of the state that locks share; users' tools do not see into it.
-/// - `inner_lock<Lock>`: Lock, for use inside another lock. A checker substitutes an abstract lock,
-///   because Lock is checked separately.
 ///
 /// Observation
 /// - `acquiring{lock}` spans lock(), `acquiring{lock, trying}` spans try_lock(), where `result(b)`

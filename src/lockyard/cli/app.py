@@ -287,6 +287,24 @@ def hang(
     raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
 
 
+@app.command(
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
+    "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
+)
+def profile(
+    command: looked.Command = None,
+    from_pid: looked.FromPid = None,
+    out: looked.ProfileOut = None,
+    folded: looked.Folded = None,
+) -> None:
+    """Run an unmodified program and show which of its locks make threads wait, behind which other
+    threads, and why. Needs no symbols and no root; the report goes to standard error."""
+    from lockyard.commands import profile as profiling
+
+    raise typer.Exit(profiling.run(command or [], from_pid, out, folded))
+
+
 def main() -> None:
     try:
         app()

@@ -31,3 +31,26 @@ Stacks = Annotated[
         "--stacks", help="Add all call stacks by eu-stack or gdb, which stop the process meanwhile."
     ),
 ]
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[-- PROGRAM [ARGS...]]",
+        help="The program to start, and its arguments.",
+        show_default=False,
+    ),
+]
+FromPid = Annotated[
+    int | None,
+    typer.Option(
+        "--from", metavar="PID", min=1, help="Read the records of this program, which is running "
+        "under profile.", show_default=False,
+    ),
+]  # fmt: skip
+ProfileOut = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="FILE", help="Write the profile as JSON Lines, too."),
+]
+Folded = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write folded stacks, for flame graphs, too."),
+]

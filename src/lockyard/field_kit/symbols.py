@@ -24,11 +24,12 @@ _SYMBOL = np.dtype(
 _VARIABLE, _FUNCTIONS = 1, (2, 10)
 _STACK_BYTES = 4096
 # Between a program's own function and the kernel.
-_RUNTIMES = ("libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++", "libc++", "libgcc_s")
-_WRAPPERS = (
+RUNTIMES = ("libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++", "libc++", "libgcc_s")
+WRAPPERS = (
     "std::mutex", "std::timed_mutex", "std::recursive_", "std::shared_", "std::__shared_",
     "std::unique_lock", "std::lock_guard", "std::scoped_lock", "std::condition_variable",
     "std::thread", "std::counting_semaphore", "std::__atomic_", "__gthread",
+    "std::atomic", "std::latch", "std::barrier", "std::call_once", "std::binary_semaphore",
 )  # fmt: skip
 
 
@@ -105,7 +106,7 @@ class Symbols:
         stack = self._target.read(thread.call.stack, size)
         for word in np.frombuffer(stack or b"", "<u8"):
             name = self._calling(int(word))
-            if name and not name.startswith(_WRAPPERS):
+            if name and not name.startswith(WRAPPERS):
                 return name
         return ""
 
@@ -114,7 +115,7 @@ class Symbols:
         code = self._maps.at(address)
         if code is None or "x" not in code.flags or not code.path.startswith("/"):
             return ""
-        if os.path.basename(code.path).startswith(_RUNTIMES):  # noqa: PTH119 - another machine's
+        if os.path.basename(code.path).startswith(RUNTIMES):  # noqa: PTH119 - another machine's
             return ""
         if not self._follows_call(address):
             return ""

@@ -167,10 +167,10 @@ TEST(AdjustableDeadline, passes_when_the_clock_says_so) {
 
 /// The kernel is asked once for a steady clock.
 struct sleep_counting : native {
+  using unwatched = native;
   static inline std::vector<deadline> sleeps;
-  using native::wait;
   static wait_result wait(const atomic<std::uint32_t>& /*word*/, std::uint32_t /*expected*/,
-                          deadline limit) noexcept {
+                          deadline limit = never) noexcept {
     sleeps.push_back(limit);
     return wait_result::timed_out;
   }

@@ -256,7 +256,6 @@ TEST_F(AutoResetEvent, forgets_who_gave_up) {
 
 /// The real machine, with a count of the threads that are about to sleep.
 struct asleep_world : native {
-  using unwatched = asleep_world;
   static inline std::atomic<int> sleeps{0};
 
   template <class... Arguments>

@@ -19,7 +19,7 @@ class table_mutex : public futex_mutex {
     used.insert(this);
     futex_mutex::lock();
   }
-  static bool shares_bucket(const table_mutex& lock, const table_mutex& other) noexcept {
+  friend bool share_bucket(const table_mutex& lock, const table_mutex& other) noexcept {
     if constexpr (Buckets == 0) return false;
     return bucket(lock) == bucket(other);
   }
@@ -41,7 +41,7 @@ TEST(Sleepers, sleep_on_locks_of_one_bucket_where_the_lock_knows_buckets) {
   EXPECT_TRUE(others.are_asleep());
   EXPECT_TRUE(others.share_bucket());
   ASSERT_EQ(mutex::used.size(), 1U);
-  EXPECT_TRUE(mutex::shares_bucket(**mutex::used.begin(), beside));
+  EXPECT_TRUE(share_bucket(**mutex::used.begin(), beside));
 }
 
 TEST(Sleepers, sleep_on_any_lock_where_it_knows_none) {

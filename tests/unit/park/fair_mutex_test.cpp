@@ -16,7 +16,7 @@ namespace {
 
 /// The real machine, where a thread spins only if it is told to, and then for as long as it takes,
 /// and where deadlines pass when the test says so.
-struct line_world : derived_world<line_world> {
+struct line_world : derived_world<line_world, native> {
   static inline std::atomic<int> in_line{0};  ///< how often a thread has begun to spin or sleep
   static inline std::atomic<bool> is_late{false};
   static inline thread_local bool spins = false;
@@ -24,19 +24,16 @@ struct line_world : derived_world<line_world> {
   template <class... Arguments>
   static auto await(Arguments&&... arguments) noexcept {
     if constexpr (sizeof...(Arguments) == 5) in_line += spins ? 1 : 0;
-    return derived_world<line_world>::await(std::forward<Arguments>(arguments)...);
+    return derived_world<line_world, native>::await(std::forward<Arguments>(arguments)...);
   }
   static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
     return spins ? deadline::max() : deadline::min();
   }
 
-  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
+                          deadline limit = never) noexcept {
     ++in_line;
-    return native::wait(word, expected);
-  }
-  static wait_result wait(const atomic<std::uint32_t>& /*word*/, std::uint32_t /*expected*/,
-                          deadline /*limit*/) noexcept {
-    ++in_line;
+    if (limit == never) return native::wait(word, expected);
     while (!is_late) native::yield();
     return wait_result::timed_out;
   }

@@ -157,7 +157,6 @@ TEST_F(Semaphore, as_a_mutex_is_unlocked_by_whoever_likes_and_only_while_held) {
 
 /// The real machine, with a count of the threads that are about to sleep.
 struct asleep_world : native {
-  using unwatched = asleep_world;
   static inline std::atomic<int> sleeps{0};
 
   template <class... Arguments>

@@ -19,7 +19,7 @@ struct spinning_world : scripted_world {
                     Policy&& policy, Deadline... limit) noexcept {
     if constexpr (sizeof...(limit) != 0) {
       using found = std::optional<typename Atomic::value_type>;
-      if (now_playing.deadlines_pass) return found{};
+      if (((limit != never) && ...) && now_playing.deadlines_pass) return found{};
     }
     return scripted_world::await(word, predicate, order, policy, limit...);
   }

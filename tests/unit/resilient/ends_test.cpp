@@ -260,7 +260,6 @@ TYPED_TEST(ForkBetweenSteps, finds_no_dead_owner_of_a_lock_that_is_free) {
 
 /// A world with fewer tables than this process has threads.
 struct small_world : native {
-  using unwatched = small_world;
   static constexpr std::uint32_t slot_count = 6;
   static std::uint32_t thread_slot() noexcept {
     const std::uint32_t slot = native::thread_slot();
@@ -269,7 +268,6 @@ struct small_world : native {
 };
 /// A world with none.
 struct slotless_world : native {
-  using unwatched = slotless_world;
   static std::uint32_t thread_slot() noexcept { return no_slot; }
 };
 

@@ -51,7 +51,7 @@ TEST(TicketSpinlock, yields_once_after_every_sixteen_pauses) {
 
 /// A world in which another thread releases the lock during the third exchange, and every step of
 /// a policy is counted.
-struct exchanging_world : derived_world<exchanging_world> {
+struct exchanging_world : derived_world<exchanging_world, native> {
   static inline int exchanges = 0;
   static inline int steps = 0;
 

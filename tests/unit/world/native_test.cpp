@@ -55,7 +55,7 @@ TEST(Await, prefers_success_to_a_deadline_that_has_passed) {
 }
 
 /// A world in which every deadline has passed, and what is awaited comes true just then.
-struct last_moment : testing::derived_world<last_moment> {
+struct last_moment : derived_world<last_moment, native> {
   static inline word* target = nullptr;
   static inline int clock_reads = 0;
   static bool passed(deadline /*limit*/) noexcept {

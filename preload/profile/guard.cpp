@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "guard.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "evidence.hpp"
+#include "frames.hpp"
+#include "machine.hpp"
+#include "memory.hpp"
+#include "order.hpp"
+
+namespace lockyard::preload::record {
+
+constinit guard_mode guarding = guard_mode::off;
+
+namespace {
+
+constexpr u32 most_lists = 4096, most_reported_sites = 512;
+constinit held_list* lists[most_lists] = {};
+constinit u64 long_hold_ns = 1'000'000'000;
+constinit u32 forked_from = 0;
+constinit u64 reported[most_reported_sites] = {};
+
+/// Returns whether this is the first report of its kind of this place.
+bool is_first(event_kind what, u64 place) {
+  const u64 key = (place * 8 + static_cast<u64>(what)) | u64{1} << 63;
+  for (u64& each : reported) {
+    u64 none = 0;
+    if (__atomic_load_n(&each, __ATOMIC_RELAXED) == key) return false;
+    // relaxed(atomicity): the key is all that is published.
+    if (__atomic_compare_exchange_n(&each, &none, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      return true;
+    }
+    if (none == key) return false;
+  }
+  return false;
+}
+
+held_list* list_of(thread_block* of) {
+  if (of == nullptr || of->number > most_lists) return nullptr;
+  held_list*& slot = lists[of->number - 1];
+  held_list* found = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
+  return found;
+}
+
+held_list* own_list() {
+  thread_block* const own = own_record();
+  if (own == nullptr || own->number > most_lists) return nullptr;
+  held_list* found = list_of(own);
+  if (found == nullptr) {
+    // A block without a kind, which readers skip.
+    auto* const memory = static_cast<char*>(allocate(sizeof(block) + sizeof(held_list)));
+    if (memory == nullptr) return nullptr;
+    found = reinterpret_cast<held_list*>(memory + sizeof(block));
+    __atomic_store_n(&lists[own->number - 1], found, __ATOMIC_RELEASE);
+  }
+  return found;
+}
+
+const held_lock* held_by(u32 tid, u64 object) {
+  const held_list* const list = list_of(record_of(tid));
+  if (list == nullptr) return nullptr;
+  const u32 count = std::min(list->count, most_held);
+  for (u32 i = 0; i < count; ++i) {
+    if (list->locks[i].object == object) return &list->locks[i];
+  }
+  return nullptr;
+}
+
+u32 owner_of(u64 object) {
+  auto& layout = layout_of(reinterpret_cast<pthread_mutex_t*>(object));
+  // order[guard]: seq_cst; pairs [guard]; of two threads that close a ring, one sees the other.
+  return static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_SEQ_CST));
+}
+
+event_block* new_event(event_kind what, u64 begin) {
+  auto* const made = allocate_block<event_block>();
+  if (made == nullptr) return nullptr;
+  made->what = static_cast<u32>(what);
+  made->begin_ticks = begin;
+  made->ticks = ticks();
+  return made;
+}
+
+/// One wait of a ring, as it is now.
+struct link_seen {
+  u32 tid = 0;
+  u64 object = 0;
+  u64 since = 0;
+  bool is_timed = false;
+  u64 at = 0;
+  u32 stack = 0;
+  friend bool operator==(const link_seen&, const link_seen&) = default;
+};
+
+struct chain {
+  u32 count = 0;
+  bool is_ring = false;
+  link_seen links[event_parties];
+  friend bool operator==(const chain&, const chain&) = default;
+};
+
+/// Follows owners and what they wait for, until it is back at the first thread.
+chain follow(const thread_block& from) {
+  chain found;
+  const thread_block* at = &from;
+  while (at != nullptr && found.count < event_parties) {
+    link_seen& link = found.links[found.count];
+    // order[guard]: seq_cst; pairs [guard]; as above.
+    link.object = __atomic_load_n(&at->waits_for, __ATOMIC_SEQ_CST);
+    if (link.object == 0 || at->waits_kind != static_cast<u32>(object_kind::mutex)) return found;
+    link.tid = at->tid;
+    link.since = __atomic_load_n(&at->waits_since, __ATOMIC_RELAXED);
+    link.is_timed = at->is_timed != 0;
+    link.at = at->waits_at;
+    link.stack = at->waits_stack;
+    ++found.count;
+    const u32 owner = owner_of(link.object);
+    if (owner == from.tid) {
+      found.is_ring = true;
+      return found;
+    }
+    at = owner != 0 ? record_of(owner) : nullptr;
+  }
+  return found;
+}
+
+void write_ring(const chain& of, event_kind what, u64 begin) {
+  event_block* const to = new_event(what, begin);
+  if (to == nullptr) return;
+  to->count = of.count;
+  for (u32 i = 0; i < of.count; ++i) {
+    auto& party = to->parties[i];
+    party.tid = of.links[i].tid;
+    party.stack = of.links[i].stack;
+    party.object = of.links[i].object;
+    party.is_timed = of.links[i].is_timed;
+    note_module(reinterpret_cast<void*>(party.object));
+    const held_lock* const held = held_by(of.links[(i + 1) % of.count].tid, party.object);
+    if (held == nullptr) continue;
+    party.held_at = held->site;
+    party.held_stack = held->stack;
+  }
+  publish(to->head, block_kind::event);
+}
+
+void write_single(event_kind what, u64 object, u32 stack, u32 other, u64 since_ticks) {
+  event_block* const to = new_event(what, since_ticks);
+  if (to == nullptr) return;
+  to->count = other != 0 ? 2 : 1;
+  to->parties[0].tid = own_tid();
+  to->parties[0].object = object;
+  to->parties[0].stack = stack;
+  note_module(reinterpret_cast<void*>(object));
+  const u32 holder = other != 0 ? other : own_tid();
+  if (const held_lock* const held = held_by(holder, object)) {
+    to->parties[0].held_at = held->site;
+    to->parties[0].held_stack = held->stack;
+  }
+  to->parties[1].tid = other;
+  publish(to->head, block_kind::event);
+}
+
+void write_order(const ring& of) {
+  event_block* const to = new_event(event_kind::order, ticks());
+  if (to == nullptr) return;
+  to->count = of.count;
+  for (u32 i = 0; i < of.count; ++i) {
+    to->parties[i] = {
+        of.edges[i].tid, of.edges[i].to_stack, of.edges[i].to, 0, of.edges[i].from_stack, 0};
+    to->parties[i].held_at = of.edges[i].from;
+  }
+  publish(to->head, block_kind::event);
+}
+
+int consequence(pthread_mutex_t* m) {
+  if (guarding == guard_mode::abort) {
+    kernel(__NR_tgkill, getpid(), static_cast<long>(own_tid()), SIGABRT);
+  }
+  const bool checks = type_of(layout_of(m).kind) == PTHREAD_MUTEX_ERRORCHECK;
+  const bool gets_error =
+      guarding == guard_mode::error_to_all || (guarding == guard_mode::error && checks);
+  return gets_error ? EDEADLK : 0;
+}
+
+void remove(held_list& from, u64 object) {
+  for (u32 i = std::min(from.count, most_held); i-- > 0;) {
+    if (from.locks[i].object != object) continue;
+    const held_lock was = from.locks[i];
+    for (u32 k = i + 1; k < from.count; ++k) from.locks[k - 1] = from.locks[k];
+    --from.count;
+    const u64 held_ns = monotonic_ns() - was.since_ns;
+    if (held_ns >= long_hold_ns && is_first(event_kind::long_hold, was.site)) {
+      event_block* const to = new_event(event_kind::long_hold, 0);
+      if (to == nullptr) return;
+      to->count = 1;
+      to->parties[0].tid = own_tid();
+      to->parties[0].object = object;
+      to->parties[0].held_at = held_ns;
+      to->parties[0].held_stack = was.stack;
+      note_module(reinterpret_cast<void*>(object));
+      publish(to->head, block_kind::event);
+    }
+    return;
+  }
+}
+
+bool is_own(u32 owner) {
+  return owner == own_tid() || (forked_from != 0 && owner == forked_from);
+}
+
+}  // namespace
+
+void begin_guard() {
+  const char* const mode = std::getenv("LOCKYARD_GUARD");
+  if (mode == nullptr || file == nullptr) return;
+  if (const char* const limit = std::getenv("LOCKYARD_LONG_HOLD_NS")) {
+    long_hold_ns = std::strtoull(limit, nullptr, 10);
+  }
+  guarding = std::strcmp(mode, "error") == 0          ? guard_mode::error
+             : std::strcmp(mode, "error-to-all") == 0 ? guard_mode::error_to_all
+             : std::strcmp(mode, "abort") == 0        ? guard_mode::abort
+                                                      : guard_mode::report;
+}
+
+void forget_guard(u32 parent_tid) {
+  forked_from = parent_tid;
+  std::memset(lists, 0, sizeof lists);
+  std::memset(reported, 0, sizeof reported);
+  forget_orders();
+}
+
+bool is_self_deadlock(pthread_mutex_t* m) {
+  const auto& layout = layout_of(m);
+  return is_plain(layout.kind) && !checks_owner(type_of(layout.kind)) &&
+         static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_RELAXED)) == own_tid();
+}
+
+int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begin_ticks) {
+  if (own.is_timed != 0) return 0;
+  if (is_self_deadlock(m)) {
+    if (is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site))) {
+      write_ring(follow(own), event_kind::self_deadlock, begin_ticks);
+    }
+    return consequence(m);
+  }
+  const chain seen = follow(own);
+  if (!seen.is_ring || seen.count < 2) return 0;
+  for (u32 i = 0; i < seen.count; ++i) {
+    if (seen.links[i].is_timed) return 0;
+  }
+  // An owner may have left in between. A thread that is in the same wait as before has not.
+  if (!(follow(own) == seen)) return 0;
+  u64 place = 0;
+  for (u32 i = 0; i < seen.count; ++i) place += seen.links[i].since ^ seen.links[i].object;
+  if (is_first(event_kind::deadlock, place)) write_ring(seen, event_kind::deadlock, begin_ticks);
+  return consequence(m);
+}
+
+void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
+  held_list* const held = own_list();
+  if (held == nullptr) return;
+  const held_lock next{reinterpret_cast<u64>(m), reinterpret_cast<u64>(site), monotonic_ns(),
+                       stack_from(site)};
+  if (is_plain(layout_of(m).kind) && layout_of(m).count == 1) forget_order(next.object);
+  if (held->count > 0 && !is_try) {
+    const ring found = note_order(*held, next, own_tid());
+    if (found.count != 0) write_order(found);
+  }
+  if (held->count < most_held) held->locks[held->count] = next;
+  if (held->count < most_held) ++held->count;
+}
+
+void guard_unlock(pthread_mutex_t* m, const void* site) {
+  const auto& layout = layout_of(m);
+  if (is_plain(layout.kind) && !checks_owner(type_of(layout.kind))) {
+    const auto owner = static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_RELAXED));
+    if (!is_own(owner)) {
+      if (is_first(event_kind::stranger, reinterpret_cast<u64>(site))) {
+        write_single(event_kind::stranger, reinterpret_cast<u64>(m), stack_from(site), owner, 0);
+      }
+      return;
+    }
+  }
+  guard_released(m);
+}
+
+void guard_released(pthread_mutex_t* m) {
+  if (held_list* const held = own_list()) remove(*held, reinterpret_cast<u64>(m));
+}
+
+void guard_destroy(pthread_mutex_t* m, const void* site) {
+  const auto& layout = layout_of(m);
+  if (!is_plain(layout.kind)) return;
+  const auto owner = static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_RELAXED));
+  if (owner != 0 && is_first(event_kind::destroyed_in_use, reinterpret_cast<u64>(site))) {
+    write_single(event_kind::destroyed_in_use, reinterpret_cast<u64>(m), stack_from(site), owner,
+                 0);
+  }
+  if (owner == 0) forget_order(reinterpret_cast<u64>(m));
+}
+
+}  // namespace lockyard::preload::record

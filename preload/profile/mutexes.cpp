@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "mutexes.hpp"
+
+namespace lockyard::preload::record {
+
+constinit thread_local thread_state state{
+    0, hold_every, nullptr, nullptr, nullptr, 0, nullptr, {}, wait_evidence{0, 0}, 0, {}};
+
+namespace {
+
+constexpr u64 looks_end_after_ns = 1000 * long_wait_ns;
+
+timespec as_timespec(u64 ns) {
+  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+/// Waits, and looks at the holder now and then: a look needs the waiter awake, so the wait is cut
+/// at growing intervals, until it has become very long.
+int wait_and_look(pthread_mutex_t* m, const mutex_layout& layout, wait_evidence& evidence,
+                  u64 begin_ns) {
+  for (u64 slice = first_look_ns; slice < looks_end_after_ns; slice *= 2) {
+    const timespec until = as_timespec(begin_ns + slice);
+    const int error = real::mutex_clocklock(m, CLOCK_MONOTONIC, &until);
+    if (error != ETIMEDOUT) return error;
+    const u32 turn = __atomic_load_n(&layout.count, __ATOMIC_RELAXED);
+    evidence.look(static_cast<u32>(owner_of(layout)), turn);
+  }
+  return real::mutex_lock(m);
+}
+
+void finish_pending(const release_note& last) {
+  finished_wait& done = state.pending;
+  const bool is_of_this_wait = last.ticks >= done.begin && last.ticks <= done.end;
+  const u64 length = done.end - done.begin;
+  // Ticks and nanoseconds of the same wait give the rate.
+  const double ns_per_tick =
+      length != 0 ? static_cast<double>(state.wait_ns) / static_cast<double>(length) : 0;
+  const u64 late = is_of_this_wait ? done.end - last.ticks : 0;
+  done.cause = state.evidence.cause(
+      state.wait_ns, static_cast<u64>(static_cast<double>(late) * ns_per_tick), done.others);
+  done.detail = done.cause == wait_cause::holder_asleep ? state.evidence.system_call() : 0;
+  state.pending_mutex = nullptr;
+  add_wait(done, is_of_this_wait ? last.stack : 0);
+}
+
+void set_attention() {
+  state.attention = state.pending_mutex != nullptr ? state.pending_mutex : state.sampled;
+}
+
+}  // namespace
+
+void begin_sample(const void* mutex, const void* site) {
+  state.until_sample = hold_every;
+  if (state.sampled != nullptr || file == nullptr) return;
+  state.sampled = mutex;
+  state.sampled_site = site;
+  state.sampled_since = ticks();
+  set_attention();
+}
+
+[[gnu::noinline]] void after_release(const void* mutex) {
+  const kept_errno before;
+  if (state.sampled == mutex) {
+    state.sampled = nullptr;
+    add_hold(mutex, state.sampled_site, ticks() - state.sampled_since);
+  }
+  if (state.pending_mutex == mutex) finish_pending(state.previous);
+  set_attention();
+  before.restore();
+}
+
+[[gnu::noinline]] void note_contended(const void* mutex, const void* site) {
+  const kept_errno before;
+  if (state.pending_mutex == mutex) state.previous = last_release(mutex);
+  const u64 now = ticks();
+  note_release(mutex, {now, stack_from(site)});
+  before.restore();
+}
+
+void before_condition(pthread_mutex_t* m, const void* site) {
+  if (is_contended(layout_of(m))) note_contended(m, site);
+  if (state.pending_mutex == m || state.sampled == m) after_release(m);
+}
+
+[[gnu::noinline]] int wait_for_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
+                                     const void* site) {
+  const auto wait = [&] {
+    return limit != nullptr ? real::mutex_clocklock(m, clock, limit) : real::mutex_lock(m);
+  };
+  thread_block* const own = own_record();
+  if (own == nullptr) return wait();
+  const kept_errno before;
+  state.number = own->number;
+  if (state.pending_mutex != nullptr) finish_pending(state.previous);
+  const mutex_layout& layout = layout_of(m);
+  const bool has_record = is_plain(layout.kind);
+  finished_wait done;
+  done.object = m;
+  const u32 turn = has_record ? __atomic_load_n(&layout.count, __ATOMIC_RELAXED) : 0;
+  if (has_record) done.holder_site = __atomic_load_n(&layout.site, __ATOMIC_RELAXED);
+  done.waiter = stack_from(site);
+  done.begin = ticks();
+  begin_wait(*own, m, object_kind::mutex, site, done.waiter, limit != nullptr, done.begin);
+  if (guarding != guard_mode::off) {
+    if (const int refused = guard_wait(m, *own, site, done.begin)) {
+      end_wait(*own);
+      return refused;
+    }
+  }
+  const u64 begin_ns = monotonic_ns();
+  wait_evidence evidence{begin_ns, turn};
+  const int error =
+      has_record && limit == nullptr ? wait_and_look(m, layout, evidence, begin_ns) : wait();
+  done.end = ticks();
+  end_wait(*own);
+  if (error == 0) {
+    if (has_record) evidence.end(layout.count);
+    acquired(m, site);
+    done.others = has_record ? layout.count - 1 - turn : 0;
+    done.acquisitions = has_record ? layout.count : 0;
+    // The rest is done after the release, because it would lengthen the section.
+    state.pending = done;
+    state.previous = last_release(m);
+    state.evidence = evidence;
+    state.wait_ns = monotonic_ns() - begin_ns;
+    state.pending_mutex = m;
+    set_attention();
+  }
+  before.restore();
+  return error;
+}
+
+void forget_thread() {
+  state.number = 0;
+  state.attention = state.sampled = state.pending_mutex = nullptr;
+}
+
+}  // namespace lockyard::preload::record

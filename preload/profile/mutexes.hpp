@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The program's mutexes. The record of a mutex that changes at every acquisition lies in its own
+// spare bytes, and only the owner writes them. A thread that finds the mutex free pays for nothing
+// else.
+
+#include "../glibc.hpp"
+#include "guard.hpp"
+#include "waiting.hpp"
+
+namespace lockyard::preload::record {
+
+inline constexpr u32 hold_every = 64;  ///< a hold is timed once in so many acquisitions
+
+/// The measurements of this thread that its next releases end.
+struct thread_state {
+  u32 number;  ///< number of its record; 0: none yet
+  u32 until_sample;
+  const void* attention;  ///< a mutex whose release ends a sample or a wait's record, or null
+  const void* sampled;
+  const void* sampled_site;
+  u64 sampled_since;
+  const void* pending_mutex;
+  finished_wait pending;
+  wait_evidence evidence;
+  u64 wait_ns;
+  release_note previous;  ///< by the owner before
+};
+[[gnu::tls_model("initial-exec")]] extern thread_local thread_state state;
+
+inline std::int32_t word_of(const mutex_layout& layout) {
+  // relaxed(hint): the mutex itself decides; a wrong value costs a record.
+  return __atomic_load_n(reinterpret_cast<const std::int32_t*>(layout.state.data()),
+                         __ATOMIC_RELAXED);
+}
+inline std::int32_t owner_of(const mutex_layout& layout) {
+  // relaxed(hint): as above; only a thread itself writes its own id.
+  return __atomic_load_n(&layout.owner, __ATOMIC_RELAXED);
+}
+
+/// Waiters are asleep, or were.
+inline bool is_contended(const mutex_layout& layout) {
+  return is_plain(layout.kind) && word_of(layout) == 2;
+}
+
+/// A recursive mutex that this unlock does not release.
+inline bool stays_held(const mutex_layout& layout) {
+  std::int32_t count;
+  std::memcpy(&count, layout.state.data() + 4, sizeof count);
+  return type_of(layout.kind) == PTHREAD_MUTEX_RECURSIVE && count > 1;
+}
+
+void begin_sample(const void* mutex, const void* site);
+
+/// The calling thread has just acquired the mutex.
+inline void acquired(pthread_mutex_t* m, const void* site) {
+  mutex_layout& layout = layout_of(m);
+  if (!is_plain(layout.kind)) [[unlikely]]
+    return;
+  // relaxed(owner): other threads read these for their records only.
+  __atomic_store_n(&layout.count, layout.count + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&layout.number, state.number, __ATOMIC_RELAXED);
+  __atomic_store_n(&layout.site, site, __ATOMIC_RELAXED);
+  if (--state.until_sample == 0) [[unlikely]]
+    begin_sample(m, site);
+}
+
+/// After a release: only the mutex's address is used, because it may be gone.
+void after_release(const void* mutex);
+
+/// Before the release of a contended mutex, after which a futex call follows anyway: the next owner
+/// reads which place in the program it waited for.
+void note_contended(const void* mutex, const void* site);
+
+/// Before a condition variable releases the mutex.
+void before_condition(pthread_mutex_t* m, const void* site);
+
+/// Waits for the mutex; `limit` may be null.
+int wait_for_mutex(pthread_mutex_t* m, clockid_t clock, const timespec* limit, const void* site);
+
+/// After a fork, in the child.
+void forget_thread();
+
+}  // namespace lockyard::preload::record

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The functions besides entry.hpp's that the recorder replaces: rwlocks, spinlocks, semaphores,
+// barriers, pthread_once, futex calls of other locks through syscall(), and dlclose. Included once,
+// by profile.cpp.
+
+#include <linux/futex.h>
+#include <semaphore.h>
+
+#include <cstdarg>
+
+namespace lockyard::preload::record {
+
+namespace next {
+using rwlock = pthread_rwlock_t*;
+using limit = const timespec*;
+inline constinit next_function<int, rwlock> rdlock{"pthread_rwlock_rdlock"};
+inline constinit next_function<int, rwlock> wrlock{"pthread_rwlock_wrlock"};
+inline constinit next_function<int, rwlock, limit> timedrdlock{"pthread_rwlock_timedrdlock"};
+inline constinit next_function<int, rwlock, limit> timedwrlock{"pthread_rwlock_timedwrlock"};
+inline constinit next_function<int, rwlock, clockid_t, limit> clockrdlock{
+    "pthread_rwlock_clockrdlock"};
+inline constinit next_function<int, rwlock, clockid_t, limit> clockwrlock{
+    "pthread_rwlock_clockwrlock"};
+inline constinit next_function<int, rwlock> rwunlock{"pthread_rwlock_unlock"};
+inline constinit next_function<int, pthread_spinlock_t*> spin_lock{"pthread_spin_lock"};
+inline constinit next_function<int, pthread_spinlock_t*> spin_trylock{"pthread_spin_trylock"};
+inline constinit next_function<int, sem_t*> sem_wait{"sem_wait"};
+inline constinit next_function<int, sem_t*, limit> sem_timedwait{"sem_timedwait"};
+inline constinit next_function<int, sem_t*, clockid_t, limit> sem_clockwait{"sem_clockwait"};
+inline constinit next_function<int, sem_t*> sem_post{"sem_post"};
+inline constinit next_function<int, pthread_barrier_t*> barrier_wait{"pthread_barrier_wait"};
+inline constinit next_function<int, pthread_once_t*, void (*)()> once{"pthread_once"};
+inline constinit next_function<long, long, long, long, long, long, long, long> syscall{"syscall"};
+inline constinit next_function<int, void*> dlclose{"dlclose"};
+}  // namespace next
+
+/// The words of a pthread_rwlock_t that say whether a call will wait.
+struct rwlock_layout {
+  u32 readers;  ///< their number times 8, and two bits of the phase
+  u32 writers;  ///< writers that wait
+  u32 phase_word, writers_word, unused0, unused1;
+  std::int32_t current_writer;
+};
+
+inline u32 peek(const u32& word) {
+  // relaxed(hint): the object itself decides; a wrong value costs a record.
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+inline const rwlock_layout& layout_of(const pthread_rwlock_t* lock) {
+  return *reinterpret_cast<const rwlock_layout*>(lock);
+}
+inline bool has_writer(const pthread_rwlock_t* lock) {
+  return layout_of(lock).current_writer != 0 || peek(layout_of(lock).writers) != 0;
+}
+inline bool is_taken(const pthread_rwlock_t* lock) {
+  return has_writer(lock) || peek(layout_of(lock).readers) >> 3 != 0;
+}
+inline bool is_empty(const sem_t* semaphore) {
+  return peek(*reinterpret_cast<const u32*>(semaphore)) == 0;
+}
+inline bool has_waiters(const sem_t* semaphore) {
+  return peek(reinterpret_cast<const u32*>(semaphore)[1]) != 0;
+}
+
+template <class Wait>
+int wait_if(bool must, const void* object, object_kind kind, const void* caller, Wait wait) {
+  if (!must) [[likely]]
+    return wait();
+  return timed(object, kind, caller, wait);
+}
+
+inline bool is_futex_wait(long number, long operation) {
+  const long command = operation & FUTEX_CMD_MASK;
+  return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
+                                 command == FUTEX_LOCK_PI || command == 13 /* LOCK_PI2 */);
+}
+inline bool is_futex_wake(long number, long operation) {
+  const long command = operation & FUTEX_CMD_MASK;
+  return number == SYS_futex && (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET);
+}
+
+}  // namespace lockyard::preload::record
+
+#define LOCKYARD_RECORD ::lockyard::preload::record
+
+LOCKYARD_ENTRY(int, pthread_rwlock_rdlock, pthread_rwlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
+                 [=] { return next::rdlock(l); });
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_wrlock, pthread_rwlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
+                 [=] { return next::wrlock(l); });
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* l, const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
+                 [=] { return next::timedrdlock(l, t); });
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* l, const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
+                 [=] { return next::timedwrlock(l, t); });
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* l, clockid_t c,
+               const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
+                 [=] { return next::clockrdlock(l, c, t); });
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* l, clockid_t c,
+               const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
+                 [=] { return next::clockwrlock(l, c, t); });
+}
+// The note comes first, because the lock may be gone afterwards. Only a writer's unlock is noted:
+// several readers leave, and the last of them is not told apart.
+LOCKYARD_ENTRY(int, pthread_rwlock_unlock, pthread_rwlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  const auto& layout = layout_of(l);
+  if (layout.current_writer == lockyard::preload::thread_id() &&
+      (peek(layout.readers) >> 3 != 0 || peek(layout.writers) != 0)) {
+    note_release_at(l, LOCKYARD_CALLER);
+  }
+  return next::rwunlock(l);
+}
+
+LOCKYARD_ENTRY(int, pthread_spin_lock, pthread_spinlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  if (next::spin_trylock(l) == 0) return 0;
+  return timed(const_cast<const int*>(l), object_kind::spinlock, LOCKYARD_CALLER,
+               [=] { return next::spin_lock(l); });
+}
+
+LOCKYARD_ENTRY(int, sem_wait, sem_t* s) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_empty(s), s, object_kind::semaphore, LOCKYARD_CALLER,
+                 [=] { return next::sem_wait(s); });
+}
+LOCKYARD_ENTRY(int, sem_timedwait, sem_t* s, const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_empty(s), s, object_kind::semaphore, LOCKYARD_CALLER,
+                 [=] { return next::sem_timedwait(s, t); });
+}
+LOCKYARD_ENTRY(int, sem_clockwait, sem_t* s, clockid_t c, const timespec* t) {
+  using namespace LOCKYARD_RECORD;
+  return wait_if(is_empty(s), s, object_kind::semaphore, LOCKYARD_CALLER,
+                 [=] { return next::sem_clockwait(s, c, t); });
+}
+LOCKYARD_ENTRY(int, sem_post, sem_t* s) {
+  using namespace LOCKYARD_RECORD;
+  if (has_waiters(s)) note_release_at(s, LOCKYARD_CALLER);
+  return next::sem_post(s);
+}
+
+LOCKYARD_ENTRY(int, pthread_barrier_wait, pthread_barrier_t* b) {
+  using namespace LOCKYARD_RECORD;
+  return timed(b, object_kind::barrier, LOCKYARD_CALLER, [=] { return next::barrier_wait(b); });
+}
+
+LOCKYARD_ENTRY(int, pthread_once, pthread_once_t* control, void (*initialise)()) {
+  using namespace LOCKYARD_RECORD;
+  constexpr u32 in_progress = 1, done = 2;
+  const u32 now = peek(*reinterpret_cast<const u32*>(control));
+  return wait_if((now & done) == 0 && (now & in_progress) != 0, control, object_kind::once,
+                 LOCKYARD_CALLER, [=] { return next::once(control, initialise); });
+}
+LOCKYARD_ENTRY(void, call_once, once_flag* flag, void (*initialise)()) {
+  lockyard_entry_pthread_once(reinterpret_cast<pthread_once_t*>(flag), initialise);
+}
+
+LOCKYARD_ENTRY(long, syscall, long number, ...) {
+  using namespace LOCKYARD_RECORD;
+  std::va_list given;
+  va_start(given, number);
+  long a[6];
+  for (long& each : a) each = va_arg(given, long);
+  va_end(given);
+  const auto call = [&] { return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
+  if (number != SYS_futex) [[likely]]
+    return call();
+  const auto* const object = reinterpret_cast<const void*>(a[0]);
+  if (is_futex_wait(number, a[1])) {
+    return timed(object, object_kind::foreign_futex, LOCKYARD_CALLER, call);
+  }
+  if (is_futex_wake(number, a[1])) note_release_at(object, LOCKYARD_CALLER);
+  return call();
+}
+
+LOCKYARD_ENTRY(int, dlclose, void* handle) {
+  const int error = LOCKYARD_RECORD::next::dlclose(handle);
+  LOCKYARD_RECORD::forget_frames();
+  return error;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A library for LD_PRELOAD that records which threads wait for which locks, how long, where, behind
+// which other threads, and why; with LOCKYARD_GUARD it also is the guard. It changes no lock.
+
+#include "../forwarding.hpp"
+#include "../start.hpp"
+#include "mutexes.hpp"
+
+namespace lockyard::preload {
+namespace {
+
+using namespace record;
+
+/// Whether the mutex is free, or lets this thread in again.
+bool lets_in(const mutex_layout& layout) {
+  return word_of(layout) == 0 ||
+         (checks_owner(type_of(layout.kind)) && owner_of(layout) == thread_id());
+}
+
+int acquire(pthread_mutex_t* m, clockid_t clock, const timespec* limit, const void* caller) {
+  mutex_layout& layout = layout_of(m);
+  int error;
+  if (lets_in(layout)) [[likely]] {
+    error = limit != nullptr ? real::mutex_clocklock(m, clock, limit) : real::mutex_lock(m);
+    if (error == 0) [[likely]]
+      acquired(m, caller);
+  } else {
+    error = wait_for_mutex(m, clock, limit, caller);
+  }
+  if (guarding != guard_mode::off && error == 0) [[unlikely]]
+    guard_acquired(m, caller, false);
+  return error;
+}
+
+int wait_for_condition(pthread_cond_t* c, pthread_mutex_t* m, const void* caller, auto wait) {
+  before_condition(m, caller);
+  if (guarding != guard_mode::off) guard_released(m);
+  const int error = timed(c, object_kind::condition, caller, wait);
+  acquired(m, caller);
+  if (guarding != guard_mode::off) guard_acquired(m, caller, true);
+  return error;
+}
+
+/// Whether a thread waits for the condition: glibc counts waiters in the flags' word.
+bool has_waiters(pthread_cond_t* c) {
+  return flags_of(c) >> 2 != 0;
+}
+
+struct recording : forwarding {
+  static int mutex_lock(pthread_mutex_t* m, const void* caller) {
+    return acquire(m, CLOCK_MONOTONIC, nullptr, caller);
+  }
+  static int mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
+                             const void* caller) {
+    return acquire(m, clock, limit, caller);
+  }
+  static int mutex_trylock(pthread_mutex_t* m, const void* caller) {
+    const int error = real::mutex_trylock(m);
+    if (error == 0) {
+      acquired(m, caller);
+      if (guarding != guard_mode::off) guard_acquired(m, caller, true);
+    } else if (error == EBUSY) {
+      add_failed_try(m, object_kind::mutex);
+    }
+    return error;
+  }
+  static int mutex_unlock(pthread_mutex_t* m, const void* caller) {
+    const mutex_layout& layout = layout_of(m);
+    const bool stays = type_of(layout.kind) != PTHREAD_MUTEX_NORMAL && stays_held(layout);
+    if (is_contended(layout) && !stays) [[unlikely]]
+      note_contended(m, caller);
+    if (guarding != guard_mode::off) [[unlikely]]
+      guard_unlock(m, caller);
+    const int error = real::mutex_unlock(m);
+    if (state.attention == m && !stays) [[unlikely]]
+      after_release(m);
+    return error;
+  }
+  [[gnu::always_inline]] static int mutex_destroy(pthread_mutex_t* m) {
+    if (guarding != guard_mode::off) guard_destroy(m, __builtin_return_address(0));
+    return real::mutex_destroy(m);
+  }
+
+  static int condition_wait(pthread_cond_t* c, pthread_mutex_t* m, const void* caller) {
+    return wait_for_condition(c, m, caller, [=] { return real::condition_wait(c, m); });
+  }
+  static int condition_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                                 const timespec* limit, const void* caller) {
+    return wait_for_condition(c, m, caller,
+                              [=] { return real::condition_clockwait(c, m, clock, limit); });
+  }
+  // The note comes first: a waiter may read it at once, and the condition may be gone afterwards.
+  static int condition_signal(pthread_cond_t* c, const void* caller) {
+    if (has_waiters(c)) note_release_at(c, caller);
+    return real::condition_signal(c);
+  }
+  static int condition_broadcast(pthread_cond_t* c, const void* caller) {
+    if (has_waiters(c)) note_release_at(c, caller);
+    return real::condition_broadcast(c);
+  }
+};
+
+void begin_child() {
+  const auto parent = known_thread_id;
+  forget_thread_id();
+  forget_thread();
+  const bool was_recording = file != nullptr;
+  forget_file();
+  forget_stacks();
+  forget_guard(static_cast<u32>(parent));
+  if (was_recording) open_file();
+}
+
+[[gnu::constructor]] void begin() {
+  const char* const guard = std::getenv("LOCKYARD_GUARD");
+  start(guard != nullptr ? "guard" : "profile");
+  pthread_atfork(nullptr, nullptr, begin_child);
+  open_file();
+  begin_guard();
+}
+
+[[gnu::destructor]] void end() {
+  note_time();
+}
+
+}  // namespace
+
+using backend = recording;
+
+}  // namespace lockyard::preload
+
+#include "../entry.hpp"
+#include "other_entries.hpp"

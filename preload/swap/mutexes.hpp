@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A plain pthread mutex with a lock of the catalogue inside, with the semantics of POSIX.
+
+#include "../glibc.hpp"
+
+#include <lockyard/catalog.hpp>
+
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lockyard::preload {
+
+/// The catalogue's lock of the name LOCKYARD_SWAPPED.
+constexpr std::size_t index_of(std::string_view name) {
+  return std::apply(
+      [&](const auto&... entries) {
+        std::size_t index = 0, found = sizeof...(entries);
+        ((entries.traits.name == name ? found = index++ : index++), ...);
+        return found;
+      },
+      catalog);
+}
+template <std::size_t Index>
+using lock_at =
+    typename std::tuple_element_t<Index, std::remove_const_t<decltype(catalog)>>::lock_type;
+
+/// A lock fits if it has room in the bytes before the owner, and if all zero bytes are its free
+/// state, which is what static initialisers leave.
+template <class Lock>
+inline constexpr bool fits = sizeof(Lock) <= sizeof(mutex_layout::state) && alignof(Lock) <= 8;
+
+using swapped_lock = lock_at<index_of(LOCKYARD_SWAPPED)>;
+static_assert(fits<swapped_lock>);
+
+inline swapped_lock& lock_in(mutex_layout& mutex) noexcept {
+  return *reinterpret_cast<swapped_lock*>(mutex.state.data());
+}
+
+// The owner's thread id is in the mutex for debuggers, and for the checks of the types that have
+// some. A thread finds its own id there only if the thread wrote it.
+
+inline bool is_mine(mutex_layout& mutex) noexcept {
+  // relaxed(owner): other threads' ids are all the same here.
+  return std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) == thread_id();
+}
+inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
+  // relaxed(owner): as above.
+  std::atomic_ref{mutex.owner}.store(owner, std::memory_order_relaxed);
+}
+
+/// Calls `use` with the limit as a time point of the clock; times beyond the range of a time point
+/// become its ends.
+template <class Use>
+auto with_time_point(clockid_t clock, const timespec& limit, Use use) {
+  using std::chrono::nanoseconds;
+  constexpr std::int64_t most_s = nanoseconds::max().count() / 1'000'000'000 - 1;
+  nanoseconds since = nanoseconds::zero();
+  if (limit.tv_sec > most_s) {
+    since = nanoseconds::max();
+  } else if (limit.tv_sec >= 0) {
+    since = std::chrono::seconds{limit.tv_sec} + nanoseconds{limit.tv_nsec};
+  }
+  if (clock == CLOCK_MONOTONIC) return use(std::chrono::steady_clock::time_point{since});
+  return use(std::chrono::time_point<std::chrono::system_clock, nanoseconds>{since});
+}
+
+template <class Lock, class TimePoint>
+bool lock_until(Lock& lock, TimePoint limit) noexcept {
+  if constexpr (requires { lock.try_lock_until(limit); }) {
+    return lock.try_lock_until(limit);
+  } else {
+    for (; !lock.try_lock(); std::this_thread::yield()) {
+      if (TimePoint::clock::now() >= limit) return false;
+    }
+    return true;
+  }
+}
+
+/// How a plain pthread mutex behaves, by its type.
+struct swapped_mutex {
+  static int lock(mutex_layout& mutex) {
+    if (mutex.kind != PTHREAD_MUTEX_NORMAL) [[unlikely]] {
+      if (const auto known = relock(mutex, EDEADLK); known.is_held) return known.result;
+    }
+    if (!lock_in(mutex).try_lock()) [[unlikely]]
+      wait_for(mutex);
+    return acquired(mutex);
+  }
+  static int trylock(mutex_layout& mutex) {
+    if (const auto known = relock(mutex, EBUSY); known.is_held) return known.result;
+    return lock_in(mutex).try_lock() ? acquired(mutex) : EBUSY;
+  }
+  static int clocklock(mutex_layout& mutex, clockid_t clock, const timespec* limit) {
+    if (const auto known = relock(mutex, EDEADLK); known.is_held) return known.result;
+    if (lock_in(mutex).try_lock()) return acquired(mutex);
+    if (!is_valid(limit)) return EINVAL;
+    const bool is_locked =
+        with_time_point(clock, *limit, [&](auto point) { return wait_until(mutex, point); });
+    return is_locked ? acquired(mutex) : ETIMEDOUT;
+  }
+  static int unlock(mutex_layout& mutex) {
+    if (mutex.kind != PTHREAD_MUTEX_NORMAL) [[unlikely]] {
+      if (checks_owner(type_of(mutex.kind)) && !is_mine(mutex)) return EPERM;
+      if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE && --mutex.users != 0) return 0;
+    }
+    set_owner(mutex, 0);
+    lock_in(mutex).unlock();
+    return 0;
+  }
+  /// As glibc does: a mutex in use is refused, and a destroyed mutex has no kind.
+  static int destroy(mutex_layout& mutex) {
+    // relaxed(hint): a program that destroys a mutex while another thread locks it has no answer.
+    if (std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) != 0) return EBUSY;
+    mutex.kind = -1;
+    return 0;
+  }
+
+  /// Records the acquisition.
+  static int acquired(mutex_layout& mutex) {
+    set_owner(mutex, thread_id());
+    if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE) mutex.users = 1;
+    return 0;
+  }
+
+ private:
+  struct relocked {
+    bool is_held;
+    int result;
+  };
+  /// The answer to a thread that may hold the mutex already, if the mutex's type has one.
+  static relocked relock(mutex_layout& mutex, int error_of_checked) {
+    const int type = type_of(mutex.kind);
+    if (!checks_owner(type) || !is_mine(mutex)) return {false, 0};
+    if (type == PTHREAD_MUTEX_ERRORCHECK) return {true, error_of_checked};
+    if (mutex.users + 1 == 0) return {true, EAGAIN};
+    ++mutex.users;
+    return {true, 0};
+  }
+
+  // A thread with the asynchronous cancel type may vanish anywhere, and must not while a queue has
+  // a node on its stack. So its type is deferred while it waits.
+
+  [[gnu::noinline]] static void wait_for(mutex_layout& mutex) {
+    int type = PTHREAD_CANCEL_DEFERRED;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    if (type == PTHREAD_CANCEL_DEFERRED) [[likely]]
+      return lock_in(mutex).lock();
+    wait_in_slices(mutex, std::chrono::steady_clock::time_point::max());
+  }
+  template <class TimePoint>
+  static bool wait_until(mutex_layout& mutex, TimePoint limit) {
+    int type = PTHREAD_CANCEL_DEFERRED;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    if (type == PTHREAD_CANCEL_DEFERRED) [[likely]]
+      return lock_until(lock_in(mutex), limit);
+    return wait_in_slices(mutex, limit);
+  }
+  /// Lets requests to cancel act between the slices.
+  template <class TimePoint>
+  static bool wait_in_slices(mutex_layout& mutex, TimePoint limit) {
+    constexpr std::chrono::milliseconds slice{10};
+    for (bool is_locked = false;;) {
+      const auto now = TimePoint::clock::now();
+      is_locked = lock_until(lock_in(mutex), limit - now < slice ? limit : now + slice);
+      const bool ends = is_locked || TimePoint::clock::now() >= limit;
+      pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+      if (ends) return is_locked;
+      pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+    }
+  }
+};
+
+}  // namespace lockyard::preload

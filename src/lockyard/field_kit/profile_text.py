@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `lockyard profile` says of a process, for people."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING
+
+from lockyard.field_kit.process import MACHINES
+from lockyard.field_kit.recorded import UNKNOWN
+from lockyard.field_kit.system_calls import name_of
+
+if TYPE_CHECKING:
+    from lockyard.field_kit.contention import Contention, Row
+
+SHOWN_ROWS, SHOWN_PLACES = 10, 3
+NAME_WIDTH, VERDICT_WIDTH = 30, 100
+SMALL_SHARE = 0.01  # Below this share of the run, no lock is worth a change.
+_MACHINE = MACHINES.get(platform.machine(), platform.machine())
+
+
+def lines(found: Contention) -> list[str]:
+    """Returns the verdict first, then the evidence."""
+    text = [_verdict(found), ""]
+    if found.rows:
+        text += [*_table(found.rows), ""]
+        for row in found.rows[:SHOWN_PLACES]:
+            text += _evidence(row)
+    if found.idle:
+        text += ["waits for events, which may be idleness:", *_table(found.idle), ""]
+        text += [line for row in found.idle[:SHOWN_PLACES] for line in _wakers(row)]
+    return [*text, *_counted(found)]
+
+
+def _verdict(found: Contention) -> str:
+    if not found.rows or not found.rows[0].waits:
+        return "No lock made a thread wait."
+    row, elapsed_ns = found.rows[0], found.records.elapsed_ns
+    threads = row.wait_ns / elapsed_ns if elapsed_ns else 0.0
+    if threads < SMALL_SHARE:
+        return (
+            "Leave the locks as they are: threads waited for none of them during more than "
+            f"{SMALL_SHARE:.0%} of the run."
+        )
+    cause = row.main_cause()[0]
+    advice, cost = _advice(row), f"{threads:.2g} threads waited on average"
+    why = f", {row.share_of(cause):.0%} of it as {_described(cause)}"
+    if cause in ("unknown", "short") or len(f"{advice}: {cost}{why}") > VERDICT_WIDTH:
+        why = ""
+    return f"{advice}: {cost}{why}"
+
+
+def _advice(row: Row) -> str:
+    cause, detail, holder = row.main_cause()
+    name = _cut(row.name)
+    where = "" if holder == UNKNOWN else f" in {_cut(holder)}"
+    if cause == "holder blocked":
+        return f"Move {_call(detail)} out of the section of {name}{where}"
+    if cause == "holder preempted":
+        return f"Run fewer threads, or hold {name} for less{where}"
+    if cause in ("others first", "short"):
+        return f"Try another lock for {name} ('lockyard try'), or split it"
+    if cause == "woken late":
+        return f"Leave a processor free for the waiters of {name}, or try a lock that spins"
+    return f"Shorten the section of {name}{where}"
+
+
+def _described(cause: str) -> str:
+    return {
+        "short": "waits below 100 µs",
+        "unknown": "cause unknown",
+        "long section": "the holder ran in a long section",
+        "holder preempted": "the holder had lost its processor",
+        "holder blocked": "the holder was blocked",
+        "others first": "others had it first",
+        "woken late": "the waiter was woken late",
+    }.get(cause, cause)
+
+
+def _call(number: int) -> str:
+    return "a page fault" if number < 0 else name_of(number, _MACHINE)
+
+
+def _table(rows: list[Row]) -> list[str]:
+    head = ("lock", "kind", "waits", "waited", "p50", "p99", "longest", "acquired", "hold")
+    body = [
+        (
+            _cut(row.name) + (f" ({row.objects} locks)" if row.objects > 1 else ""),
+            row.kind,
+            str(row.waits),
+            duration(row.wait_ns),
+            duration(row.quantile_ns(0.5)),
+            duration(row.quantile_ns(0.99)),
+            duration(row.longest_ns),
+            str(row.acquisitions) if row.acquisitions else "",
+            duration(row.hold_ns / row.holds) if row.holds else "",
+        )
+        for row in rows[:SHOWN_ROWS]
+    ]
+    widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
+    text = [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (head, *body)
+    ]
+    if len(rows) > SHOWN_ROWS:
+        text.append(f"and {len(rows) - SHOWN_ROWS} more, which -o FILE writes")
+    return text
+
+
+def _evidence(row: Row) -> list[str]:
+    text = [f"{_cut(row.name)}:"]
+    ranked = sorted(row.places.items(), key=lambda each: -each[1].ns)
+    for (waiter, holder), waits in ranked[:SHOWN_PLACES]:
+        text.append(
+            f"  {waiter} waited {_times(waits.count)}, {duration(waits.ns)} in all, behind {holder}"
+        )
+    ranked_causes = sorted(row.causes.items(), key=lambda each: -each[1].ns)
+    for (cause, detail, holder), waits in ranked_causes[:SHOWN_PLACES]:
+        what = _described(cause)
+        if cause == "holder blocked":
+            what += f" in {_call(detail)}"
+        where = f", in {holder}" if cause in ("holder blocked", "long section") else ""
+        text.append(f"  {waits.ns / row.wait_ns:4.0%} {what}{where} ({_times(waits.count)})")
+    if row.others_first and row.waits:
+        text.append(
+            f"  {row.others_first / row.waits:.1f} acquisitions by other threads in each wait"
+        )
+    if row.longest_hold_at:
+        text.append(
+            f"  longest sampled hold: {duration(row.longest_hold_ns)}, by {row.longest_hold_at}"
+        )
+    return [*text, ""]
+
+
+def _wakers(row: Row) -> list[str]:
+    (waiter, waker), waits = max(row.places.items(), key=lambda each: each[1].ns)
+    return [
+        f"  {waiter} waited for {_cut(row.name)} {_times(waits.count)}, {duration(waits.ns)} in "
+        f"all; woken by {waker}"
+    ]
+
+
+def _counted(found: Contention) -> list[str]:
+    records = found.records
+    program = os.path.basename(records.program)  # noqa: PTH119 - of the other process
+    text = (
+        f"{program} ({records.pid}): {records.threads} threads used contended locks in "
+        f"{duration(records.elapsed_ns)}."
+    )
+    if records.lost:
+        text += (
+            f" {records.lost} events found no memory, so the counts are too small; make room "
+            "in the folder for temporary files, or name another one by TMPDIR."
+        )
+    return [text]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
+
+
+def duration(ns: float) -> str:
+    for limit, scale, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms")):
+        if ns < limit:
+            return f"{ns / scale:.3g} {unit}"
+    return f"{ns / 1e9:.4g} s"

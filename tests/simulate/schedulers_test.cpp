@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The rules of the schedulers, each on one or two processors.
+
+#include "machines.hpp"
+
+#include "simulate/world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace lockyard::simulation {
+
+namespace {
+
+std::unique_ptr<scheduler> made(std::string_view name, int processors) {
+  const scheduler_declaration& of = *declared(scheduler_declarations(), name);
+  parameter_values values;
+  for (const auto& each : of.parameters) values[std::string{each.name}] = each.usual;
+  return of.make(values, processors);
+}
+
+/// The shares of one processor that threads get that only work.
+std::vector<double> shares_under(std::string_view name, int threads) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
+  std::vector<double> turns(static_cast<std::size_t>(threads));
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    on.spawn(
+        [&on, &turns, i] {
+          for (;;) {
+            on.compute(10 * us);
+            turns[i] += 1;
+          }
+        },
+        0, 0);
+  }
+  on.run(2000 * ms);
+  double sum = 0;
+  for (const double each : turns) sum += each;
+  for (double& each : turns) each /= sum;
+  return turns;
+}
+
+TEST(SchedulerRules, fair_ones_share_a_processor_equally_and_fifo_does_not) {
+  for (const char* fair : {"cfs", "eevdf", "rr"}) {
+    for (const double share : shares_under(fair, 3)) EXPECT_NEAR(share, 1 / 3.0, 0.06) << fair;
+  }
+  EXPECT_EQ(shares_under("fifo", 3)[0], 1);
+}
+
+/// When a thread that wakes after a long sleep runs, while another one works on its processor.
+ps delay_of_sleeper(std::string_view name) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
+  ps due = 0, ran = 0;
+  const char bed = 0;
+  on.spawn(
+      [&] {
+        on.sleep(&bed, due = 500 * ms);
+        ran = on.now();
+        on.stop();
+      },
+      0, 0);
+  on.spawn(
+      [&] {
+        for (;;) on.compute(100 * us);
+      },
+      0, 0);
+  on.run(2000 * ms);
+  return ran - due;
+}
+
+TEST(SchedulerRules,
+     sleeper_preempts_under_cfs_waits_for_the_slice_under_eevdf_and_for_ever_under_fifo) {
+  EXPECT_LT(delay_of_sleeper("cfs"), 10 * us);
+  const ps delay = delay_of_sleeper("eevdf");
+  EXPECT_GT(delay, 10 * us);
+  EXPECT_LT(delay, 10 * ms);
+  EXPECT_LT(delay_of_sleeper("fifo"), -400 * ms);  // it never ran
+}
+
+/// How many turns each of two threads has that yield after each microsecond.
+std::vector<int> turns_of_yielders(std::string_view name, std::size_t yielding) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
+  std::vector<int> turns(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    on.spawn(
+        [&on, &turns, i, yielding] {
+          for (;;) {
+            on.compute(1 * us);
+            ++turns[i];
+            if (i < yielding) simulated::yield();
+          }
+        },
+        0, 0);
+  }
+  on.run(500 * ms);
+  return turns;
+}
+
+TEST(SchedulerRules, yield_hands_the_processor_to_the_next_thread) {
+  for (const char* name : {"cfs", "rr", "fifo"}) {
+    const std::vector<int> turns = turns_of_yielders(name, 2);
+    EXPECT_NEAR(turns[0] / static_cast<double>(turns[1]), 1, 0.1) << name;
+    EXPECT_GT(turns[0], 50'000) << name;
+  }
+}
+
+TEST(SchedulerRules, yield_under_fifo_gives_way_to_a_thread_that_never_does) {
+  const std::vector<int> turns = turns_of_yielders("fifo", 1);
+  EXPECT_EQ(turns[0], 1);
+  EXPECT_GT(turns[1], 400'000);
+}
+
+TEST(SchedulerRules, idle_processor_takes_a_waiting_thread) {
+  for (const auto& each : scheduler_declarations()) {
+    engine on{machine{flat(2), plausible()}, gaps{}, made(each.name, 2), 1};
+    int finished = 0;
+    for (int i = 0; i < 2; ++i) {
+      on.spawn(
+          [&] {
+            on.compute(100 * ms);
+            ++finished;
+          },
+          0, 0);
+    }
+    on.run(120 * ms);
+    EXPECT_EQ(finished, 2) << each.name;
+  }
+}
+
+TEST(SchedulerRules, pinned_thread_stays) {
+  engine on{machine{flat(2), plausible()}, gaps{}, made("cfs", 2), 1};
+  int finished = 0;
+  for (int i = 0; i < 2; ++i) {
+    on.spawn(
+          [&] {
+            on.compute(100 * ms);
+            ++finished;
+          },
+          0, 0)
+        .pinned_to = 0;
+  }
+  on.run(150 * ms);
+  EXPECT_EQ(finished, 0);
+}
+
+}  // namespace
+
+}  // namespace lockyard::simulation

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lockyard::simulation {
+
+/// Virtual time in whole picoseconds, so that costs below a nanosecond add up exactly.
+using ps = std::int64_t;
+inline constexpr ps ns = 1000;
+inline constexpr ps us = 1000 * ns;
+inline constexpr ps ms = 1000 * us;
+inline constexpr ps never = INT64_MAX / 4;
+
+/// Returns `share` of a length of time.
+constexpr ps scaled_by(ps length, double share) noexcept {
+  return static_cast<ps>(static_cast<double>(length) * share);
+}
+
+}  // namespace lockyard::simulation

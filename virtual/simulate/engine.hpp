@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A machine in virtual time: processors, cache lines, a fiber for each thread, a queue of events.
+// The scheduler decides which thread runs; the machine says how long everything takes. At most one
+// engine exists at a time.
+
+#include "arena.hpp"
+#include "machine.hpp"
+#include "random.hpp"
+#include "scheduler.hpp"
+#include "thread.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lockyard::simulation {
+
+/// The simulated program cannot go on; the message names the thread and the place.
+struct simulation_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What happened in a run.
+struct counters {
+  std::uint64_t events = 0, context_switches = 0, preemptions = 0, migrations = 0;
+  std::uint64_t yields = 0, sleeps = 0, wakes = 0;
+  ps transfers = 0;     ///< threads waited for lines on their way
+  ps line_queues = 0;   ///< threads waited until a line was free to move
+  ps wake_latency = 0;  ///< from wake-ups until the threads were in a queue
+  ps owner_off = 0;     ///< the owner of the lock was ready, but not on a processor
+};
+
+class engine {
+ public:
+  engine(const machine& of, const gaps& stops, std::unique_ptr<scheduler> policy,
+         std::uint64_t seed);
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+  ~engine();
+
+  static engine& current() noexcept { return *current_; }
+
+  /// Starts a thread that is ready on a processor.
+  thread& spawn(std::function<void()> body, int on, int group);
+  /// Runs until the virtual time, until stop(), or until no thread can run any longer. Throws
+  /// simulation_error.
+  void run(ps until);
+  void stop() noexcept { stopped_ = true; }
+  /// The running thread cannot go on.
+  [[noreturn]] void fail(const std::string& message);
+
+  [[nodiscard]] ps now() const noexcept { return now_; }
+  [[nodiscard]] thread* self() const noexcept { return self_; }
+  [[nodiscard]] const machine& costs_of() const noexcept { return machine_; }
+  [[nodiscard]] const topology& shape() const noexcept { return machine_.shape; }
+  [[nodiscard]] processor& at(int which) noexcept {
+    return processors_[static_cast<std::size_t>(which)];
+  }
+  [[nodiscard]] const processor& at(int which) const noexcept {
+    return processors_[static_cast<std::size_t>(which)];
+  }
+  [[nodiscard]] bool is_idle(int which) const noexcept {
+    return at(which).current == nullptr && at(which).queue.empty() && at(which).arriving == 0;
+  }
+  [[nodiscard]] int runnable_in(int group) const noexcept {
+    return runnable_[static_cast<std::size_t>(group)];
+  }
+  random_source& chance() noexcept { return chance_; }
+  arena& memory() noexcept { return memory_; }
+  [[nodiscard]] const counters& counted() const noexcept { return counted_; }
+  /// Tells the engine which thread owns the measured lock, or null.
+  void owned_by(thread* owner) noexcept;
+
+  // Called by the running thread. Without one (while objects are made), nothing costs anything.
+  void operate(ps length);  ///< cannot be interrupted
+  void compute(ps length);  ///< can be
+  void read(const void* address);
+  void take_exclusively(const void* address);  ///< to be followed by changed()
+  void store(void* address, std::uint64_t value, void (*put)(void*, std::uint64_t));
+  void drain_stores();
+  void changed(const void* address);
+  /// Records a use of a word, to find loops that wait without an await.
+  void note(const void* address, std::uint64_t value, const std::source_location& where);
+  /// Spins on the words until a look may succeed, another thread wants the processor, or the time
+  /// has come; returns whether it was the time.
+  bool park(spin_wait& wait, const void* const* words, std::size_t count, ps until);
+  void yield();
+  bool sleep(const void* futex, ps until);  ///< false if the time came first
+  int wake(const void* futex, int count);
+  int requeue(const void* from, int wake_count, int move_count, const void* to);
+  [[nodiscard]] thread* first_sleeper(const void* futex);
+  [[nodiscard]] bool has_company() const noexcept { return !at(self_->processor).queue.empty(); }
+  [[nodiscard]] ps yield_length() const { return policy_->yield_length(yielding_); }
+  /// The length of work, given what the core's other hardware thread does.
+  [[nodiscard]] ps with_sibling(ps length) const;
+  /// Counts what a policy does in its first steps, once for each type of policy.
+  struct policy_facts {
+    double looking_share;
+    bool may_yield;
+  };
+  const policy_facts& facts_of(const void* type, policy_facts (*find)());
+  std::vector<state_entry>& process_state() noexcept { return process_state_; }
+  thread& thread_with(int id) noexcept { return *threads_[static_cast<std::size_t>(id)]; }
+
+ private:
+  enum class event_kind : std::uint8_t { step, tick, timer, gap, arrival, drain };
+  struct event {
+    ps at;
+    std::uint64_t order, generation;
+    int which;
+    event_kind kind;
+    bool operator>(const event& other) const noexcept {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+
+  // engine.cpp
+  void push(ps when, event_kind kind, int which, std::uint64_t generation = 0);
+  void handle(const event& next);
+  void step(int which, std::uint64_t generation);
+  void tick(int which);
+  void expire(thread& which, std::uint64_t generation);
+  void stop_a_processor();
+  static void enter(boost::context::detail::transfer_t from);
+  void switch_out();
+  void resume(thread& which);
+  void watch_progress(ps at);
+
+  // processors.cpp
+  void step_at(int which, ps when);
+  void account_for(int which);
+  void reschedule(int which, bool yielded);
+  void start(thread& next, int which, bool is_new);
+  void preempt(int which);
+  void give_way();
+  void arrive(thread& which);
+  void wake_thread(thread& which, int waker);
+  [[nodiscard]] std::string name_of(const thread& which) const;
+
+  // lines.cpp
+  cache_line& line_of(const void* address);
+  void settle(cache_line& line) const;
+  ps take(cache_line& line, int processor);
+  [[nodiscard]] ps by_chance(ps length);
+  [[nodiscard]] ps storm_on(const cache_line& line);
+  [[nodiscard]] ps hop_from_owner(const cache_line& line, int to) const;
+  void drain(thread& which);
+
+  // spinning.cpp
+  void poke(thread& which, ps when);
+  ps next_look(const thread& which);
+  void changed(cache_line& line);
+  void grant(cache_line& line, thread& to);
+  void count_spinner(thread& which, int change);
+
+  arena memory_;
+  machine machine_;
+  gaps gaps_;
+  std::unique_ptr<scheduler> policy_;
+  random_source chance_;
+  ps now_ = 0;
+  std::vector<processor> processors_;
+  std::vector<std::unique_ptr<thread>> threads_;
+  std::vector<state_entry> process_state_;
+  std::vector<std::pair<const void*, policy_facts>> facts_;
+  std::priority_queue<event, std::vector<event>, std::greater<>> events_;
+  std::unordered_map<std::uintptr_t, cache_line> lines_;
+  std::array<std::pair<std::uintptr_t, cache_line*>, 256> recent_lines_{};
+  std::unordered_map<const void*, std::vector<thread*>> sleepers_;
+  std::array<std::vector<processor_set>, distances> within_;
+  std::array<int, 16> runnable_{};
+  std::vector<std::pair<thread*, ps>> fetches_;
+  std::uint64_t order_ = 0, events_without_progress_ = 0;
+  counters counted_;
+  thread* self_ = nullptr;
+  thread* last_resumed_ = nullptr;
+  thread* owner_ = nullptr;
+  ps owner_off_since_ = never;
+  int yielding_ = 0;
+  bool stopped_ = false;
+  std::string failure_;
+  boost::context::detail::fcontext_t loop_ = nullptr;
+  static inline engine* current_ = nullptr;
+};
+
+}  // namespace lockyard::simulation

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry.hpp"
+
+#include "cfs.hpp"
+#include "eevdf.hpp"
+#include "real_time.hpp"
+
+#include <array>
+
+namespace lockyard::simulation {
+
+namespace {
+
+ps length_of(const parameter_values& values, std::string_view name) {
+  return static_cast<ps>(values.find(name)->second * ms);
+}
+bool is_set(const parameter_values& values, std::string_view name) {
+  return values.find(name)->second != 0;
+}
+
+constexpr std::string_view autogroup_meaning =
+    "each terminal's threads share the weight of one thread (1), or each thread has its own (0)";
+constexpr std::array cfs_parameters{
+    parameter_declaration{"latency_ms", 6, "the period in which each ready thread runs"},
+    parameter_declaration{"granularity_ms", 0.75, "the least slice"},
+    parameter_declaration{"wakeup_ms", 1,
+                          "by how much a woken thread must be behind to preempt another one"},
+    parameter_declaration{"scales", 1,
+                          "multiply the former by 1 + log2 of the processors, at most 8 (1), as "
+                          "the kernel does, or not (0)"},
+    parameter_declaration{"autogroup", 1, autogroup_meaning},
+};
+constexpr std::array eevdf_parameters{
+    parameter_declaration{"slice_ms", 0.7,
+                          "the slice, multiplied by 1 + log2 of the processors, at most 8"},
+    parameter_declaration{
+        "forfeits", 1,
+        "a yield gives up the rest of the slice (1: Linux 6.19, 6.18.2, 6.12.63), "
+        "or postpones the deadline (0: Linux 6.6)"},
+    parameter_declaration{"autogroup", 1, autogroup_meaning},
+};
+constexpr std::array rr_parameters{
+    parameter_declaration{"quantum_ms", 100, "the time slice"},
+};
+
+std::unique_ptr<scheduler> make_cfs(const parameter_values& values, int processors) {
+  return std::make_unique<cfs>(cfs::tunables{.latency = length_of(values, "latency_ms"),
+                                             .granularity = length_of(values, "granularity_ms"),
+                                             .wakeup = length_of(values, "wakeup_ms"),
+                                             .autogroup = is_set(values, "autogroup"),
+                                             .scales = is_set(values, "scales")},
+                               processors);
+}
+std::unique_ptr<scheduler> make_eevdf(const parameter_values& values, int processors) {
+  return std::make_unique<eevdf>(eevdf::tunables{.slice = length_of(values, "slice_ms"),
+                                                 .forfeits = is_set(values, "forfeits"),
+                                                 .autogroup = is_set(values, "autogroup")},
+                                 processors);
+}
+std::unique_ptr<scheduler> make_fifo(const parameter_values& /*values*/, int /*processors*/) {
+  return std::make_unique<real_time>(0);
+}
+std::unique_ptr<scheduler> make_rr(const parameter_values& values, int /*processors*/) {
+  return std::make_unique<real_time>(length_of(values, "quantum_ms"));
+}
+
+constexpr std::array declarations{
+    scheduler_declaration{"cfs", "Linux up to 6.5, SCHED_OTHER", "kernel/sched/fair.c of Linux 5.4",
+                          cfs_parameters, make_cfs},
+    scheduler_declaration{"eevdf", "Linux from 6.6, SCHED_OTHER",
+                          "kernel/sched/fair.c of Linux 6.12 and 6.19", eevdf_parameters,
+                          make_eevdf},
+    scheduler_declaration{"fifo", "Linux SCHED_FIFO, one priority", "sched(7)", {}, make_fifo},
+    scheduler_declaration{"rr", "Linux SCHED_RR, one priority", "sched(7)", rr_parameters, make_rr},
+};
+
+}  // namespace
+
+std::span<const scheduler_declaration> scheduler_declarations() noexcept {
+  return declarations;
+}
+
+}  // namespace lockyard::simulation

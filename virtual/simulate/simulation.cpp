@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulation.hpp"
+
+namespace lockyard::simulation {
+
+outcome simulate(const cell& of) {
+  engine on{machine{of.shape, of.cost}, of.stops,
+            of.scheduler->make(of.parameters, of.shape.processors), of.seed};
+  add_background(on, of.others);
+  named_values values = of.study->run(on, *of.lock, of.settings);
+  return {.values = std::move(values), .counted = on.counted(), .virtual_time = on.now()};
+}
+
+}  // namespace lockyard::simulation

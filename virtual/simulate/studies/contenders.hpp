@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the studies' threads have in common.
+
+#include "study.hpp"
+
+#include "../world.hpp"
+
+#include <histogram.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace lockyard::simulation {
+
+inline constexpr double ns_per_s = 1e9;
+
+/// One thread's draws of lengths of work.
+class worker {
+ public:
+  worker(engine& on, const study_settings& of, std::uint64_t seed)
+      : on_{&on}, exponential_{of.exponential}, chance_{seed} {}
+
+  void work(ps mean) {
+    if (mean <= 0) return;
+    const auto drawn = static_cast<ps>(chance_.exponential(static_cast<double>(mean)));
+    on_->compute(exponential_ ? drawn : mean);
+  }
+
+ private:
+  engine* on_;
+  bool exponential_;
+  random_source chance_;
+};
+
+/// A counter with a cache line of its own, as the data that a lock protects.
+struct alignas(64) protected_word {
+  simulated::atomic<std::uint64_t> value{0};
+
+  void add_one() {
+    // relaxed(owner): only the lock's owner uses it.
+    value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+};
+
+/// Ends the simulation if two threads hold the lock at the same time.
+class exclusion_check {
+ public:
+  void enter(engine& on) {
+    if (is_held_) on.fail("two threads hold the lock at the same time: it does not exclude");
+    is_held_ = true;
+    on.owned_by(on.self());
+  }
+  void leave(engine& on) {
+    is_held_ = false;
+    on.owned_by(nullptr);
+  }
+
+ private:
+  bool is_held_ = false;
+};
+
+/// Starts the study's threads, one after the other on the processors.
+template <class Body>
+void start_threads(engine& on, const study_settings& of, Body body) {
+  for (int i = 0; i < of.threads; ++i) {
+    const int processor = i % on.shape().processors;
+    thread& made = on.spawn([body, i] { body(i); }, processor, 0);
+    if (of.pinned) made.pinned_to = processor;
+  }
+}
+
+/// Returns the least value that is not exceeded by `share` of the values.
+inline double quantile(const harness::merged_histogram& of, double share) {
+  const auto wanted = share * static_cast<double>(of.count());
+  double seen = 0;
+  for (std::size_t i = 0; i < of.counts().size(); ++i) {
+    seen += static_cast<double>(of.counts()[i]);
+    if (seen >= wanted && seen > 0) return harness::merged_histogram::middle(i);
+  }
+  return 0;
+}
+
+/// Jain's index of the threads' operations: 1 if all are equal, 1 / threads if one has all.
+inline double fairness_of(const std::vector<std::uint64_t>& operations) {
+  double sum = 0, squares = 0;
+  for (const std::uint64_t each : operations) {
+    const auto count = static_cast<double>(each);
+    sum += count, squares += count * count;
+  }
+  return squares > 0 ? sum * sum / squares / static_cast<double>(operations.size()) : 0;
+}
+
+}  // namespace lockyard::simulation

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study.hpp"
+
+#include <array>
+
+namespace lockyard::simulation {
+
+std::span<const study_declaration> study_declarations() noexcept {
+  static constexpr std::array declarations{
+      study_declaration{"wait",
+                        "how long a thread waits for the lock, with a clock read before and "
+                        "after every acquisition",
+                        run_wait},
+      study_declaration{"idle", "how long the lock is free between two owners", run_idle},
+      study_declaration{"throughput", "acquisitions per second, without a clock", run_throughput},
+      study_declaration{"scale",
+                        "operations per second of several locks that are used like a "
+                        "kernel's",
+                        run_scale},
+  };
+  return declarations;
+}
+
+}  // namespace lockyard::simulation

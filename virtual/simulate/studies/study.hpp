@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The loops of the laboratory's studies, in virtual time.
+
+#include "../engine.hpp"
+#include "../subjects.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lockyard::simulation {
+
+struct study_settings {
+  int threads = 1;
+  bool pinned = false;
+  ps hold = 0, gap = 0;      ///< work with the lock, and without it
+  bool exponential = false;  ///< these are means; otherwise they are constant
+  ps duration = 20 * ms, warm_up = 3 * ms;
+  int loops = 0;  ///< for each thread in a run; 0: the run ends with its time
+  int runs = 1;   ///< with `loops`
+  std::string workload = "lock1";
+};
+
+using named_values = std::vector<std::pair<std::string_view, double>>;
+
+struct study_declaration {
+  std::string_view name;
+  std::string_view summary;
+  named_values (*run)(engine& on, const subject& lock, const study_settings& of);
+};
+
+named_values run_wait(engine& on, const subject& lock, const study_settings& of);
+named_values run_idle(engine& on, const subject& lock, const study_settings& of);
+named_values run_throughput(engine& on, const subject& lock, const study_settings& of);
+named_values run_scale(engine& on, const subject& lock, const study_settings& of);
+
+std::span<const study_declaration> study_declarations() noexcept;
+std::span<const std::string_view> workload_names() noexcept;
+
+}  // namespace lockyard::simulation
