@@ -288,6 +288,25 @@ def hang(
 
 
 @app.command(
+    "run",
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "cannot be executed; 127 if it was not found",
+)
+def run_(
+    program: looked.Program = None,
+    mutex: looked.Mutex = "mutex",
+    condition: looked.Condition = "",
+    quiet: looked.Quiet = False,
+) -> None:
+    """Run a program with a lock of the catalogue in place of its mutexes."""
+    from lockyard.commands import run as command
+
+    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+
+
+@app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
     "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
