@@ -215,6 +215,10 @@ def check(  # noqa: PLR0913 - one parameter for each option
     memory: checking.Memory = "2G",
     workers: checking.Workers = None,
     no_cache: checking.NoCache = False,
+    own_locks: checking.Lock = None,
+    client: checking.Client = "",
+    include: own.Include = None,
+    flags: own.Flags = "",
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks in every execution that weak memory allows."""
@@ -222,7 +226,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import check as command
 
     shape = choice.shape(threads, acquisitions)
-    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape)
+    wanted = choice.own(own_locks or (), client, include or (), flags)
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
 
