@@ -238,7 +238,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     "lockyard simulate scale --machine xeon8468 --locks queued_spinlock --threads 1,48,56,192 "
     "--pin --workload lock1  ·  "
     "lockyard simulate wait --scheduler cfs,eevdf --set slice_ms=3 --sensitivity  ·  "
-    "lockyard simulate --against-published --json",
+    "lockyard simulate --against-published --json  ·  "
+    "lockyard simulate --like records.jsonl --machine vm2",
 )
 def simulate(  # noqa: PLR0913 - one parameter for each option
     study: simulated.SimulatedStudy = "",
@@ -260,6 +261,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     sensitivity: simulated.Sensitivity = False,
     explain: simulated.ExplainTime = False,
     against_published: simulated.AgainstPublished = False,
+    like: simulated.Like = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Run locks on a simulated machine, with up to 256 threads, under any of several schedulers."""
@@ -267,13 +269,15 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
 
+    if (against_published or like is not None) and (study or (against_published and like)):
+        raise UsageError(
+            "--against-published and --like simulate the cells of their tables, so no study can be "
+            "named with them, nor both; drop one"
+        )
     if against_published:
-        if study:
-            raise UsageError(
-                "--against-published simulates the published tables, whatever else is named; drop "
-                f"{study}"
-            )
         raise typer.Exit(command.run_published(as_json))
+    if like is not None:
+        raise typer.Exit(command.run_like(like, machine, as_json))
     asked = command.Asked(
         study,
         locks,

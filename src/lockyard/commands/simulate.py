@@ -8,12 +8,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.simulate import machines, published, request, spread, text
+from lockyard.simulate import likeness, machines, published, request, spread, text
 from lockyard.simulate.simulator import abilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from lockyard.simulate.published import Figure
     from lockyard.simulate.simulator import Abilities
     from lockyard.simulate.spread import Simulated
 
@@ -50,22 +52,36 @@ def run(asked: Asked, sensitivity: bool, explain: bool, as_json: bool) -> ExitSt
 
 def run_published(as_json: bool) -> ExitStatus:
     figures = published.compared(abilities())
+    _show_compared("published figures, simulated", "published", figures, (), as_json)
+    return ExitStatus.DONE
+
+
+def run_like(path: Path, machine: str, as_json: bool) -> ExitStatus:
+    of = abilities()
+    found = likeness.like(path, machines.load(machine, of), of)
+    _show_compared(f"{path}, simulated", "measured", found.figures, found.notes, as_json)
+    return ExitStatus.DONE
+
+
+def _show_compared(
+    title: str, reference: str, figures: list[Figure], notes: Sequence[str], as_json: bool
+) -> None:
     agreements = published.agreements(figures)
     if as_json:
         document = {
             "figures": [dataclasses.asdict(each) for each in figures],
             "agreement": [dataclasses.asdict(each) for each in agreements],
+            "notes": list(notes),
         }
         print(json.dumps(document))  # noqa: T201
     else:
-        text.print_compared(figures, agreements)
-    return ExitStatus.DONE
+        text.print_compared(title, reference, figures, agreements, notes)
 
 
 def _cells(asked: Asked, of: Abilities) -> list[request.Cell]:
     if not asked.study:
         raise UsageError(f"nothing to simulate: name a study, one of {', '.join(of.studies)}, or "
-                         "give --against-published")  # fmt: skip
+                         "give --against-published or --like FILE")  # fmt: skip
     study = request.known_study(asked.study, of)
     machine = machines.load(asked.machine, of)
     schedulers = request.known_schedulers(asked.scheduler, of)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -132,6 +133,15 @@ AgainstPublished = Annotated[
     typer.Option(
         "--against-published",
         help="Simulate the published tables that lockyard has, and show how well they agree.",
+    ),
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Simulate the cells of records that were measured, with the costs and gaps in the "
+        "same file, and show how well they agree.",
+        show_default=False,
     ),
 ]
 MachineShown = Annotated[

@@ -30,11 +30,11 @@ BURST_FACTOR = 10.0
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a table, published and simulated."""
+    """One figure of a table, published or measured, and simulated."""
 
     table: str
     row: str
-    published: float
+    reference: float
     simulated: float
 
 
@@ -56,13 +56,13 @@ def agreements(figures: Sequence[Figure]) -> list[Agreement]:
     found = []
     for table in dict.fromkeys(each.table for each in figures):
         rows = [each for each in figures if each.table == table]
-        logs = [abs(math.log(each.simulated / each.published)) for each in rows]
+        logs = [abs(math.log(each.simulated / each.reference)) for each in rows]
         found.append(
             Agreement(
                 table=table,
                 figures=len(rows),
                 rank_correlation=rank_correlation(
-                    [each.simulated for each in rows], [each.published for each in rows]
+                    [each.simulated for each in rows], [each.reference for each in rows]
                 ),
                 median_factor=math.exp(median(logs)),
                 within_factor_2=mean(log <= math.log(2) for log in logs),

@@ -53,6 +53,7 @@ class Cell:
     parameters: Mapping[str, float] = field(default_factory=dict)
     background: str = "quiet"
     seed: int = 1
+    gaps: Mapping[str, float] | None = None  # in place of the background's
     burst_factor: float = 1.0  # factor of the rate of bursts
 
     def to_job(self) -> Job:
@@ -68,7 +69,7 @@ class Cell:
             "parameters": dict(self.parameters),
             "threads": self.threads,
             "background": others,
-            "gaps": gaps,
+            "gaps": gaps if self.gaps is None else dict(self.gaps),
             "seed": self.seed,
             "warm_up_ns": min(WARM_UP_NS, self.work.duration_ns / 4),
             **vars(self.work),

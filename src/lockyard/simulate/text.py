@@ -110,17 +110,24 @@ def _explained(found: Sequence[Simulated]) -> Table:
     return table
 
 
-def print_compared(figures: Sequence[Figure], agreements: Sequence[Agreement]) -> None:
+def print_compared(
+    title: str,
+    reference: str,
+    figures: Sequence[Figure],
+    agreements: Sequence[Agreement],
+    notes: Sequence[str] = (),
+) -> None:
+    """Prints figures next to their reference (published, measured), and how well they agree."""
     console = stdout_console()
-    rows = titled_table("published figures, simulated")
-    for column in ("table", "row", "published", "simulated", "factor"):
+    rows = titled_table(title)
+    for column in ("table", "row", reference, "simulated", "factor"):
         rows.add_column(column, justify="left" if column in ("table", "row") else "right")
     for each in figures:
-        factor = each.simulated / each.published
+        factor = each.simulated / each.reference
         rows.add_row(
             each.table,
             Text(each.row),
-            f"{each.published:.4g}",
+            f"{each.reference:.4g}",
             f"{each.simulated:.4g}",
             f"{factor:.2f}",
         )
@@ -137,3 +144,5 @@ def print_compared(figures: Sequence[Figure], agreements: Sequence[Agreement]) -
             percent(one.within_factor_2),
         )
     console.print(summary)
+    for note in notes:
+        print_line(console, f"- {note}")
