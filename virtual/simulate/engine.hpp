@@ -90,6 +90,10 @@ class engine {
   void changed(const void* address);
   /// Records a use of a word, to find loops that wait without an await.
   void note(const void* address, std::uint64_t value, const std::source_location& where);
+  /// The thread is about to wait in the kernel, so its loop need not be an await.
+  void permit_repetition() noexcept {
+    if (self_ != nullptr) self_->repetitions = 0;
+  }
   /// Spins on the words until a look may succeed, another thread wants the processor, or the time
   /// has come; returns whether it was the time.
   bool park(spin_wait& wait, const void* const* words, std::size_t count, ps until);

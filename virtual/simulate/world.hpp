@@ -56,6 +56,7 @@ struct simulated : awaits {
 
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           deadline limit = never) noexcept {
+    on().permit_repetition();
     on().drain_stores();
     on().operate(cost().futex_wait);
     on().read(&word);
