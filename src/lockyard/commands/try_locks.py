@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard try: a program alone and with other locks, in turn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from lockyard.errors import ExitStatus, UsageError
+from lockyard.field_kit import preload, trial, trial_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run(
+    command: Sequence[str],
+    locks: Sequence[str],
+    metrics: Sequence[trial.Metric],
+    rounds: int,
+    seed: int,
+    as_json: bool,
+) -> ExitStatus:
+    if rounds < trial.FEWEST_ROUNDS:
+        raise UsageError(
+            f"--rounds {rounds}: fewer than {trial.FEWEST_ROUNDS} rounds give no interval of 95 %; "
+            f"give {trial.FEWEST_ROUNDS} or more"
+        )
+    chosen = dict.fromkeys((preload.CONTROL, *locks))
+    found = trial.measured(command, tuple(chosen), metrics, rounds, seed, _note)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
+    if as_json:
+        print(json.dumps(trial_text.document(found)))  # noqa: T201
+    else:
+        for line in trial_text.lines(found):
+            print(line)  # noqa: T201
+    return ExitStatus.DONE
+
+
+def _note(round_: int, name: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[Kround {round_ + 1}: {name}", end="", file=sys.stderr)  # noqa: T201
