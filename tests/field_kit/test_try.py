@@ -21,7 +21,7 @@ SCRIPT = """#!/bin/sh
 case "$LD_PRELOAD" in
   *run-mutex.so*) name=mutex rate=30 delay=3 ;;
   *run-fair_mutex.so*) name=fair_mutex rate=10 delay=1 ;;
-  *run-glibc.so*) name=glibc rate=20 delay=2 ;;
+  *run-glibc.so*) name=glibc rate=20 delay=${CONTROL_DELAY:-2} ;;
   *) name=alone rate=20 delay=2 ;;
 esac
 echo "$name" >>"$0.order"
@@ -51,6 +51,11 @@ def test_shows_gains_and_losses(lockyard: Lockyard, script: Path) -> None:
     assert rows[1].split()[2:] == ["20", "1", "[1,", "1]", "no", "difference", "shown"]
     assert "context switches (lower is better)" in verdicts
     assert verdicts[-1].startswith("7 rounds in random order (seed ")
+
+
+def test_control_that_differs_comes_first(lockyard: Lockyard, script: Path) -> None:
+    shown = lockyard("try", "--lower", DELAY, "--", str(script), extra={"CONTROL_DELAY": "4"})
+    assert f"The control differs: {DELAY} 2 [2, 2] of the program alone" in shown.stdout
 
 
 def test_equal_figures_show_no_difference(lockyard: Lockyard, script: Path) -> None:
@@ -97,7 +102,7 @@ def test_a_failed_run_is_no_figure(lockyard: Lockyard, tmp_path: Path) -> None:
         (("--higher", "rate [0-9]+"), "has 0 groups"),
         (("--higher", "rate (["), "not a regular expression"),
         (("--higher", "speed ([0-9]+)"), "found nothing in the program's output"),
-        (("--lower", "(warming)"), "found 'warming', which is no number"),
+        (("--lower", "(warming)"), "found 'warming', which is not a number"),
         (("--mutex", "mcs_spinlock"), "cannot take the place of a pthread mutex"),
     ],
 )

@@ -412,13 +412,13 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     """Run a program alone and with other locks in turn, and say what each lock gains or loses."""
     from lockyard import options
     from lockyard.commands import try_locks as command
-    from lockyard.field_kit.trial import metric_of
+    from lockyard.field_kit.trial import Wanted, metric_of
 
     metrics = [metric_of(text, is_lower_better=False) for text in higher or ()]
     metrics += [metric_of(text, is_lower_better=True) for text in lower or ()]
-    locks = options.names("--mutex", mutex, known="names of locks")
-    status = command.run(program or (), locks, metrics, rounds, options.seed(seed), as_json)
-    raise typer.Exit(status)
+    locks = tuple(options.names("--mutex", mutex, known="names of locks"))
+    wanted = Wanted(tuple(program or ()), locks, tuple(metrics), rounds, options.seed(seed))
+    raise typer.Exit(command.run(wanted, as_json))
 
 
 def main() -> None:

@@ -5,30 +5,20 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, trial, trial_text
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
-def run(
-    command: Sequence[str],
-    locks: Sequence[str],
-    metrics: Sequence[trial.Metric],
-    rounds: int,
-    seed: int,
-    as_json: bool,
-) -> ExitStatus:
-    if rounds < trial.FEWEST_ROUNDS:
+def run(wanted: trial.Wanted, as_json: bool) -> ExitStatus:
+    if wanted.rounds < trial.FEWEST_ROUNDS:
         raise UsageError(
-            f"--rounds {rounds}: fewer than {trial.FEWEST_ROUNDS} rounds give no interval of 95 %; "
-            f"give {trial.FEWEST_ROUNDS} or more"
+            f"--rounds {wanted.rounds}: fewer than {trial.FEWEST_ROUNDS} rounds give no interval of "
+            f"95 %; give {trial.FEWEST_ROUNDS} or more"
         )
-    chosen = dict.fromkeys((preload.CONTROL, *locks))
-    found = trial.measured(command, tuple(chosen), metrics, rounds, seed, _note)
+    locks = tuple(dict.fromkeys((preload.CONTROL, *wanted.locks)))
+    found = trial.measured(replace(wanted, locks=locks), _note)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
     if as_json:

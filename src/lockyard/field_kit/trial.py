@@ -17,7 +17,7 @@ from lockyard.field_kit import preload
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 ALONE = "alone"
 FEWEST_ROUNDS = 7  # with fewer, no interval of 95 % is narrower than all values
@@ -46,10 +46,10 @@ class Metric:
         try:
             return float(matches[-1].replace(",", ""))
         except (IndexError, ValueError):
-            found = f"found {matches[-1]!r}, which is no number" if matches else "found nothing"
+            found = f"found {matches[-1]!r}, which is not a number" if matches else "found nothing"
             raise UsageError(
-                f"the pattern {self.name!r} {found} in the program's output, so there is nothing to "
-                f"compare; the output ends with: {output[-200:].strip()!r}"
+                f"the pattern {self.name!r} {found} in the program's output, so nothing "
+                f"can be compared; the output ends with: {output[-200:].strip()!r}"
             ) from None
 
 
@@ -66,15 +66,21 @@ def metric_of(text: str, is_lower_better: bool) -> Metric:
     return Metric(text, is_lower_better, pattern)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    command: tuple[str, ...]
+    locks: tuple[str, ...]  # without ALONE
+    metrics: tuple[Metric, ...]
+    rounds: int
+    seed: int
+
+
 @dataclass
 class Trial:
     """Figures by metric, lock and round."""
 
-    command: tuple[str, ...]
-    locks: tuple[str, ...]  # without ALONE
-    metrics: tuple[Metric, ...]
-    seed: int
-    rounds: int = 0
+    wanted: Wanted
+    metrics: tuple[Metric, ...]  # the wanted ones, and those that lockyard measures itself
     load: tuple[float, float] = (0.0, 0.0)  # before and after
     figures: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)
 
@@ -93,28 +99,19 @@ def gains(metric: Metric, ratio: Ratio | None) -> bool | None:
     return (ratio.median < 1) == metric.is_lower_better
 
 
-def measured(
-    command: Sequence[str],
-    locks: Sequence[str],
-    metrics: Sequence[Metric],
-    rounds: int,
-    seed: int,
-    note: Callable[[int, str], None],
-) -> Trial:
-    """Runs the program `rounds` times alone and with each lock, in random order within a round."""
-    own = (Metric(RUN_TIME, True), *metrics, Metric(SWITCHES, True))
-    trial = Trial(tuple(command), tuple(locks), own, seed)
-    launches = {lock: preload.Launch(command, lock, {}) for lock in locks}
-    launches[ALONE] = preload.Launch(command, None, {})
-    order = random.Random(seed)  # noqa: S311 - no secret
+def measured(wanted: Wanted, note: Callable[[int, str], None]) -> Trial:
+    """Runs the program alone and with each lock in each round, in random order within a round."""
+    trial = Trial(wanted, (Metric(RUN_TIME, True), *wanted.metrics, Metric(SWITCHES, True)))
+    launches = {lock: preload.Launch(wanted.command, lock, {}) for lock in wanted.locks}
+    launches[ALONE] = preload.Launch(wanted.command, None, {})
+    order = random.Random(wanted.seed)  # noqa: S311 - no secret
     before = os.getloadavg()[0]
-    for round_ in range(rounds):
+    for round_ in range(wanted.rounds):
         names = list(launches)
         order.shuffle(names)
         for name in names:
             note(round_, name)
             _run(trial, launches[name], name, round_)
-        trial.rounds = round_ + 1
     trial.load = (before, os.getloadavg()[0])
     return trial
 

@@ -26,35 +26,32 @@ def lines(trial: Trial) -> Iterator[str]:
         yield ""
         yield f"{_short(metric.name)} ({better} is better)"
         yield f"  {'':20} {'median':>10}   {'of the program alone':28}"
-        for lock in (ALONE, *trial.locks):
+        for lock in (ALONE, *trial.wanted.locks):
             yield f"  {_label(lock):20} {_row(trial, metric, lock)}".rstrip()
     yield ""
     before, after = trial.load
     yield (
-        f"{trial.rounds} rounds in random order (seed {trial.seed}); intervals of 95 %; load "
+        f"{trial.wanted.rounds} rounds in random order (seed {trial.wanted.seed}); intervals of 95 %; load "
         f"{before:.1f} before and {after:.1f} after, on {len(os.sched_getaffinity(0))} processors."
     )
 
 
 def _verdicts(trial: Trial) -> Iterator[str]:
-    """Yields a line for each metric that shows anything, or says that none does."""
+    """Yields a line for each difference that is shown, or says that there is none."""
     shown = False
     for metric in trial.metrics:
         if metric.name == SWITCHES:
             continue
-        for lock in trial.locks:
+        for lock in trial.wanted.locks:
             ratio = trial.ratio(metric.name, lock)
-            if (gain := gains(metric, ratio)) is None or ratio is None:
+            if ratio is None or (gain := gains(metric, ratio)) is None:
                 continue
             shown = True
-            verb = _WORDS[gain]
-            yield f"{_label(lock)} {verb}: {_short(metric.name)} {_interval(ratio)} of the program alone"
-    control = trial.ratio(RUN_TIME, CONTROL) if CONTROL in trial.locks else None
-    if control is not None and control.shows_difference:
-        yield (
-            "The control, which swaps nothing, differs as well: differences of this size are not "
-            "the lock's."
-        )
+            figure = f"{_short(metric.name)} {_interval(ratio)} of the program alone"
+            if lock == CONTROL:
+                yield f"The control differs: {figure}, so such differences need no other lock"
+            else:
+                yield f"{lock} {_WORDS[gain]}: {figure}"
     if not shown:
         yield "No difference shown: neither gain nor loss of any lock is certain."
 
@@ -91,9 +88,9 @@ def _short(name: str) -> str:
 def document(trial: Trial) -> dict[str, Any]:
     return {
         "schema": 1,
-        "command": list(trial.command),
-        "rounds": trial.rounds,
-        "seed": trial.seed,
+        "command": list(trial.wanted.command),
+        "rounds": trial.wanted.rounds,
+        "seed": trial.wanted.seed,
         "load": {"before": trial.load[0], "after": trial.load[1]},
         "metrics": [_of_metric(trial, metric) for metric in trial.metrics],
     }
@@ -104,7 +101,7 @@ def _of_metric(trial: Trial, metric: Metric) -> dict[str, Any]:
         "name": metric.name,
         "is_lower_better": metric.is_lower_better,
         "alone": list(trial.figures[metric.name, ALONE].values()),
-        "locks": {lock: _of_lock(trial, metric, lock) for lock in trial.locks},
+        "locks": {lock: _of_lock(trial, metric, lock) for lock in trial.wanted.locks},
     }
 
 
