@@ -14,8 +14,8 @@ from lockyard.field_kit import preload, trial, trial_text
 def run(wanted: trial.Wanted, as_json: bool) -> ExitStatus:
     if wanted.rounds < trial.FEWEST_ROUNDS:
         raise UsageError(
-            f"--rounds {wanted.rounds}: fewer than {trial.FEWEST_ROUNDS} rounds give no interval of "
-            f"95 %; give {trial.FEWEST_ROUNDS} or more"
+            f"--rounds {wanted.rounds}: fewer than {trial.FEWEST_ROUNDS} rounds give no interval "
+            f"of 95 %; give {trial.FEWEST_ROUNDS} or more"
         )
     locks = tuple(dict.fromkeys((preload.CONTROL, *wanted.locks)))
     found = trial.measured(replace(wanted, locks=locks), _note)

@@ -31,8 +31,9 @@ def lines(trial: Trial) -> Iterator[str]:
     yield ""
     before, after = trial.load
     yield (
-        f"{trial.wanted.rounds} rounds in random order (seed {trial.wanted.seed}); intervals of 95 %; load "
-        f"{before:.1f} before and {after:.1f} after, on {len(os.sched_getaffinity(0))} processors."
+        f"{trial.wanted.rounds} rounds in random order (seed {trial.wanted.seed}); "
+        f"intervals of 95 %; load {before:.1f} before and {after:.1f} after, "
+        f"on {len(os.sched_getaffinity(0))} processors."
     )
 
 
