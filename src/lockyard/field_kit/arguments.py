@@ -54,3 +54,20 @@ Folded = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write folded stacks, for flame graphs, too."),
 ]
+OnDeadlock = Annotated[
+    str,
+    typer.Option(
+        metavar="REACTION",
+        help="What the thread does that closes a deadlock: report; error, which also returns "
+        "EDEADLK where the mutex is error-checking; error-to-all, which returns it always, though "
+        "most programs then go on without the lock; abort.",
+    ),
+]
+LongHold = Annotated[
+    str, typer.Option(metavar="TIME", help="Report mutexes that are held this long.")
+]
+GuardOut = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", metavar="FILE", help="Write the findings as JSON Lines, too."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing if there is no finding.")]
