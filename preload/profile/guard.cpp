@@ -75,14 +75,17 @@ held_list* own_list() {
   return found;
 }
 
-const held_lock* held_by(u32 tid, u64 object) {
-  const held_list* const list = list_of(record_of(tid));
-  if (list == nullptr) return nullptr;
-  const u32 count = std::min(list->count, most_held);
+const held_lock* find(const held_list& in, u64 object) {
+  const u32 count = std::min(in.count, most_held);
   for (u32 i = 0; i < count; ++i) {
-    if (list->locks[i].object == object) return &list->locks[i];
+    if (in.locks[i].object == object) return &in.locks[i];
   }
   return nullptr;
+}
+
+const held_lock* held_by(u32 tid, u64 object) {
+  const held_list* const list = list_of(record_of(tid));
+  return list != nullptr ? find(*list, object) : nullptr;
 }
 
 u32 owner_of(u64 object) {
@@ -285,7 +288,7 @@ void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
                        stack_from(site)};
   if (is_plain(layout_of(m).kind) && layout_of(m).count == 1) forget_order(next.object);
   // A thread that already holds the mutex does not wait for it.
-  if (held->count > 0 && !is_try && held_by(own_tid(), next.object) == nullptr) {
+  if (held->count > 0 && !is_try && find(*held, next.object) == nullptr) {
     const ring found = note_order(*held, next, own_tid());
     if (found.count != 0) write_order(found);
   }
