@@ -97,11 +97,11 @@ LOCKYARD_ENTRY(int, pthread_cancel, pthread_t thread) {
 // glibc's C11 functions call its own pthread functions past the dynamic linker.
 
 LOCKYARD_ENTRY(int, mtx_init, mtx_t* m, int type) {
-  if ((type & ~(mtx_timed | mtx_recursive)) != 0) return thrd_error;
+  const bool is_recursive = type == mtx_recursive || type == (mtx_timed | mtx_recursive);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(
-      &attributes, (type & mtx_recursive) != 0 ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
+  pthread_mutexattr_settype(&attributes,
+                            is_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
   const int error = lockyard::preload::backend::mutex_init(lockyard::preload::pthread_of(m),
                                                            &attributes, LOCKYARD_CALLER);
   pthread_mutexattr_destroy(&attributes);

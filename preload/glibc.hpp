@@ -81,18 +81,10 @@ inline void forget_thread_id() noexcept {
   known_thread_id = 0;
 }
 
-// A name that glibc still exports, though a program cannot be linked with it: bound before any
-// constructor runs, so the way to it takes no dlsym. Null in a glibc without the name.
-extern "C" {
-[[gnu::weak]] int __pthread_mutex_init(pthread_mutex_t*, const pthread_mutexattr_t*);
-[[gnu::weak]] int __pthread_mutex_destroy(pthread_mutex_t*);
-[[gnu::weak]] int __pthread_mutex_lock(pthread_mutex_t*);
-[[gnu::weak]] int __pthread_mutex_trylock(pthread_mutex_t*);
-[[gnu::weak]] int __pthread_mutex_unlock(pthread_mutex_t*);
-}
-
 /// A function of the next library in the search order that has it, which is found at the first
-/// call: from glibc 2.34 on, dlsym takes no lock that a program could replace.
+/// call: from glibc 2.34 on, dlsym takes no lock that a program could replace. That library is
+/// glibc: the runtimes of sanitizers, which replace the same functions, have to come first. The
+/// names that glibc exports besides, as __pthread_mutex_lock, would be found in such a runtime.
 template <class Result, class... Arguments>
 class next_function {
  public:
@@ -131,31 +123,12 @@ using mutex = pthread_mutex_t*;
 using condition = pthread_cond_t*;
 using limit = const timespec*;
 
-namespace next {
 inline constinit next_function<int, mutex, const pthread_mutexattr_t*> mutex_init{
     "pthread_mutex_init"};
 inline constinit next_function<int, mutex> mutex_destroy{"pthread_mutex_destroy"};
 inline constinit next_function<int, mutex> mutex_lock{"pthread_mutex_lock"};
 inline constinit next_function<int, mutex> mutex_trylock{"pthread_mutex_trylock"};
 inline constinit next_function<int, mutex> mutex_unlock{"pthread_mutex_unlock"};
-}  // namespace next
-
-inline int mutex_init(mutex m, const pthread_mutexattr_t* attributes) {
-  return __pthread_mutex_init != nullptr ? __pthread_mutex_init(m, attributes)
-                                         : next::mutex_init(m, attributes);
-}
-inline int mutex_destroy(mutex m) {
-  return __pthread_mutex_destroy != nullptr ? __pthread_mutex_destroy(m) : next::mutex_destroy(m);
-}
-inline int mutex_lock(mutex m) {
-  return __pthread_mutex_lock != nullptr ? __pthread_mutex_lock(m) : next::mutex_lock(m);
-}
-inline int mutex_trylock(mutex m) {
-  return __pthread_mutex_trylock != nullptr ? __pthread_mutex_trylock(m) : next::mutex_trylock(m);
-}
-inline int mutex_unlock(mutex m) {
-  return __pthread_mutex_unlock != nullptr ? __pthread_mutex_unlock(m) : next::mutex_unlock(m);
-}
 inline constinit next_function<int, mutex, clockid_t, limit> mutex_clocklock{
     "pthread_mutex_clocklock"};
 

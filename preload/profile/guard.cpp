@@ -194,7 +194,7 @@ void write_order(const ring& of) {
   publish(to->head, block_kind::event);
 }
 
-/// Of several threads that have seen the same ring, one gets the error.
+/// Returns the error for one of the threads that have seen the ring, and 0 for the others.
 int consequence(pthread_mutex_t* m, u64 ring) {
   if (guarding == guard_mode::abort) {
     kernel(__NR_tgkill, getpid(), static_cast<long>(own_tid()), SIGABRT);

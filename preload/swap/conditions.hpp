@@ -85,7 +85,10 @@ class swapped_condition {
     int state = PTHREAD_CANCEL_ENABLE;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     const std::uint32_t users = mutex.users;
-    if (is_swapped) set_owner(mutex, 0);
+    if (is_swapped) {
+      if (is_inherited(mutex)) adopt(mutex);
+      set_owner(mutex, 0);
+    }
     cancellable_wait::of_this_thread().forget();
     any_mutex lock{m, is_swapped};
     const bool in_time = is_shared(c)

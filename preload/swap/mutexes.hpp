@@ -55,6 +55,25 @@ inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
   std::atomic_ref{mutex.owner}.store(owner, std::memory_order_relaxed);
 }
 
+/// In the child of a fork, the id that the forking thread had in the parent; 0 in other processes.
+/// A mutex with this owner was held over the fork, and its waiters stayed in the parent.
+inline constinit std::atomic<std::int32_t> id_before_fork{0};
+
+inline bool is_inherited(mutex_layout& mutex) noexcept {
+  // relaxed(owner): written while the process has one thread.
+  const std::int32_t before = id_before_fork.load(std::memory_order_relaxed);
+  // relaxed(hint): the owner adopts the mutex itself; other threads look again.
+  return before != 0 && std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) == before;
+}
+/// Makes the calling thread, which holds the mutex, its owner without waiters. Other threads of the
+/// child do not touch the lock meanwhile, except to try it: wait_in_slices.
+inline void adopt(mutex_layout& mutex) noexcept {
+  swapped_lock held;
+  static_cast<void>(held.try_lock());
+  std::memcpy(mutex.state.data(), static_cast<void*>(&held), sizeof held);
+  set_owner(mutex, thread_id());
+}
+
 /// Calls `use` with the limit as a time point of the clock; times beyond the range of a time point
 /// become its ends.
 template <class Use>
@@ -110,6 +129,8 @@ struct swapped_mutex {
       if (checks_owner(type_of(mutex.kind)) && !is_mine(mutex)) return EPERM;
       if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE && --mutex.users != 0) return 0;
     }
+    if (is_inherited(mutex)) [[unlikely]]
+      adopt(mutex);
     set_owner(mutex, 0);
     lock_in(mutex).unlock();
     return 0;
@@ -150,27 +171,34 @@ struct swapped_mutex {
   [[gnu::noinline]] static void wait_for(mutex_layout& mutex) {
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-    if (type == PTHREAD_CANCEL_DEFERRED) [[likely]]
+    if (type == PTHREAD_CANCEL_DEFERRED && !is_inherited(mutex)) [[likely]]
       return lock_in(mutex).lock();
-    wait_in_slices(mutex, std::chrono::steady_clock::time_point::max());
+    wait_in_slices(mutex, std::chrono::steady_clock::time_point::max(), type);
   }
   template <class TimePoint>
   static bool wait_until(mutex_layout& mutex, TimePoint limit) {
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-    if (type == PTHREAD_CANCEL_DEFERRED) [[likely]]
+    if (type == PTHREAD_CANCEL_DEFERRED && !is_inherited(mutex)) [[likely]]
       return lock_until(lock_in(mutex), limit);
-    return wait_in_slices(mutex, limit);
+    return wait_in_slices(mutex, limit, type);
   }
-  /// Lets requests to cancel act between the slices.
+  /// Lets requests to cancel act between the slices, if they may, and does not enter the queue of
+  /// an inherited mutex.
   template <class TimePoint>
-  static bool wait_in_slices(mutex_layout& mutex, TimePoint limit) {
+  static bool wait_in_slices(mutex_layout& mutex, TimePoint limit, int cancel_type) {
     constexpr std::chrono::milliseconds slice{10};
     for (bool is_locked = false;;) {
       const auto now = TimePoint::clock::now();
-      is_locked = lock_until(lock_in(mutex), limit - now < slice ? limit : now + slice);
+      if (is_inherited(mutex)) {
+        const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+        syscall(SYS_nanosleep, &pause, nullptr);  // the function is a cancellation point
+        is_locked = lock_in(mutex).try_lock();
+      } else {
+        is_locked = lock_until(lock_in(mutex), limit - now < slice ? limit : now + slice);
+      }
       const bool ends = is_locked || TimePoint::clock::now() >= limit;
-      pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+      pthread_setcanceltype(cancel_type, nullptr);
       if (ends) return is_locked;
       pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
     }

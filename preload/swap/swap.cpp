@@ -22,8 +22,10 @@ struct passed_counts {
                               {kind_bits::inheriting, &inheriting},
                               {kind_bits::protecting, &protecting},
                               {kind_bits::shared, &shared}}) {
+      if ((kind & bit) == 0) continue;
       // relaxed(atomicity): a count, read when the process ends.
-      if ((kind & bit) != 0) count->fetch_add(1, std::memory_order_relaxed);
+      count->fetch_add(1, std::memory_order_relaxed);
+      return;  // glibc marks robust mutexes as shared, too
     }
   }
   /// In the child of a fork, which has one thread.
@@ -104,6 +106,8 @@ struct swapping : forwarding {
     swapped_condition::use_any();
   }
   pthread_atfork(nullptr, nullptr, [] {
+    // relaxed(owner): the child has one thread.
+    id_before_fork.store(known_thread_id, std::memory_order_relaxed);
     forget_thread_id();
     passed.clear();
   });

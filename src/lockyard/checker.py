@@ -26,8 +26,11 @@ def checker_path() -> Path:
 
 
 class Checker:
-    def __init__(self) -> None:
+    """Checks what it knows; or, with a module, the user's locks and clients in that module."""
+
+    def __init__(self, module: Path | None = None) -> None:
         self._path = checker_path()
+        self._arguments = () if module is None else ("--module", str(module))
         self._program: Program | None = None
 
     def __enter__(self) -> Self:
@@ -58,7 +61,7 @@ class Checker:
 
     def _ask(self, job: Job, limit_s: float | None, on_progress: Callable[[Progress], None]) -> Any:
         if self._program is None:
-            self._program = Program("checker", self._path)
+            self._program = Program("checker", self._path, self._arguments)
         self._program.send(job)
         end_s = None if limit_s is None else time.monotonic() + limit_s + GRACE_S
         while True:

@@ -10,6 +10,8 @@ class ExitStatus(IntEnum):
     MISSING_CAPABILITY = 3
     CHECK_FAILED = 4
     INCONCLUSIVE = 5
+    NOT_EXECUTABLE = 126  # this and the next as in env(1) and timeout(1)
+    NOT_FOUND = 127
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141  # like a program that SIGPIPE ends
 

@@ -12,9 +12,12 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import IO, Any, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from lockyard.errors import LockyardError, MissingCapabilityError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Job = dict[str, Any]
 Answer = dict[str, Any]
@@ -50,11 +53,11 @@ class ProgramOverrunError(LockyardError):
 class Program:
     """A process in its own session, so that Ctrl-C reaches only lockyard."""
 
-    def __init__(self, name: str, path: Path) -> None:
+    def __init__(self, name: str, path: Path, arguments: Sequence[str] = ()) -> None:
         self._name = name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._process = subprocess.Popen(
-            [path],
+            [path, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// lockyard-checker: reads one job per line on stdin; writes progress and a result on stdout.
+// lockyard-checker [--module FILE]: reads one job per line on stdin; writes progress and a result
+// on stdout. With a module (virtual/plain) it checks the module's locks or clients, and no others.
 
 #include "registry.hpp"
+
+#include <plain/program.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace lockyard::checker {
 
@@ -30,10 +37,40 @@ void print(const json& document) {
   std::cout << document.dump() << '\n' << std::flush;
 }
 
-const subject& subject_of(const json& job) {
+/// A client to check; a client of a module has no maker of its own.
+struct checked {
+  subject what;
+  std::optional<plain::entry> of_module{};
+
+  [[nodiscard]] model::client_maker clients(const model::exclusion_shape& shape) const {
+    return of_module ? plain::clients_of(*of_module, shape) : what.make(shape);
+  }
+};
+
+/// What the module offers, if there is one; otherwise what the checker knows.
+std::vector<checked>& subjects() {
+  static std::vector<checked> all;
+  return all;
+}
+
+void load(const std::string& path) {
+  for (const plain::entry& each : plain::load_module(path)) {
+    const bool is_lock = each.lock != nullptr;
+    subjects().push_back({.what = {.name = each.name,
+                                   .of = is_lock ? group::lock : group::client,
+                                   .summary = "",
+                                   .make = nullptr,
+                                   .shape = {.threads = is_lock ? 2 : each.threads},
+                                   .offers_try = each.try_lock != nullptr},
+                          .of_module = each});
+  }
+}
+
+const checked& subject_of(const json& job) {
   const auto name = job.at("subject").get<std::string>();
-  const subject* const chosen = find_subject(name);
-  if (chosen == nullptr) throw std::invalid_argument{"no client is named " + name};
+  const auto chosen =
+      std::ranges::find(subjects(), name, [](const checked& each) { return each.what.name; });
+  if (chosen == subjects().end()) throw std::invalid_argument{"no client is named " + name};
   return *chosen;
 }
 
@@ -139,7 +176,7 @@ json to_json(const found& result, const model::settings& how) {
 
 json list_subjects() {
   auto list = json::array();
-  for (const subject& each : all_subjects()) {
+  for (const auto& [each, of_module] : subjects()) {
     list.push_back({{"name", each.name},
                     {"group", name_of(each.of)},
                     {"summary", each.summary},
@@ -149,6 +186,7 @@ json list_subjects() {
                     {"tries", each.shape.tries},
                     {"timed", each.shape.timed},
                     {"destroys", each.shape.destroys},
+                    {"offers_try", each.offers_try},
                     {"offers_timed", each.offers_timed}});
   }
   return list;
@@ -156,9 +194,10 @@ json list_subjects() {
 
 /// Lists every weaker order and dropped wake that the executions, one after the other, reach.
 json list_mutations(const json& job) {
-  const subject& of = subject_of(job);
+  const checked& of = subject_of(job);
+  const model::client_maker make = of.clients(shape_of(job, of.what.shape));
   const model::site_list sites =
-      model::sites_of(of.make(shape_of(job, of.shape)), plan_of(job, of));
+      plain::searched([&] { return model::sites_of(make, plan_of(job, of.what)); });
   auto list = json::array();
   for (const model::site_use& use : sites) {
     for (const model::mutation& each : model::mutations_of({use})) {
@@ -172,19 +211,22 @@ json answer(const json& job) {
   const auto asked = job.at("ask").get<std::string>();
   if (asked == "list") return list_subjects();
   if (asked == "mutations") return list_mutations(job);
-  const subject& of = subject_of(job);
-  const model::client_maker make = of.make(shape_of(job, of.shape));
-  plan by = plan_of(job, of);
+  const checked& of = subject_of(job);
+  const model::client_maker make = of.clients(shape_of(job, of.what.shape));
+  plan by = plan_of(job, of.what);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
     planted = mutation_of(*fault);
     by.how.planted = &planted;
   }
   if (asked == "replay") {
-    return to_json(model::replay(make, by.how, job.at("replay").get<std::string>()), by.how);
+    const auto text = job.at("replay").get<std::string>();
+    return to_json(plain::searched([&] { return model::replay(make, by.how, text); }), by.how);
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
-  return to_json(model::explore(make, by), by.how);
+  // A module's variables are the process's, so one worker runs its code at a time.
+  if (of.of_module) by.workers = 1;
+  return to_json(plain::searched([&] { return model::explore(make, by); }), by.how);
 }
 
 int serve() {
@@ -205,6 +247,18 @@ int serve() {
 
 }  // namespace lockyard::checker
 
-int main() {
+int main(int count, char** words) {
+  if (count == 3 && std::string_view{words[1]} == "--module") {
+    try {
+      lockyard::checker::load(words[2]);
+    } catch (const std::exception& error) {
+      std::cerr << "cannot load the module: " << error.what() << '\n';
+      return 1;
+    }
+  } else {
+    for (const auto& each : lockyard::checker::all_subjects()) {
+      lockyard::checker::subjects().push_back({.what = each});
+    }
+  }
   return lockyard::checker::serve();
 }

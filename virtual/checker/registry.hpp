@@ -30,6 +30,7 @@ struct subject {
   model::exclusion_shape shape;  ///< the default client size
   model::verdict expected = model::verdict::passed;
   model::settings how{};
+  bool offers_try = true;     ///< has try_lock
   bool offers_timed = false;  ///< has try_lock_for, so that client sizes with time-outs apply
   /// The bound on preemptions of two threads, if there are too many executions to search all of
   /// them; for more threads, one less.

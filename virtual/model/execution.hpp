@@ -117,6 +117,33 @@ class execution {
   void write_plain(std::size_t hint, const void* address, const void* type,
                    std::source_location where);
   unsigned random(unsigned count, std::source_location where);
+
+  // Requests of programs that are not written against a world (virtual/plain): memory that the
+  // execution learns of when it is used first, and that may be plain data and a word in turn.
+
+  /// Returns what each thread may use, because it existed before all threads.
+  std::size_t new_bytes(std::source_location where, const place& lies);
+  /// Returns a part of plain data, with the same uses so far.
+  std::size_t copy_bytes(std::size_t which, const place& lies);
+  /// A use that no other thread can see, which leaves a loop where it was.
+  void write_own_bytes(std::size_t which, std::source_location where);
+  void leave_bytes(std::size_t which, std::source_location where);
+  /// Makes a word of plain data, with the last plain value as its first one.
+  location_index adopt_word(std::span<const std::size_t> bytes, std::uint64_t value,
+                            std::source_location where, std::uint64_t name, const place& lies);
+  /// Returns the last value, which no other thread may change at the same time.
+  std::uint64_t read_word_as_plain(location_index which, std::source_location where);
+  void end_word_by_plain_write(location_index which, std::source_location where);
+  struct stack_place {
+    thread_index thread;
+    std::size_t from_top;
+    bool is_live;  ///< false below the last frame
+  };
+  [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
+  void note_cap(cap which) { reach(which); }
+  /// Names memory in reports; empty text for memory without a name.
+  static inline std::string (*name_of_memory)(const void* address) = nullptr;
+
   [[nodiscard]] thread_index self() const noexcept { return running_; }
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
 
@@ -258,7 +285,11 @@ class execution {
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   void check_alive(location_index which, std::source_location where);
-  void end_word(location_index which, const char* how, std::source_location where);
+  void end_word(location_index which, const char* how, std::source_location where,
+                verdict unless = verdict::lifetime);
+  void check_plain_readers(location_index which, std::source_location where);
+  void change_plain(plain& data, std::source_location where);
+  [[nodiscard]] static std::string described(const plain& data);
   void end_plain(plain& data, const char* how, std::source_location where);
   void take_memory(const occupant& by, std::source_location where);
   plain& find_plain(std::size_t hint, const void* address, const void* type,

@@ -30,6 +30,7 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
   fresh.order.clear();
   fresh.position.clear();
   fresh.accessed = {};
+  fresh.read_as_plain = {};
   fresh.creator = by;
   fresh.ended = {};
   fresh.lies = lies;

@@ -53,6 +53,7 @@ struct location {
   std::vector<message_index> order;     ///< modification order, oldest first
   std::vector<message_index> position;  ///< of each message in that order
   clock accessed;                       ///< which threads have accessed it, for destruction
+  clock read_as_plain;                  ///< which threads have read it without an atomic access
   origin creator;
   origin ended;  ///< which event ended it, unless it is alive
   place lies;

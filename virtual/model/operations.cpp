@@ -90,14 +90,15 @@ void execution::destroy(location_index which, std::source_location where) {
   end_word(which, " is destroyed", where);
 }
 
-void execution::end_word(location_index which, const char* how, std::source_location where) {
+void execution::end_word(location_index which, const char* how, std::source_location where,
+                         verdict unless) {
   location& at = memory_.at(which);
   clock others = at.accessed;
   others.of[running_] = 0;
   const clock& happened = me().known.current.happened;
   if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {
-    fail(verdict::lifetime,
-         described(which) + how + " although another thread's use does not happen before", where);
+    fail(unless, described(which) + how + " although another thread's use does not happen before",
+         where);
   }
   event(destroyed, at.name, 0);
   at.ended = {.thread = running_, .event = me().events};
@@ -185,6 +186,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   order = order_at(order, 0, where);
   step_point();
   check_alive(to, where);
+  check_plain_readers(to, where);
   location& at = memory_.at(to);
   const std::size_t oldest = memory_.oldest_place(to, me().known);
   candidates_.clear();
@@ -228,6 +230,7 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
 
 void execution::replace(location_index on, message_index read, std::uint64_t value,
                         std::memory_order order, std::source_location where) {
+  check_plain_readers(on, where);
   location& at = memory_.at(on);
   const std::uint64_t found = at.messages[read].value;
   event(changed, at.name, at.messages[read].by.name());

@@ -114,25 +114,32 @@ void execution::read_plain(std::size_t hint, const void* address, const void* ty
   plain& data = find_plain(hint, address, type, where);
   if (!knows_writer(data)) {
     fail(verdict::race,
-         "reads plain data that T" + std::to_string(data.writer) + " writes at the same time",
+         "reads " + described(data) + " that T" + std::to_string(data.writer) +
+             " writes at the same time",
          where);
   }
   data.readers.of[running_] = moment();
-  if (account_ != nullptr) tell(where, "reads plain data");
+  if (account_ != nullptr && !is_set_up()) tell(where, "reads " + described(data));
 }
 
 void execution::write_plain(std::size_t hint, const void* address, const void* type,
                             std::source_location where) {
   plain& data = find_plain(hint, address, type, where);
+  change_plain(data, where);
+  act(me());
+}
+
+void execution::change_plain(plain& data, std::source_location where) {
   clock others = data.readers;
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
-    fail(verdict::race, "writes plain data that another thread uses at the same time", where);
+    fail(verdict::race, "writes " + described(data) + " that another thread uses at the same time",
+         where);
   }
-  act(me());
   data.writer = running_;
   data.written = moment();
-  if (account_ != nullptr) tell(where, "writes plain data");
+  // An interleaving begins with the threads; the making of the client needs no line.
+  if (account_ != nullptr && !is_set_up()) tell(where, "writes " + described(data));
 }
 
 void*& execution::state_of(const void* type, std::size_t owner, const deleter& by) {
@@ -162,7 +169,18 @@ void execution::tell(std::source_location where, const std::string& text) const 
   if (account_ != nullptr) account_->push_back({.thread = running_, .where = where, .text = text});
 }
 
+std::string execution::described(const plain& data) {
+  const std::string name =
+      name_of_memory == nullptr ? std::string{} : name_of_memory(data.lies.address);
+  return name.empty() ? "plain data" : "plain data " + name;
+}
+
 std::string execution::described(location_index which) {
+  if (name_of_memory != nullptr) {
+    if (std::string name = name_of_memory(memory_.at(which).lies.address); !name.empty()) {
+      return name;
+    }
+  }
   // Several members of an object are created at one place: their order tells them apart.
   const std::source_location where = memory_.at(which).where;
   unsigned ordinal = 1;

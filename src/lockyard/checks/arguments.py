@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lockyard.cli import completions
+from lockyard.user_locks import arguments as own
 
 SEARCH = "Search"
 
@@ -96,6 +97,27 @@ Workers = Annotated[
         help="Number of threads that search.",
         show_default="one for each processor",
         rich_help_panel=SEARCH,
+    ),
+]
+Client = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="Compile a client of your own, the class `client` in this C++ file, and check it.",
+        show_default=False,
+        rich_help_panel=own.OWN,
+    ),
+]
+Lock = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lock",
+        metavar="HEADER:TYPE",
+        help="Compile your own lock type, written with std::atomic, and check it, as in "
+        "my/lock.hpp:my::lock; repeat the option for more locks.",
+        autocompletion=completions.headers,
+        show_default=False,
+        rich_help_panel=own.OWN,
     ),
 ]
 Replay = Annotated[

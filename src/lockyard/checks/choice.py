@@ -6,10 +6,17 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lockyard.checks.glue import Wanted
 from lockyard.checks.result import Settings
 from lockyard.checks.subjects import MAX_ACQUISITIONS, MAX_THREADS, Shape
 from lockyard.errors import UsageError
+from lockyard.user_locks.given import given
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SEARCHES = ("exhaustive", "pct", "random")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -30,6 +37,7 @@ class Choice:
     bench: bool
     replay: str
     shape: Shape | None  # the client size for every lock; None: several sizes
+    own: Wanted | None = None  # the user's locks or client, which are checked alone
 
     def __post_init__(self) -> None:
         switches = {
@@ -39,6 +47,9 @@ class Choice:
             "--bench": self.bench,
         }
         given = [switch for switch, on in switches.items() if on]
+        if self.own is not None:
+            self._check_own()
+            return
         if self.replay:
             if len(self.names) != 1 or given:
                 raise UsageError(
@@ -63,6 +74,49 @@ class Choice:
             raise UsageError(
                 f"{shaped[0]}: has its own client sizes; drop --threads and --acquisitions"
             )
+
+    def _check_own(self) -> None:
+        others = [*self.names, *(["--all"] if self.all else []), *(["--litmus"] * self.litmus)]
+        others += ["--bench"] * self.bench
+        if others:
+            raise UsageError(
+                f"{self.own}: is checked alone, so {' and '.join(others)} would not be checked; "
+                "check them by another command"
+            )
+        if self.own is None:
+            return
+        if self.replay and (len(self.own.entries) != 1 or self.mutants or self.shape):
+            raise UsageError(
+                "--replay: replays one execution of one lock, with its client size; give one "
+                "--lock or --client, and drop everything else"
+            )
+        if self.own.client and self.shape is not None:
+            raise UsageError(
+                "--client: has its own client size (its constant `threads`); drop --threads and "
+                "--acquisitions"
+            )
+
+
+def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -> Wanted | None:
+    """Returns what to compile, or None if the user named neither a lock nor a client."""
+    if client and locks:
+        raise UsageError(
+            "--client and --lock: a client includes the header of its lock itself; drop --lock, "
+            "or drop --client to check the lock in lockyard's own clients"
+        )
+    if client and not Path(client).is_file():
+        raise UsageError(
+            f"--client {client}: there is no such file (searched from {Path.cwd()}), so nothing "
+            "was checked; correct the path"
+        )
+    try:
+        # A client's file has no type to name; the other options mean the same for both.
+        named = given(locks or ([f"{client}:client"] if client else ()), include, flags)
+    except UsageError as error:
+        raise UsageError(str(error).replace("was measured", "was checked")) from None
+    if named is None:
+        return None
+    return Wanted(() if client else named.locks, client, named.include, named.flags)
 
 
 def shape(threads: int | None, acquisitions: int | None) -> Shape | None:

@@ -69,14 +69,22 @@ class Subject:
     summary: str
     expected: str  # the expected verdict
     shape: Shape  # its own client size
+    offers_try: bool = True  # has try_lock
     offers_timed: bool = False  # has try_lock_for
+    option: str = ""  # how the command names a user's lock or client
+
+    @property
+    def in_command(self) -> str:
+        """Returns what names it on the command line."""
+        return self.option or self.name
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Returns the sizes to check; only locks have clients that come in several sizes."""
         if self.group != "lock":
             return (self.shape,)
-        return (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
+        suite = (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
+        return tuple(each for each in suite if self.offers_try or not each.tries)
 
 
 def listed(checker: Checker) -> list[Subject]:
@@ -89,6 +97,7 @@ def _subject(entry: dict[str, Any]) -> Subject:
     return Subject(
         **texts,
         shape=shape,
+        offers_try=entry.get("offers_try", True),
         offers_timed=entry.get("offers_timed", False),
     )
 

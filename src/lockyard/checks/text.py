@@ -65,7 +65,7 @@ def print_failure(console: Console, result: Result) -> None:
     if result.choices:
         text = shlex.quote(replay_text(result.check, result.choices))
         _print_line(
-            console, f"  replay: lockyard check {result.check.subject.name} --replay {text}"
+            console, f"  replay: lockyard check {result.check.subject.in_command} --replay {text}"
         )
 
 

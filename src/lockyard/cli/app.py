@@ -214,6 +214,10 @@ def check(  # noqa: PLR0913 - one parameter for each option
     memory: checking.Memory = "2G",
     workers: checking.Workers = None,
     no_cache: checking.NoCache = False,
+    own_locks: checking.Lock = None,
+    client: checking.Client = "",
+    include: own.Include = None,
+    flags: own.Flags = "",
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks in every execution that weak memory allows."""
@@ -221,7 +225,8 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import check as command
 
     shape = choice.shape(threads, acquisitions)
-    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape)
+    wanted = choice.own(own_locks or (), client, include or (), flags)
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
 
@@ -280,6 +285,25 @@ def hang(
 
     watch_s = options.duration_s("--watch", watch) if watch else None
     raise typer.Exit(command.run(pid, core, watch_s, stacks, as_json))
+
+
+@app.command(
+    "run",
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "cannot be executed; 127 if it was not found",
+)
+def run_(
+    program: looked.Program = None,
+    mutex: looked.Mutex = "mutex",
+    condition: looked.Condition = "",
+    quiet: looked.Quiet = False,
+) -> None:
+    """Run a program with a lock of the catalogue in place of its mutexes."""
+    from lockyard.commands import run as command
+
+    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
 
 
 @app.command(

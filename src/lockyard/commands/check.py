@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, mutations, subjects
+from lockyard.checks import bench, module, mutations, subjects
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -28,10 +29,12 @@ Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 
 def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
-    with Checker() as checker:
+    with Checker(module.built(choice.own) if choice.own else None) as checker:
         known = subjects.listed(checker)
+        if own := choice.own:
+            known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
-            (subject,) = subjects.named(known, choice.names)
+            (subject,) = known if choice.own else subjects.named(known, choice.names)
             return _replay(replayed(checker, subject, choice.replay), as_json)
         session = Session(checker)
         with shown_progress(session):
@@ -65,7 +68,7 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
             "nothing; reinstall lockyard, or correct LOCKYARD_CHECKER"
         )
     ordinary = subjects.of_groups(known, "lock", "client")
-    wanted = ordinary if choice.all else subjects.named(ordinary, choice.names)
+    wanted = ordinary if choice.all or choice.own else subjects.named(ordinary, choice.names)
     return [
         Check(subject, shape, each)
         for subject in (*litmus, *wanted, *faults)

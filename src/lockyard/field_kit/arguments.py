@@ -31,6 +31,27 @@ Stacks = Annotated[
         "--stacks", help="Add all call stacks by eu-stack or gdb, which stop the process meanwhile."
     ),
 ]
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- PROGRAM ARGS", help="The program to run.", show_default=False),
+]
+Mutex = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The lock that takes the place of the program's mutexes; glibc for none.",
+        show_default=False,
+    ),
+]
+Condition = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="condition_variable or condition_variable_any.",
+        show_default="condition_variable with mutex, condition_variable_any with other locks",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")]
 Command = Annotated[
     list[str] | None,
     typer.Argument(
@@ -58,7 +79,7 @@ OnDeadlock = Annotated[
     str,
     typer.Option(
         metavar="REACTION",
-        help="What the thread does that closes a deadlock: report; error, which also returns "
+        help="The reaction of the thread that closes a deadlock: report; error, which also returns "
         "EDEADLK where the mutex is error-checking; error-to-all, which returns it always, though "
         "most programs then go on without the lock; abort.",
     ),

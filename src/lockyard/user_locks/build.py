@@ -90,7 +90,7 @@ class Build:
             raise faults.of_check(self.given.locks, done.said)
         if done.said:
             say(done.said)
-        return _dependencies((place / "check.d").read_text())
+        return dependencies((place / "check.d").read_text())
 
     def _checked(self, locks: Sequence[OwnLock], place: Path, limit_s: float) -> Done:
         (place / sources.LOCKS).write_text(sources.locks(locks))
@@ -184,9 +184,9 @@ class Build:
         return [self.using.path, *self._options(), *options]
 
 
-def _dependencies(rule: str) -> list[Path]:
+def dependencies(rule: str) -> list[Path]:
     """Returns the files of a rule for make, without those that lockyard wrote."""
     words = re.findall(r"(?:\\ |[^\s\\]|\\(?=[^\s]))+", rule.partition(": ")[2])
     paths = [Path(word.replace("\\ ", " ").replace("$$", "$")) for word in words]
-    written = (sources.LOCKS, "check.cpp")
+    written = (sources.LOCKS, "check.cpp", "module.cpp")
     return [path for path in paths if path.name not in written]

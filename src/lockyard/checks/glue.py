@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source of a module: the user's headers or client, and a table of what they offer."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from lockyard.user_locks.given import OwnLock
+
+NAME = "module.cpp"
+CLIENT = "client"  # the class that a client's file has to define
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The user's locks, or one client, with the options to compile them."""
+
+    locks: tuple[OwnLock, ...] = ()
+    client: str = ""  # the file
+    include: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"--client {self.client}" if self.client else " ".join(map(str, self.locks))
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Returns the names of what is checked."""
+        return (self.client,) if self.client else tuple(each.type_name for each in self.locks)
+
+    def option(self, entry: str) -> str:
+        """Returns the options that build this lock or client alone."""
+        chosen = [each for each in self.locks if each.type_name == entry]
+        named = f"{chosen[0].header}:{entry}" if chosen else self.client
+        words = ["--lock" if chosen else "--client", named]
+        words += [word for each in self.include for word in ("--include", each)]
+        words += ["--flags", shlex.join(self.flags)] if self.flags else []
+        return shlex.join(words)
+
+
+def text(wanted: Wanted) -> str:
+    """Writes the module. A line of the user's own words names the option that it came from."""
+    origin = _quoted(str(wanted))
+    files = [wanted.client] if wanted.client else [each.header for each in wanted.locks]
+    types = [CLIENT] if wanted.client else [each.type_name for each in wanted.locks]
+    kind = "client" if wanted.client else "lock"
+    includes = "".join(f"# 1 {origin}\n#include {_quoted(file)}\n" for file in dict.fromkeys(files))
+    named = "".join(
+        f"# 1 {origin}\nusing checked_{number} = {name};\n" for number, name in enumerate(types)
+    )
+    entries = "".join(
+        f"    lockyard::plain::entry_of_{kind}<checked_{number}>({_quoted(name)}),\n"
+        for number, name in enumerate(wanted.entries)
+    )
+    # For their types: the debug information has the members' names.
+    typed = "".join(
+        f"[[gnu::used]] checked_{number}* lockyard_type_{number} = nullptr;\n"
+        for number in range(len(types))
+    )
+    return (
+        "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
+        f'{includes}# 1 "module.cpp"\n#include <plain/module.hpp>\n'
+        f'namespace lockyard_checked {{\n{named}# 1 "module.cpp"\n{typed}}}\n'
+        "using namespace lockyard_checked;\n"
+        'extern "C" {\nconstinit const lockyard::plain::entry lockyard_plain_entries[] = {\n'
+        f"{entries}}};\n"
+        f"constinit const std::size_t lockyard_plain_entry_count = {len(types)};\n}}\n"
+    )
+
+
+def refusal(wanted: Wanted, said: str) -> UsageError:
+    """Converts the compiler's errors into one message of ours, followed by the compiler's own."""
+    first = next((line for line in said.splitlines() if "error:" in line), "")
+    lacks = re.search(r"static assertion failed(?: due to requirement '.*')?: (it .*)", said)
+    if lacks and "plain/module.hpp" in first:
+        kind, form = (
+            ("client", "see docs/checking.md")
+            if wanted.client
+            else ("lock", "add the missing functions to the class")
+        )
+        ours = f"not a {kind} that can be checked, because {lacks[1]}, so nothing was checked; "
+        return UsageError(f"{wanted}: {ours}{form}:\n{said}")
+    if first.startswith(("--lock ", "--client ")):
+        file, name = (
+            (wanted.client, CLIENT)
+            if wanted.client
+            else (wanted.locks[0].header, wanted.locks[0].type_name)
+        )
+        return UsageError(
+            f"{wanted}: {file} declares no type {name}, so nothing was checked; write the type "
+            "with its namespaces and template arguments, as a program would after the #include:"
+            f"\n{said}"
+            if not wanted.client
+            else f"{wanted}: {file} declares no class {name}, so nothing was checked; a client is "
+            f"a class of that name with `threads` and `thread(unsigned)`:\n{said}"
+        )
+    return UsageError(
+        f"{wanted}: does not compile, so nothing was checked; fix the errors that the compiler "
+        f"reports:\n{said}"
+    )
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

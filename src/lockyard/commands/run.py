@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard run: a program with a lock of the catalogue in place of its pthread mutexes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from lockyard.field_kit import preload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lockyard.field_kit.preload import Reported
+
+_SIGNALLED = 128  # what a shell adds to a signal's number
+
+
+def run(command: Sequence[str], lock: str, condition: str, quiet: bool) -> int:
+    """Returns the program's exit status. A signal that ends the program ends this process, too."""
+    launch = preload.Launch(command, lock, dict(preload.settings_of(condition)))
+    with preload.report_file() as reports:
+        status = preload.run_as_one(launch, reports)
+        reported = preload.read_reports(reports)
+    launch.check(reported)
+    if not quiet:
+        print(f"lockyard: {summary(lock, reported)}", file=sys.stderr)  # noqa: T201
+    if status < 0:
+        _end_by(signal.Signals(-status))
+        return _SIGNALLED - status
+    return status
+
+
+def summary(lock: str, reported: Reported) -> str:
+    count = len(reported.processes)
+    parts = [f"{lock} in {count} process{'es' if count != 1 else ''}"]
+    passed = ", ".join(
+        f"{reported.passed[kind]} {kind}" for kind in preload.PASSED if reported.passed[kind]
+    )
+    if passed:
+        parts.append(f"mutexes that stayed glibc's: {passed}")
+    parts.append(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
+    return "; ".join(parts)
+
+
+def _end_by(number: signal.Signals) -> None:
+    """Ends this process as the program ended, without a second core file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

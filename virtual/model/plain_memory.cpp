@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Memory of programs that are not written against a world. The execution learns of it when it is
+// used first. It is plain data until an atomic access makes it a word, and plain data again after a
+// plain write, as std::atomic_ref and objects in reused memory need.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+
+namespace lockyard::model {
+
+std::size_t execution::new_bytes(std::source_location where, const place& lies) {
+  plains_.push_back({.where = where, .writer = setter_, .written = 0, .readers = {}, .lies = lies});
+  return plains_.size() - 1;
+}
+
+std::size_t execution::copy_bytes(std::size_t which, const place& lies) {
+  plain part = plains_[which];
+  part.lies = lies;
+  plains_.push_back(part);
+  return plains_.size() - 1;
+}
+
+void execution::write_own_bytes(std::size_t which, std::source_location where) {
+  change_plain(plains_[which], where);
+}
+
+/// Ends data of a function that returns. The end itself is visible to no other thread.
+void execution::leave_bytes(std::size_t which, std::source_location where) {
+  plain& data = plains_[which];
+  clock others = data.readers;
+  others.of[running_] = 0;
+  if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
+    fail(verdict::lifetime,
+         described(data) + " ends although another thread's use does not happen before", where);
+  }
+  data.is_alive = false;
+}
+
+location_index execution::adopt_word(std::span<const std::size_t> bytes, std::uint64_t value,
+                                     std::source_location where, std::uint64_t name,
+                                     const place& lies) {
+  if (memory_.count() >= max_locations) {
+    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
+  }
+  origin by{.thread = setter_, .event = 0};
+  clock readers;
+  bool has_several_writers = false;
+  for (const std::size_t which : bytes) {
+    plain& data = plains_[which];
+    if (!knows_writer(data)) {
+      fail(verdict::race,
+           "accesses " + described(data) + " atomically, which T" + std::to_string(data.writer) +
+               " writes without an atomic access at the same time",
+           where);
+    }
+    readers.join(data.readers);
+    data.is_alive = false;
+    if (data.written == 0) continue;
+    has_several_writers |= by.event != 0 && by.thread != data.writer;
+    if (by.event == 0 || by.thread == data.writer) {
+      by = {.thread = data.writer, .event = std::max(by.event, data.written)};
+    }
+  }
+  if (has_several_writers) by = {.thread = running_, .event = moment()};
+  if (by.thread == running_ && me().events < by.event) event(created, 0, 0);
+  const location_index made = memory_.create(name, value, by, {}, where, lies);
+  memory_.at(made).read_as_plain = readers;
+  return made;
+}
+
+void execution::check_plain_readers(location_index which, std::source_location where) {
+  clock others = memory_.at(which).read_as_plain;
+  others.of[running_] = 0;
+  if (me().known.current.happened.covers(others)) return;
+  fail(verdict::race,
+       "writes " + described(which) +
+           " while another thread reads it without an atomic access at the same time",
+       where);
+}
+
+std::uint64_t execution::read_word_as_plain(location_index which, std::source_location where) {
+  check_alive(which, where);
+  location& at = memory_.at(which);
+  const clock& happened = me().known.current.happened;
+  for (const message& each : at.messages) {
+    if (each.by.thread == running_ || happened.of[each.by.thread] >= each.by.event) continue;
+    fail(verdict::race,
+         "reads " + described(which) + " without an atomic access while T" +
+             std::to_string(each.by.thread) + " writes it at the same time",
+         where);
+  }
+  at.read_as_plain.of[running_] = moment();
+  if (account_ != nullptr) tell(where, "reads " + described(which) + " without an atomic access");
+  return at.newest().value;
+}
+
+void execution::end_word_by_plain_write(location_index which, std::source_location where) {
+  if (account_ != nullptr) tell(where, "writes " + described(which) + " without an atomic access");
+  end_word(which, " is written without an atomic access", where, verdict::race);
+}
+
+std::optional<execution::stack_place> execution::find_on_stack(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (thread_index i = 0; i < max_threads; ++i) {
+    const auto top = reinterpret_cast<std::uintptr_t>(stacks_[i].top());
+    if (at >= top || top - at > fiber_stack::bytes) continue;
+    const bool is_live =
+        i == running_ || at >= reinterpret_cast<std::uintptr_t>(threads_[i].context);
+    return stack_place{.thread = i, .from_top = top - at, .is_live = is_live};
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockyard::model

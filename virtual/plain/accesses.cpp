@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The functions that code which was compiled with -fsanitize=thread calls for plain accesses, and
+// when a function begins or ends.
+
+#include "places.hpp"
+#include "program.hpp"
+
+namespace lockyard::plain {
+
+namespace {
+
+enum class use : bool { read, write };
+
+[[gnu::noinline]] void access(const volatile void* address, std::size_t size, use how,
+                              const void* pc) {
+  if (!is_active() || size == 0) return;
+  worker& mine = worker::mine();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (how == use::read) {
+    mine.memory.read_plain(at, size, place_of(pc));
+  } else if (mine.memory.write_plain(at, size, place_of(pc))) {
+    mine.loop().act();
+  }
+  clear_dead_stack();
+}
+
+}  // namespace
+
+void read_bytes(const void* address, std::size_t size, const void* pc) {
+  access(address, size, use::read, pc);
+}
+
+void write_bytes(const void* address, std::size_t size, const void* pc) {
+  access(address, size, use::write, pc);
+}
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the compiler's.
+#define LOCKYARD_PLAIN(size)                                             \
+  void __tsan_read##size(void* at) {                                     \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_write##size(void* at) {                                    \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_unaligned_read##size(void* at) {                           \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_unaligned_write##size(void* at) {                          \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_volatile_read##size(void* at) {                            \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_volatile_write##size(void* at) {                           \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }                                                                      \
+  void __tsan_unaligned_volatile_read##size(void* at) {                  \
+    lockyard::plain::read_bytes(at, size, __builtin_return_address(0));  \
+  }                                                                      \
+  void __tsan_unaligned_volatile_write##size(void* at) {                 \
+    lockyard::plain::write_bytes(at, size, __builtin_return_address(0)); \
+  }
+
+extern "C" {
+LOCKYARD_PLAIN(1)
+LOCKYARD_PLAIN(2)
+LOCKYARD_PLAIN(4)
+LOCKYARD_PLAIN(8)
+LOCKYARD_PLAIN(16)
+
+void __tsan_read_range(void* at, std::size_t size) {
+  lockyard::plain::read_bytes(at, size, __builtin_return_address(0));
+}
+void __tsan_write_range(void* at, std::size_t size) {
+  lockyard::plain::write_bytes(at, size, __builtin_return_address(0));
+}
+void __tsan_vptr_read(void** at) {
+  lockyard::plain::read_bytes(at, sizeof *at, __builtin_return_address(0));
+}
+/// A constructor that writes the value again changes nothing for other threads.
+void __tsan_vptr_update(void** at, void* value) {
+  if (*at == value) return;
+  lockyard::plain::write_bytes(at, sizeof *at, __builtin_return_address(0));
+}
+void __tsan_init() {}
+void __tsan_func_entry(void* /*caller*/) {}
+/// The module's code keeps frame pointers, so the frame above this one is the function's.
+void __tsan_func_exit() {
+  using namespace lockyard::plain;
+  if (!is_active()) return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-address"
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1));
+#pragma GCC diagnostic pop
+  worker::mine().memory.leave(frame, place_of(__builtin_return_address(0)));
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

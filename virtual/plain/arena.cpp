@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arena.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+
+namespace lockyard::plain {
+
+namespace {
+constexpr std::size_t header = 16;
+}  // namespace
+
+arena::arena()
+    : memory_{static_cast<std::byte*>(mmap(nullptr, heaps * bytes_each, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))} {
+  if (static_cast<void*>(memory_) == MAP_FAILED) throw std::bad_alloc{};
+}
+
+arena::~arena() {
+  munmap(memory_, heaps * bytes_each);
+}
+
+void arena::reset() {
+  used_ = {};
+}
+
+void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment) {
+  if (alignment < header) alignment = header;
+  std::size_t begin = used_[thread] + header;
+  begin = (begin + alignment - 1) / alignment * alignment;
+  if (bytes > bytes_each || begin + bytes > bytes_each) return nullptr;
+  used_[thread] = begin + bytes;
+  std::byte* const object = memory_ + thread * bytes_each + begin;
+  std::memcpy(object - sizeof bytes, &bytes, sizeof bytes);
+  std::memset(object, 0, bytes);  // not what an execution before has left
+  return object;
+}
+
+std::size_t arena::size_of(const void* object) {
+  std::size_t bytes = 0;
+  std::memcpy(&bytes, static_cast<const std::byte*>(object) - sizeof bytes, sizeof bytes);
+  return bytes;
+}
+
+std::optional<std::size_t> arena::offset_of(std::uintptr_t address) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
+  if (address < begin || address - begin >= heaps * bytes_each) return std::nullopt;
+  return address - begin;
+}
+
+}  // namespace lockyard::plain

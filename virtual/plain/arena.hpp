@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The memory of a module's code: the client's object, and a heap for each thread. A thread's heap
+// depends on that thread alone, so an object has the same place in every execution in which its
+// thread did the same before.
+
+#include <model/view.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lockyard::plain {
+
+class arena {
+ public:
+  static constexpr std::size_t bytes_each = std::size_t{1} << 22U;
+
+  arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+  ~arena();
+
+  void reset();
+  /// Returns nullptr if the heap is full.
+  void* take(unsigned thread, std::size_t bytes, std::size_t alignment);
+  /// The size of an object that take() returned.
+  static std::size_t size_of(const void* object);
+  /// The place of an address, if it is in here.
+  [[nodiscard]] std::optional<std::size_t> offset_of(std::uintptr_t address) const;
+
+ private:
+  static constexpr std::size_t heaps = model::max_threads;
+  std::byte* memory_;
+  std::array<std::size_t, heaps> used_{};
+};
+
+}  // namespace lockyard::plain

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The functions that code which was compiled with -fsanitize=thread calls for atomic accesses. Each
+// becomes an operation of the engine. Outside an execution they do what their names say.
+
+#include "places.hpp"
+#include "program.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockyard::plain {
+
+namespace {
+
+execution& now() {
+  return *execution::current();
+}
+
+std::memory_order order_of(int written) {
+  return static_cast<std::memory_order>(written & 0xff);  // the rest are hints
+}
+
+wide mask(unsigned size) {
+  return size >= sizeof(wide) ? ~wide{0} : (wide{1} << (8 * size)) - 1;
+}
+
+wide get_part(wide whole, const part& at, unsigned size) {
+  return (whole >> (8 * at.shift)) & mask(size);
+}
+
+wide put_part(wide whole, const part& at, unsigned size, wide value) {
+  const wide bits = mask(size) << (8 * at.shift);
+  return (whole & ~bits) | ((value << (8 * at.shift)) & bits);
+}
+
+/// A read-modify-write of a part of a word.
+struct part_change {
+  part at;
+  unsigned size;
+  wide operand;
+  wide (*apply)(wide found, wide operand);
+
+  [[nodiscard]] std::uint64_t of(std::uint64_t stored) const {
+    const wide whole = decode(stored, at.unit);
+    return encode(put_part(whole, at, size, apply(get_part(whole, at, size), operand)), at.unit);
+  }
+  static std::uint64_t applied(std::uint64_t found, std::uint64_t self) {
+    return reinterpret_cast<const part_change*>(self)->of(found);
+  }
+  [[nodiscard]] model::change change() const {
+    return {.apply = &applied, .operand = reinterpret_cast<std::uint64_t>(this)};
+  }
+};
+
+struct site {
+  const void* pc;
+  std::source_location where;
+  std::uintptr_t at;
+  unsigned size;
+};
+
+part word_of(const site& call) {
+  const part found = worker::mine().memory.word_at(call.at, call.size, call.where);
+  if (found.unit != call.size) now().note_cap(model::cap::mixed_sizes);
+  return found;
+}
+
+[[gnu::noinline]] wide load(const site& call, std::memory_order order) {
+  const part at = word_of(call);
+  worker::mine().loop().look(call.pc, call.at, call.where);
+  return get_part(decode(now().load(at.word, order, call.where), at.unit), at, call.size);
+}
+
+[[gnu::noinline]] void store(const site& call, wide value, std::memory_order order) {
+  const part at = word_of(call);
+  worker::mine().loop().act();
+  if (at.unit == call.size) {
+    now().store(at.word, encode(value, at.unit), order, call.where);
+  } else {
+    const part_change by{at, call.size, value, [](wide, wide operand) { return operand; }};
+    now().exchange_by(at.word, by.change(), order, call.where);
+  }
+  clear_dead_stack();
+}
+
+[[gnu::noinline]] wide change(const site& call, const part_change& by, std::memory_order order) {
+  spins& loop = worker::mine().loop();
+  const auto operand = static_cast<std::uint64_t>(by.operand);
+  std::uint64_t found = 0;
+  switch (loop.next_attempt(call.pc, call.at, operand)) {
+    case spins::attempt::skip:
+      now().note_cap(model::cap::counted_pauses);
+      return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
+    case spins::attempt::await: {
+      const model::look changes{.where = by.at.word,
+                                .order = std::memory_order_relaxed,
+                                .predicate = &by,
+                                .test = [](const void* change, std::uint64_t value) {
+                                  return static_cast<const part_change*>(change)->of(value) !=
+                                         value;
+                                }};
+      // Without a place: the look has no order of its own that could be weakened.
+      now().await(std::span{&changes, 1}, std::nullopt, std::nullopt, {});
+      found = now().exchange_by(by.at.word, by.change(), order, call.where);
+      break;
+    }
+    case spins::attempt::make:
+      found = now().exchange_by(by.at.word, by.change(), order, call.where);
+      break;
+  }
+  if (by.of(found) == found) {
+    loop.note_futile(call.pc, call.at, operand, found);
+  } else {
+    loop.act();
+  }
+  clear_dead_stack();
+  return get_part(decode(found, by.at.unit), by.at, call.size);
+}
+
+bool exchange_part(const site& call, const part& at, wide& expected, wide desired,
+                   std::memory_order success, std::memory_order failure) {
+  const wide seen =
+      get_part(decode(now().load(at.word, failure, call.where), at.unit), at, call.size);
+  if (seen == expected) {
+    struct both {
+      wide expected;
+      wide desired;
+    } values{expected, desired};
+    struct conditional {
+      part at;
+      unsigned size;
+      const both* values;
+    } how{at, call.size, &values};
+    const model::change by{.apply =
+                               [](std::uint64_t found, std::uint64_t self) {
+                                 const auto& mine = *reinterpret_cast<const conditional*>(self);
+                                 const wide whole = decode(found, mine.at.unit);
+                                 if (get_part(whole, mine.at, mine.size) != mine.values->expected)
+                                   return found;
+                                 return encode(
+                                     put_part(whole, mine.at, mine.size, mine.values->desired),
+                                     mine.at.unit);
+                               },
+                           .operand = reinterpret_cast<std::uint64_t>(&how)};
+    const wide found = get_part(
+        decode(now().exchange_by(at.word, by, success, call.where), at.unit), at, call.size);
+    if (found == expected) return true;
+    expected = found;
+    return false;
+  }
+  expected = seen;
+  return false;
+}
+
+[[gnu::noinline]] bool compare_exchange(const site& call, wide& expected, wide desired,
+                                        std::memory_order success, std::memory_order failure,
+                                        bool weak) {
+  const part at = word_of(call);
+  spins& loop = worker::mine().loop();
+  loop.look(call.pc, call.at, call.where);
+  const wide wanted = expected;
+  bool done = false;
+  if (at.unit == call.size) {
+    std::uint64_t found = encode(expected, at.unit);
+    done = now().compare_exchange(at.word, found, encode(desired, at.unit), success, failure, weak,
+                                  call.where);
+    if (!done) expected = decode(found, at.unit);
+  } else {
+    done = exchange_part(call, at, expected, desired, success, failure);
+  }
+  if (done) {
+    loop.act();
+  } else if (expected == wanted) {
+    loop.forget(call.pc, call.at);  // a failure for no reason; the engine knows such loops
+  }
+  clear_dead_stack();
+  return done;
+}
+
+template <class T>
+site site_of(const volatile T* address, const void* pc) {
+  return {pc, place_of(pc), reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
+}
+
+template <class T>
+T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
+  if (!is_active()) {
+    const T found = *address;
+    *address = static_cast<T>(apply(found, operand));
+    return found;
+  }
+  const site call = site_of(address, pc);
+  const part_change by{word_of(call), sizeof(T), operand, apply};
+  return static_cast<T>(change(call, by, order_of(order)));
+}
+
+template <class T>
+bool compare_exchange(volatile T* address, T* expected, T desired, int success, int failure,
+                      bool weak, const void* pc) {
+  if (!is_active()) {
+    const T found = *address;
+    const bool same = found == *expected;
+    if (same) *address = desired;
+    *expected = found;
+    return same;
+  }
+  // The caller's variable is its own, unless it says otherwise by an access of its own.
+  wide value = *expected;
+  const bool done = compare_exchange(site_of(address, pc), value, desired, order_of(success),
+                                     order_of(failure), weak);
+  if (!done) *expected = static_cast<T>(value);
+  return done;
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+using lockyard::plain::wide;
+
+// NOLINTBEGIN(bugprone-reserved-identifier, bugprone-macro-parentheses): the names are the
+// compiler's, and the arguments are types.
+#define LOCKYARD_PC __builtin_return_address(0)
+
+#define LOCKYARD_CHANGE(bits, T, name, result)                                                \
+  T __tsan_atomic##bits##_##name(volatile T* address, T operand, int order) {                 \
+    return lockyard::plain::change_by<T>(                                                     \
+        address, operand, order, LOCKYARD_PC,                                                 \
+        []([[maybe_unused]] wide found, wide by) -> wide { return static_cast<T>(result); }); \
+  }
+
+#define LOCKYARD_ATOMICS(bits, T)                                                                \
+  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                           \
+    if (!lockyard::plain::is_active()) return *address;                                          \
+    return static_cast<T>(lockyard::plain::load(lockyard::plain::site_of(address, LOCKYARD_PC),  \
+                                                lockyard::plain::order_of(order)));              \
+  }                                                                                              \
+  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                    \
+    if (!lockyard::plain::is_active()) {                                                         \
+      *address = value;                                                                          \
+      return;                                                                                    \
+    }                                                                                            \
+    lockyard::plain::store(lockyard::plain::site_of(address, LOCKYARD_PC), value,                \
+                           lockyard::plain::order_of(order));                                    \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired, \
+                                                    int success, int failure) {                  \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
+                                                false, LOCKYARD_PC);                             \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,   \
+                                                  int success, int failure) {                    \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
+                                                true, LOCKYARD_PC);                              \
+  }                                                                                              \
+  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,       \
+                                               int success, int failure) {                       \
+    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,   \
+                                         LOCKYARD_PC);                                           \
+    return expected;                                                                             \
+  }                                                                                              \
+  LOCKYARD_CHANGE(bits, T, exchange, by)                                                         \
+  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_nand, ~(found & by))
+
+extern "C" {
+LOCKYARD_ATOMICS(8, std::uint8_t)
+LOCKYARD_ATOMICS(16, std::uint16_t)
+LOCKYARD_ATOMICS(32, std::uint32_t)
+LOCKYARD_ATOMICS(64, std::uint64_t)
+LOCKYARD_ATOMICS(128, wide)
+
+void __tsan_atomic_thread_fence(int order) {
+  if (!lockyard::plain::is_active()) return;
+  lockyard::plain::worker::mine().loop().fence();
+  lockyard::plain::execution::current()->fence(lockyard::plain::order_of(order),
+                                               lockyard::plain::place_of(LOCKYARD_PC));
+}
+void __tsan_atomic_signal_fence(int /*order*/) {}
+}
+// NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses)

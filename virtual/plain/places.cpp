@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lockyard::plain {
+
+namespace {
+
+/// libstdc++'s std::source_location is a pointer to such a record.
+struct record {
+  const char* file;
+  const char* function;
+  unsigned line;
+  unsigned column;
+};
+static_assert(sizeof(std::source_location) == sizeof(const record*));
+
+struct line_of_source {
+  std::string file;
+  unsigned line;
+};
+
+bool is_of_system(std::string_view path) {
+  return path.starts_with("/usr/") || path.find("/c++/") != std::string_view::npos ||
+         path.ends_with("plain/module.hpp") || path.starts_with("?");
+}
+
+/// addr2line of the module's file, which answers one address after the other.
+class line_finder {
+ public:
+  explicit line_finder(const char* path) {
+    std::array<int, 2> questions{};
+    std::array<int, 2> answers{};
+    if (pipe2(questions.data(), O_CLOEXEC) != 0 || pipe2(answers.data(), O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t plan;
+    posix_spawn_file_actions_init(&plan);
+    posix_spawn_file_actions_adddup2(&plan, questions[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&plan, answers[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&plan, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const std::array<const char*, 6> words{"addr2line", "-a", "-i", "-e", path, nullptr};
+    const int failed = posix_spawnp(&process_, words[0], &plan, nullptr,
+                                    const_cast<char* const*>(words.data()), environ);
+    posix_spawn_file_actions_destroy(&plan);
+    close(questions[0]);
+    close(answers[1]);
+    if (failed != 0) process_ = 0;
+    to_ = questions[1];
+    from_ = fdopen(answers[0], "r");
+  }
+  line_finder(const line_finder&) = delete;
+  line_finder& operator=(const line_finder&) = delete;
+  ~line_finder() {
+    if (to_ >= 0) close(to_);
+    if (from_ != nullptr) std::fclose(from_);
+    if (process_ != 0) waitpid(process_, nullptr, 0);
+  }
+
+  /// Returns the lines of an address, innermost first.
+  std::vector<line_of_source> lines(std::uintptr_t address) {
+    std::vector<line_of_source> found;
+    if (process_ == 0 || from_ == nullptr) return found;
+    // The second address is in no function: its answer ends the first one's.
+    std::array<char, 64> question{};
+    const int length = std::snprintf(question.data(), question.size(), "%#zx\n0\n", address);
+    if (write(to_, question.data(), static_cast<std::size_t>(length)) != length) return found;
+    unsigned addresses = 0;
+    std::array<char, 4096> line{};
+    while (std::fgets(line.data(), line.size(), from_) != nullptr) {
+      std::string_view text{line.data()};
+      while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+      if (text.starts_with("0x")) {
+        ++addresses;
+      } else if (addresses == 2) {
+        return found;
+      } else {
+        found.push_back(parsed(text));
+      }
+    }
+    return found;
+  }
+
+ private:
+  static line_of_source parsed(std::string_view text) {
+    text = text.substr(0, text.find(" (discriminator"));
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return {std::string{text}, 0};
+    unsigned line = 0;
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
+    return {std::string{text.substr(0, colon)}, line};
+  }
+
+  pid_t process_ = 0;
+  int to_ = -1;
+  std::FILE* from_ = nullptr;
+};
+
+struct module {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::string path;
+  std::optional<line_finder> finder;
+};
+
+/// All that is known of places; there for as long as the program, as source locations are.
+struct known_places {
+  std::mutex lock;
+  std::deque<module> modules;
+  std::deque<std::string> texts;
+  std::deque<record> records;
+  std::map<const void*, const record*> by_address;
+  std::map<std::pair<std::string, unsigned>, unsigned> on_line;
+};
+
+known_places& known() {
+  static known_places all;
+  return all;
+}
+
+const char* kept(known_places& all, const std::string& text) {
+  const auto same = std::ranges::find(all.texts, text);
+  return (same == all.texts.end() ? all.texts.emplace_back(text) : *same).c_str();
+}
+
+line_of_source find_line(known_places& all, std::uintptr_t at) {
+  const auto inside = std::ranges::find_if(
+      all.modules, [at](const module& each) { return each.begin <= at && at < each.end; });
+  if (inside == all.modules.end()) return {"?", 0};
+  if (!inside->finder) inside->finder.emplace(inside->path.c_str());
+  const std::uintptr_t offset = at - inside->begin;
+  const auto lines = inside->finder->lines(offset);
+  const auto own = std::ranges::find_if(
+      lines, [](const line_of_source& each) { return each.line != 0 && !is_of_system(each.file); });
+  if (own != lines.end()) return *own;
+  return {"address", static_cast<unsigned>(offset)};  // without debug information
+}
+
+}  // namespace
+
+void note_module(const char* path, std::uintptr_t base, std::size_t bytes) {
+  known_places& all = known();
+  const std::scoped_lock guard{all.lock};
+  all.modules.emplace_back(base, base + bytes, path, std::nullopt);
+}
+
+std::source_location place_of(const void* return_address) {
+  thread_local std::map<const void*, const record*> mine;
+  const record*& here = mine[return_address];
+  if (here == nullptr) {
+    known_places& all = known();
+    const std::scoped_lock guard{all.lock};
+    const record*& shared = all.by_address[return_address];
+    if (shared == nullptr) {
+      // The call is before the address to which it returns.
+      const auto line = find_line(all, reinterpret_cast<std::uintptr_t>(return_address) - 1);
+      const unsigned column = ++all.on_line[{line.file, line.line}];
+      shared = &all.records.emplace_back(kept(all, line.file), "", line.line, column);
+    }
+    here = shared;
+  }
+  std::source_location place;
+  std::memcpy(static_cast<void*>(&place), &here, sizeof here);
+  return place;
+}
+
+}  // namespace lockyard::plain

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+
+namespace lockyard::plain {
+
+/// Returns the line of the user's source from which the code at a return address was made: of the
+/// innermost inlined function that is not in a header of the system.
+std::source_location place_of(const void* return_address);
+
+/// Tells place_of() where a module was loaded, and from which file.
+void note_module(const char* path, std::uintptr_t base, std::size_t bytes);
+
+}  // namespace lockyard::plain

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "places.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+namespace lockyard::plain {
+
+namespace {
+
+/// A module's variables, with their values after static initialisation.
+struct variables {
+  std::byte* begin;
+  std::vector<std::byte> values;
+};
+
+struct member {
+  std::size_t offset;
+  std::size_t size;
+  std::string name;
+};
+
+struct loaded_modules {
+  std::vector<variables> data;
+  std::uintptr_t base = 0;
+  std::uintptr_t end = 0;
+  std::map<std::string, std::vector<member>, std::less<>> members;  ///< keys: the entries' names
+  const std::vector<member>* current = nullptr;                     ///< of the client that runs
+  std::size_t module = 0;                                           ///< the dynamic linker's number
+  thread_variables per_thread{};
+  std::optional<std::string> refused;
+};
+
+loaded_modules& loaded() {
+  static loaded_modules all;
+  return all;
+}
+
+enum class region : std::uint64_t { module = 1, heap = 2, stack = 3, other = 4 };
+
+std::uint64_t name_in(region of, std::uint64_t offset) {
+  return static_cast<std::uint64_t>(of) << 60U | offset;
+}
+
+std::string member_name(const void* address) {
+  const worker& mine = worker::mine();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
+  if (loaded().current == nullptr) return {};
+  for (const member& each : *loaded().current) {
+    const std::uintptr_t begin = mine.object + each.offset;
+    if (begin <= at && at < begin + each.size) return each.name;
+  }
+  return {};
+}
+
+/// Reads what the command has found out about the entries' members: name, offset, size, member.
+void read_members(const std::string& path) {
+  std::ifstream file{path};
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words{line};
+    member each{};
+    words >> each.offset >> each.size >> each.name;
+    std::string entry;
+    std::getline(words >> std::ws, entry);
+    if (!entry.empty()) loaded().members[entry].push_back(each);
+  }
+}
+
+int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
+  const auto* const map = static_cast<const link_map*>(wanted);
+  if (info->dlpi_addr != map->l_addr || std::strcmp(info->dlpi_name, map->l_name) != 0) return 0;
+  std::uintptr_t protected_begin = 0;
+  std::uintptr_t protected_end = 0;
+  std::size_t bytes = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& each = info->dlpi_phdr[i];
+    if (each.p_type == PT_LOAD) bytes = std::max(bytes, each.p_vaddr + each.p_memsz);
+    if (each.p_type == PT_TLS) {
+      loaded().module = info->dlpi_tls_modid;
+      loaded().per_thread = {
+          .initial = reinterpret_cast<const void*>(info->dlpi_addr + each.p_vaddr),
+          .initial_bytes = each.p_filesz,
+          .bytes = each.p_memsz,
+          .alignment = each.p_align};
+    }
+    if (each.p_type != PT_GNU_RELRO) continue;
+    protected_begin = info->dlpi_addr + each.p_vaddr;
+    protected_end = protected_begin + each.p_memsz;
+  }
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& each = info->dlpi_phdr[i];
+    if (each.p_type != PT_LOAD || (each.p_flags & PF_W) == 0) continue;
+    std::uintptr_t begin = info->dlpi_addr + each.p_vaddr;
+    const std::uintptr_t end = begin + each.p_memsz;
+    if (begin >= protected_begin && begin < protected_end) begin = std::min(end, protected_end);
+    auto* const first = reinterpret_cast<std::byte*>(begin);
+    loaded().data.push_back({first, {first, first + (end - begin)}});
+  }
+  loaded().base = info->dlpi_addr;
+  loaded().end = info->dlpi_addr + bytes;
+  note_module(map->l_name, info->dlpi_addr, bytes);
+  return 1;
+}
+
+/// A lock between two counters, as in model::exclusion; or a client of the module's.
+class module_client : public model::client {
+ public:
+  module_client(const entry& of, const model::exclusion_shape& shape) : of_{of}, shape_{shape} {
+    loaded_modules& all = loaded();
+    const auto members = all.members.find(of.name);
+    all.current = members == all.members.end() ? nullptr : &members->second;
+    worker& mine = worker::mine();
+    mine.begin();
+    at_ = mine.heap.take(0, of.size, of.alignment);
+    if (at_ == nullptr)
+      refuse(std::string{of.name} + " is larger than 4 MiB", "make it smaller", {});
+    mine.object = reinterpret_cast<std::uintptr_t>(at_);
+    mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
+                 reinterpret_cast<std::uintptr_t>(&second_ + 1)};
+    of_.make(at_);
+  }
+
+  [[nodiscard]] unsigned threads() const override {
+    return of_.thread == nullptr ? shape_.threads : of_.threads;
+  }
+
+  void thread(unsigned index) override {
+    if (of_.thread == nullptr) {
+      contend(index + 1 == shape_.threads);
+    } else {
+      of_.thread(at_, index);
+    }
+    auto& ends = worker::mine().storage[index].destructors;
+    while (!ends.empty()) {
+      const auto [end, object] = ends.back();
+      ends.pop_back();
+      end(object);
+    }
+  }
+
+  void finish() override {
+    if (of_.finish != nullptr) of_.finish(at_);
+    if (of_.thread != nullptr) return;
+    model::require(first_.read() == second_.read(), "both counters agree");
+    const unsigned all = shape_.threads * shape_.acquisitions;
+    const unsigned least = shape_.tries ? all - shape_.acquisitions : all;
+    model::require(first_.read() >= least && first_.read() <= all, "no update is lost");
+  }
+
+ private:
+  void contend(bool is_last) {
+    for (unsigned i = 0; i < shape_.acquisitions; ++i) {
+      if (is_last && shape_.tries) {
+        if (!of_.try_lock(at_)) continue;
+      } else {
+        of_.lock(at_);
+      }
+      first_.write(first_.read() + 1);
+      second_.write(second_.read() + 1);
+      const bool destroys =
+          shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
+      of_.unlock(at_);
+      if (!destroys) continue;
+      of_.end(at_);
+      const auto begin = reinterpret_cast<std::uintptr_t>(at_);
+      worker::mine().memory.end(begin, begin + of_.size, std::source_location::current());
+    }
+  }
+
+  const entry& of_;
+  model::exclusion_shape shape_;
+  void* at_;
+  model::plain_data<unsigned> first_{0};
+  model::plain_data<unsigned> second_{0};
+};
+
+}  // namespace
+
+std::uint64_t name_of(std::uintptr_t at) {
+  const loaded_modules& all = loaded();
+  if (all.base <= at && at < all.end) return name_in(region::module, at - all.base);
+  if (const auto offset = worker::mine().heap.offset_of(at)) return name_in(region::heap, *offset);
+  const auto on_stack = execution::current()->find_on_stack(reinterpret_cast<const void*>(at));
+  if (on_stack) {
+    return name_in(region::stack, std::uint64_t{on_stack->thread} << 32U | on_stack->from_top);
+  }
+  return name_in(region::other, at);
+}
+
+worker& worker::mine() {
+  thread_local worker self;
+  return self;
+}
+
+void worker::begin() {
+  memory.reset();
+  heap.reset();
+  for (spins& each : loops) each.reset();
+  for (thread_storage& each : storage) each.reset();
+  for (const variables& each : loaded().data) {
+    std::memcpy(each.begin, each.values.data(), each.values.size());
+  }
+}
+
+std::vector<entry> load_module(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error{dlerror()};
+  const auto* const entries = static_cast<const entry*>(dlsym(library, "lockyard_plain_entries"));
+  const auto* const count =
+      static_cast<const std::size_t*>(dlsym(library, "lockyard_plain_entry_count"));
+  if (entries == nullptr || count == nullptr) {
+    throw std::runtime_error{path + " is not a module of the checker"};
+  }
+  link_map* map = nullptr;
+  dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
+  dl_iterate_phdr(&note_segments, map);
+  read_members(path + ".members");
+  execution::name_of_memory = &member_name;
+  return {entries, entries + *count};
+}
+
+model::client_maker clients_of(const entry& of, const model::exclusion_shape& shape) {
+  if (of.lock != nullptr && shape.tries && of.try_lock == nullptr) {
+    throw std::invalid_argument{std::string{of.name} + " has no try_lock()"};
+  }
+  return [of, shape] { return std::make_unique<module_client>(of, shape); };
+}
+
+std::optional<thread_variables> variables_of(std::size_t module) {
+  if (module == 0 || module != loaded().module) return std::nullopt;
+  return loaded().per_thread;
+}
+
+void refuse(const std::string& cause, const std::string& remedy, std::source_location where) {
+  const std::string place = where.line() == 0 ? std::string{}
+                                              : model::file_name(where.file_name()) + ":" +
+                                                    std::to_string(where.line()) + ": ";
+  loaded().refused = place + cause + ", so nothing was checked; " + remedy;
+  execution::current()->fail(model::verdict::assertion, cause, where);
+}
+
+std::optional<std::string> refused() {
+  return std::exchange(loaded().refused, std::nullopt);
+}
+
+}  // namespace lockyard::plain

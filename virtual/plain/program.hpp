@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A worker's state while it runs a module's code, and the modules that are loaded.
+
+#include "arena.hpp"
+#include "module.hpp"
+#include "shadow.hpp"
+#include "spins.hpp"
+#include "thread_storage.hpp"
+
+#include <model/client.hpp>
+
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lockyard::plain {
+
+/// What the running execution needs besides the engine; one for each worker.
+struct worker {
+  shadow memory;
+  arena heap;
+  std::array<spins, model::max_threads> loops;
+  std::array<thread_storage, model::max_threads> storage;
+  std::uintptr_t object = 0;                         ///< the module's lock or client
+  std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
+
+  static worker& mine();
+  spins& loop() { return loops[execution::current()->self()]; }
+  void begin();
+};
+
+/// Plain accesses of the module's code, or on its behalf.
+void read_bytes(const void* address, std::size_t size, const void* pc);
+void write_bytes(const void* address, std::size_t size, const void* pc);
+
+/// True while the code of a module runs, and not the checker's own.
+inline bool is_active() noexcept {
+  return execution::current() != nullptr;
+}
+
+/// A module's thread_local variables, as a new thread finds them.
+struct thread_variables {
+  const void* initial;
+  std::size_t initial_bytes;
+  std::size_t bytes;
+  std::size_t alignment;
+};
+/// By the number that the dynamic linker gave the module; nullopt if it is not a module of a user.
+std::optional<thread_variables> variables_of(std::size_t module);
+
+/// Loads a module. Throws std::runtime_error with the reason if that is impossible.
+std::vector<entry> load_module(const std::string& path);
+
+/// Clients of a lock, or of a client, of a module.
+model::client_maker clients_of(const entry& of, const model::exclusion_shape& shape);
+
+/// Ends the search: the code does something that the checker cannot follow.
+[[noreturn]] void refuse(const std::string& cause, const std::string& remedy,
+                         std::source_location where);
+/// Returns what a search was ended for, and forgets it.
+std::optional<std::string> refused();
+
+/// Runs a search, and again when it has found out that a word is accessed in several sizes. Throws
+/// std::invalid_argument if the code does something that the checker cannot follow.
+template <class Search>
+auto searched(const Search& search) {
+  shadow::forget_mixed_sizes();
+  for (;;) {
+    shadow::accept_mixed_sizes();
+    auto found = search();
+    if (auto reason = refused()) throw std::invalid_argument{*reason};
+    if (!shadow::found_mixed_sizes()) return found;
+  }
+}
+
+}  // namespace lockyard::plain

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Mutexes, condition variables and pthread_once for a module's code, with which std::mutex and
+// std::condition_variable are made. A mutex is a word: 0 if it is free, otherwise its owner and how
+// often the owner holds it. A waiter leaves its mutex and falls asleep in one step.
+
+#include "wrapped.hpp"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+
+namespace lockyard::plain {
+
+namespace {
+
+constexpr std::uint64_t one_more = 0x100;
+
+bool is_recursive(const pthread_mutex_t* mutex) {
+  return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE;
+}
+
+std::uint64_t me_as_owner() {
+  return now().self() + std::uint64_t{1};
+}
+
+/// Whether the mutex was the caller's already; then the count goes up.
+bool take_again(pthread_mutex_t* mutex, location_index word, std::source_location where) {
+  if (!is_recursive(mutex)) return false;
+  const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
+  if ((held & 0xff) != me_as_owner()) return false;
+  now().store(word, held + one_more, std::memory_order_relaxed, where);
+  return true;
+}
+
+int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
+  worker::mine().loop().act();
+  const location_index word = word_of_system(mutex, where);
+  if (take_again(mutex, word, where)) return 0;
+  const model::look is_free{.where = word,
+                            .order = std::memory_order_acquire,
+                            .predicate = nullptr,
+                            .test = [](const void*, std::uint64_t value) { return value == 0; }};
+  std::optional<std::size_t> deadline;
+  if (has_limit) deadline = now().new_deadline(model::passes::early);
+  const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
+  return found ? 0 : ETIMEDOUT;
+}
+
+int try_lock(pthread_mutex_t* mutex, std::source_location where) {
+  const location_index word = word_of_system(mutex, where);
+  if (take_again(mutex, word, where)) return 0;
+  std::uint64_t found = 0;
+  const bool done = now().compare_exchange(word, found, me_as_owner(), std::memory_order_acquire,
+                                           std::memory_order_relaxed, false, where);
+  if (done) worker::mine().loop().act();
+  return done ? 0 : EBUSY;
+}
+
+int unlock(pthread_mutex_t* mutex, std::source_location where) {
+  worker::mine().loop().act();
+  const location_index word = word_of_system(mutex, where);
+  const model::change release{
+      .apply = [](std::uint64_t found,
+                  std::uint64_t) { return found >= one_more ? found - one_more : 0; },
+      .operand = 0};
+  const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
+  if ((held & 0xff) != me_as_owner()) {
+    now().fail(model::verdict::assertion, "unlocks a mutex that the thread does not hold", where);
+  }
+  return 0;
+}
+
+int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
+  const location_index sleeps_on = word_of_system(on, where);
+  std::optional<std::size_t> deadline;
+  if (has_limit) deadline = now().new_deadline(model::passes::early);
+  unlock(mutex, where);
+  now().undisturbed(true);
+  const auto end = now().sleep(sleeps_on, 0, deadline, where);
+  now().undisturbed(false);
+  lock(mutex, false, where);
+  return end == model::sleep_end::timed_out ? ETIMEDOUT : 0;
+}
+
+int wake(pthread_cond_t* on, std::uint32_t count, std::source_location where) {
+  worker::mine().loop().act();
+  word_of_system(on, where);
+  now().wake(on, count, where);
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
+  if (!lockyard::plain::is_active()) return pthread_mutex_lock(mutex);
+  return lockyard::plain::lock(mutex, false, LOCKYARD_HERE);
+}
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const std::timespec* /*limit*/) {
+  return lockyard::plain::lock(mutex, true, LOCKYARD_HERE);
+}
+int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t /*clock*/,
+                                   const std::timespec* /*limit*/) {
+  return lockyard::plain::lock(mutex, true, LOCKYARD_HERE);
+}
+int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  if (!lockyard::plain::is_active()) return pthread_mutex_trylock(mutex);
+  return lockyard::plain::try_lock(mutex, LOCKYARD_HERE);
+}
+int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  if (!lockyard::plain::is_active()) return pthread_mutex_unlock(mutex);
+  return lockyard::plain::unlock(mutex, LOCKYARD_HERE);
+}
+int __wrap_pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
+  lockyard::plain::write_bytes(mutex, sizeof *mutex, __builtin_return_address(0));
+  return pthread_mutex_init(mutex, attributes);
+}
+int __wrap_pthread_mutex_destroy(pthread_mutex_t* /*mutex*/) {
+  return 0;  // the memory is free for other objects, as after a plain write
+}
+
+int __wrap_pthread_cond_init(pthread_cond_t* condition, const pthread_condattr_t* attributes) {
+  lockyard::plain::write_bytes(condition, sizeof *condition, __builtin_return_address(0));
+  return pthread_cond_init(condition, attributes);
+}
+int __wrap_pthread_cond_destroy(pthread_cond_t* /*condition*/) {
+  return 0;
+}
+int __wrap_pthread_cond_wait(pthread_cond_t* on, pthread_mutex_t* mutex) {
+  return lockyard::plain::wait(on, mutex, false, LOCKYARD_HERE);
+}
+int __wrap_pthread_cond_timedwait(pthread_cond_t* on, pthread_mutex_t* mutex,
+                                  const std::timespec* /*limit*/) {
+  return lockyard::plain::wait(on, mutex, true, LOCKYARD_HERE);
+}
+int __wrap_pthread_cond_clockwait(pthread_cond_t* on, pthread_mutex_t* mutex, clockid_t /*clock*/,
+                                  const std::timespec* /*limit*/) {
+  return lockyard::plain::wait(on, mutex, true, LOCKYARD_HERE);
+}
+int __wrap_pthread_cond_signal(pthread_cond_t* on) {
+  return lockyard::plain::wake(on, 1, LOCKYARD_HERE);
+}
+int __wrap_pthread_cond_broadcast(pthread_cond_t* on) {
+  return lockyard::plain::wake(on, ~0U, LOCKYARD_HERE);
+}
+
+// std::condition_variable: these members are in the C++ library.
+void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(
+    std::condition_variable* self, std::unique_lock<std::mutex>* held) {
+  lockyard::plain::wait(self->native_handle(), held->mutex()->native_handle(), false,
+                        LOCKYARD_HERE);
+}
+void __wrap__ZNSt18condition_variable10notify_oneEv(std::condition_variable* self) {
+  lockyard::plain::wake(self->native_handle(), 1, LOCKYARD_HERE);
+}
+void __wrap__ZNSt18condition_variable10notify_allEv(std::condition_variable* self) {
+  lockyard::plain::wake(self->native_handle(), ~0U, LOCKYARD_HERE);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shadow.hpp"
+
+#include "program.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace lockyard::plain {
+
+namespace {
+
+execution& now() {
+  return *execution::current();
+}
+
+const void* pointer(std::uintptr_t at) {
+  return reinterpret_cast<const void*>(at);
+}
+
+/// All of the shim's plain data has one type: its address says what it is.
+constexpr char bytes_tag = 0;
+
+model::place place_at(std::uintptr_t at, std::size_t size) {
+  return {.address = pointer(at), .size = size, .type = &bytes_tag};
+}
+
+}  // namespace
+
+wide raw_value(std::uintptr_t at, std::size_t size) {
+  wide value = 0;
+  std::memcpy(&value, pointer(at), size);
+  return value;
+}
+
+namespace {
+
+/// Values of 16 bytes by number, and numbers by value; the same number always means the same value.
+struct numbered_values {
+  std::map<wide, std::uint64_t> numbers;
+  std::vector<wide> values;
+};
+
+numbered_values& numbered() {
+  thread_local numbered_values all;
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t encode(wide value, unsigned unit) {
+  if (unit <= sizeof(std::uint64_t)) return static_cast<std::uint64_t>(value);
+  numbered_values& all = numbered();
+  const auto [at, is_new] = all.numbers.try_emplace(value, all.values.size());
+  if (is_new) all.values.push_back(value);
+  return at->second;
+}
+
+wide decode(std::uint64_t stored, unsigned unit) {
+  return unit <= sizeof(std::uint64_t) ? wide{stored} : numbered().values[stored];
+}
+
+void shadow::reset() {
+  cells_.clear();
+  ended_.clear();
+}
+
+void shadow::widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b, std::size_t b_size,
+                   std::source_location where) {
+  unsigned unit = static_cast<unsigned>(std::max(a_size, b_size));
+  const std::uintptr_t end = std::max(a + a_size, b + b_size);
+  std::uintptr_t base = std::min(a, b) / unit * unit;
+  while (end > base + unit) {
+    unit *= 2;
+    base = base / unit * unit;
+  }
+  if (unit > sizeof(wide)) {
+    refuse("atomic accesses that overlap have more than 16 bytes together",
+           "access one object in one size", where);
+  }
+  std::erase_if(units_,
+                [&](const auto& each) { return each.first >= base && each.first < base + unit; });
+  units_[base] = unit;
+  restart_ = true;
+  now().fail(model::verdict::assertion, "one word is accessed in several sizes", where);
+}
+
+shadow::cells::iterator shadow::first_after(std::uintptr_t at) {
+  auto next = cells_.upper_bound(at);
+  if (next != cells_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second.size > at) return before;
+  }
+  return next;
+}
+
+/// Divides plain data that begins before the address and ends after it.
+void shadow::split(std::uintptr_t at) {
+  const auto across = first_after(at);
+  if (across == cells_.end() || across->first >= at || across->second.is_word) return;
+  const cell whole = across->second;
+  const std::size_t left = at - across->first;
+  const std::size_t right = whole.size - left;
+  across->second = {left, now().copy_bytes(whole.which, place_at(across->first, left)), false};
+  cells_[at] = {right, now().copy_bytes(whole.which, place_at(at, right)), false};
+}
+
+void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
+                          std::source_location where) const {
+  for (const auto& [from, to] : ended_) {
+    if (from < end && begin < to) {
+      now().fail(model::verdict::lifetime, "memory is used after its end", where);
+    }
+  }
+  const auto on_stack = now().find_on_stack(pointer(begin));
+  if (on_stack && !on_stack->is_live) {
+    now().fail(model::verdict::lifetime,
+               "a variable of T" + std::to_string(on_stack->thread) +
+                   "'s stack is used after its function has returned",
+               where);
+  }
+}
+
+shadow::cells::iterator shadow::add_bytes(std::uintptr_t begin, std::uintptr_t end,
+                                          std::source_location where) {
+  check_memory(begin, end, where);
+  const std::size_t which = now().new_bytes(where, place_at(begin, end - begin));
+  return cells_.insert_or_assign(begin, cell{end - begin, which, false}).first;
+}
+
+part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location where) {
+  std::uintptr_t base = at;
+  unsigned unit = size;
+  if (!units_.empty()) {
+    const auto after = units_.upper_bound(at);
+    if (after != units_.begin()) {
+      const auto& [begin, bytes] = *std::prev(after);
+      if (at < begin + bytes) {
+        if (at + size > begin + bytes) widen(at, size, begin, bytes, where);
+        base = begin;
+        unit = bytes;
+      }
+    }
+  }
+  const auto known = cells_.find(base);
+  if (known != cells_.end() && known->second.is_word && known->second.size == unit) {
+    return {static_cast<location_index>(known->second.which), unit,
+            static_cast<unsigned>(at - base)};
+  }
+  return {adopt(base, unit, where), unit, static_cast<unsigned>(at - base)};
+}
+
+location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_location where) {
+  split(base);
+  split(base + unit);
+  std::vector<std::size_t> pieces;
+  for (auto each = first_after(base); each != cells_.end() && each->first < base + unit; ++each) {
+    if (each->second.is_word) widen(base, unit, each->first, each->second.size, where);
+    pieces.push_back(each->second.which);
+  }
+  if (pieces.empty()) check_memory(base, base + unit, where);
+  const std::uint64_t value = encode(raw_value(base, unit), unit);
+  const location_index made =
+      now().adopt_word(pieces, value, where, name_of(base), place_at(base, unit));
+  cells_.erase(cells_.lower_bound(base), cells_.lower_bound(base + unit));
+  cells_[base] = {unit, made, true};
+  return made;
+}
+
+void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
+  const std::uintptr_t end = at + size;
+  split(at);
+  split(end);
+  for (std::uintptr_t position = at; position < end;) {
+    auto next = first_after(position);
+    if (next == cells_.end() || next->first > position) {
+      next = add_bytes(position, next == cells_.end() ? end : std::min(end, next->first), where);
+    }
+    const auto& [begin, found] = *next;
+    if (found.is_word) {
+      const auto which = static_cast<location_index>(found.which);
+      const auto unit = static_cast<unsigned>(found.size);
+      const wide value = decode(now().read_word_as_plain(which, where), unit);
+      std::memcpy(reinterpret_cast<void*>(begin), &value, unit);
+    } else {
+      now().read_plain(found.which, pointer(begin), &bytes_tag, where);
+    }
+    position = begin + found.size;
+  }
+}
+
+bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
+  std::uintptr_t end = at + size;
+  split(at);
+  split(end);
+  const auto on_stack = now().find_on_stack(pointer(at));
+  const bool is_own = on_stack && on_stack->thread == now().self();
+  bool is_visible = false;
+  for (std::uintptr_t position = at; position < end;) {
+    auto next = first_after(position);
+    if (next == cells_.end() || next->first > position) {
+      next = add_bytes(position, next == cells_.end() ? end : std::min(end, next->first), where);
+    } else if (next->second.is_word) {
+      const auto which = static_cast<location_index>(next->second.which);
+      const auto unit = static_cast<unsigned>(next->second.size);
+      // A write to a part of it leaves the rest as it was.
+      if (next->first < at || next->first + unit > at + size) {
+        const wide value = decode(now().read_word_as_plain(which, where), unit);
+        std::memcpy(reinterpret_cast<void*>(next->first), &value, unit);
+      }
+      now().end_word_by_plain_write(which, where);
+      next = add_bytes(next->first, next->first + unit, where);
+      is_visible = true;
+    }
+    const auto& [begin, found] = *next;
+    if (is_own) {
+      now().write_own_bytes(found.which, where);
+    } else {
+      now().write_plain(found.which, pointer(begin), &bytes_tag, where);
+    }
+    position = begin + found.size;
+  }
+  return is_visible || !is_own;
+}
+
+void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  split(begin);
+  split(end);
+  const auto first = cells_.lower_bound(begin);
+  auto last = first;
+  for (; last != cells_.end() && last->first < end; ++last) {
+    const cell& each = last->second;
+    if (each.is_word) {
+      now().destroy(static_cast<location_index>(each.which), where);
+    } else {
+      now().leave_bytes(each.which, where);
+    }
+  }
+  cells_.erase(first, last);
+}
+
+void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  release(begin, end, where);
+  ended_.emplace_back(begin, end);
+}
+
+void shadow::leave(std::uintptr_t frame_end, std::source_location where) {
+  const auto on_stack = now().find_on_stack(pointer(frame_end));
+  if (!on_stack || on_stack->thread != now().self()) return;
+  const std::uintptr_t bottom = frame_end + on_stack->from_top - model::fiber_stack::bytes;
+  const auto first = cells_.lower_bound(bottom);
+  if (first == cells_.end() || first->first >= frame_end) return;
+  release(bottom, frame_end, where);
+}
+
+void shadow::revive(std::uintptr_t begin, std::uintptr_t end) {
+  std::erase(ended_, std::pair{begin, end});
+}
+
+}  // namespace lockyard::plain

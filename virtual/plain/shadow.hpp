@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the engine calls the memory that a module's code uses: which bytes are words, which are
+// plain data, and which may not be used any longer. One for each worker of the search.
+
+#include <model/execution.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+namespace lockyard::plain {
+
+using model::execution;
+using model::location_index;
+
+/// An atomic access: some bytes of a word, which is as large as the largest access to it.
+struct part {
+  location_index word;
+  unsigned unit;   ///< bytes of the word
+  unsigned shift;  ///< of the access, in bytes
+};
+
+class shadow {
+ public:
+  /// Forgets everything: an execution begins.
+  void reset();
+
+  part word_at(std::uintptr_t at, unsigned size, std::source_location where);
+  void read_plain(std::uintptr_t at, std::size_t size, std::source_location where);
+  /// False if no other thread can see the write.
+  bool write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
+
+  /// Ends all objects in memory that is given back; every later use of it is a fault.
+  void end(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
+  /// Ends all objects of a function that returns; the memory may hold others later.
+  void leave(std::uintptr_t frame_end, std::source_location where);
+  /// Memory that is handed out anew.
+  void revive(std::uintptr_t begin, std::uintptr_t end);
+
+  /// Words for which accesses of several sizes were found. They hold for every execution, so a
+  /// search that finds one has to begin again.
+  static bool found_mixed_sizes() noexcept { return restart_; }
+  static void accept_mixed_sizes() noexcept { restart_ = false; }
+  static void forget_mixed_sizes() noexcept { units_.clear(); }
+
+ private:
+  struct cell {
+    std::size_t size;
+    std::size_t which;
+    bool is_word;
+  };
+  using cells = std::map<std::uintptr_t, cell>;
+
+  void split(std::uintptr_t at);
+  cells::iterator first_after(std::uintptr_t at);
+  cells::iterator add_bytes(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
+  void check_memory(std::uintptr_t begin, std::uintptr_t end, std::source_location where) const;
+  void release(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
+  [[noreturn]] static void widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b,
+                                 std::size_t b_size, std::source_location where);
+  location_index adopt(std::uintptr_t base, unsigned unit, std::source_location where);
+
+  cells cells_;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ended_;
+  static inline std::map<std::uintptr_t, unsigned> units_;
+  static inline bool restart_ = false;
+};
+
+/// Returns the same name for an object in every execution, as long as the program runs.
+std::uint64_t name_of(std::uintptr_t at);
+
+/// The value of a word as the engine stores it, and back. The engine's values have 64 bits, so
+/// values of 16 bytes are numbered.
+__extension__ using wide = unsigned __int128;
+std::uint64_t encode(wide value, unsigned unit);
+wide decode(std::uint64_t stored, unsigned unit);
+wide raw_value(std::uintptr_t at, std::size_t size);
+
+}  // namespace lockyard::plain

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Recognises loops that wait. Code with plain std::atomic does not say where it waits, so a thread
+// that looks at the same word from the same place again, without having written anything in
+// between, counts as a loop that pauses; the engine decides whether the loop has come back to where
+// it was. A read-modify-write that leaves its word as it was, and is made again at once, is such a
+// look too.
+
+#include <model/execution.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+namespace lockyard::plain {
+
+/// Overwrites what calls have left below the caller's frame, so that two states that are the same
+/// look the same.
+void clear_dead_stack();
+/// Returns a hash of the thread's stack and of its registers.
+std::uint64_t local_state();
+
+class spins {
+ public:
+  void reset();
+
+  /// Called before a look; pauses if it is a repetition.
+  void look(const void* from, std::uintptr_t at, std::source_location where);
+  /// The look does not wait: a compare-exchange failed for no reason.
+  void forget(const void* from, std::uintptr_t at);
+  /// A fence orders, so an attempt before it is another attempt than one after it.
+  void fence() { futile_ = {}; }
+  /// The thread has written something that others may see.
+  void act();
+
+  enum class attempt : std::uint8_t {
+    make,   ///< as it stands
+    await,  ///< once it would change something
+    skip,   ///< it changes nothing, and the loop counts how often
+  };
+  /// Called before a read-modify-write.
+  attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
+  /// The read-modify-write has changed nothing.
+  void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand, std::uint64_t found);
+  [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
+
+ private:
+  struct futile_change {
+    const void* from;
+    std::uintptr_t at;
+    std::uint64_t operand;
+    std::uint64_t found;
+  };
+  std::vector<std::pair<const void*, std::uintptr_t>> looks_;
+  futile_change futile_{};
+  std::uint64_t state_ = 0;
+  unsigned repeated_ = 0;
+};
+
+}  // namespace lockyard::plain

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Memory that a module's code takes and gives back: the heap, thread_local variables, variables
+// that are initialised when a function is called first, and the C functions that copy and fill
+// memory.
+
+#include "wrapped.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace lockyard::plain {
+
+namespace {
+
+void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
+  void* const object = worker::mine().heap.take(now().self(), bytes, alignment);
+  if (object == nullptr)
+    refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
+  return object;
+}
+
+void give_back(void* object, std::source_location where) {
+  if (object == nullptr) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(object);
+  worker& mine = worker::mine();
+  if (!mine.heap.offset_of(begin)) return;  // from before the execution
+  mine.memory.end(begin, begin + std::max<std::size_t>(arena::size_of(object), 1), where);
+  mine.loop().act();
+}
+
+constexpr std::size_t usual = alignof(std::max_align_t);
+
+/// The argument of __tls_get_addr, by which code in a shared object finds its thread_local
+/// variables.
+struct variable_place {
+  std::size_t module;
+  std::size_t offset;
+};
+
+void* block_of(const thread_variables& of, std::source_location where) {
+  void*& block = worker::mine().storage[now().self()].block;
+  if (block == nullptr) {
+    block = take(of.bytes, of.alignment, where);
+    std::memcpy(block, of.initial, of.initial_bytes);
+  }
+  return block;
+}
+
+/// A variable that is initialised when its function is called first has a guard: a byte that says
+/// that it is done, which the compiler's code reads, and one that says that a thread is at it.
+location_index guard_byte(const void* guard, std::size_t which, std::source_location where) {
+  return worker::mine()
+      .memory.word_at(reinterpret_cast<std::uintptr_t>(guard) + which, 1, where)
+      .word;
+}
+
+constexpr std::size_t is_done = 0;
+constexpr std::size_t is_running = 1;
+
+/// Returns true if the caller has to initialise the variable.
+bool begin_initialisation(const void* guard, std::source_location where) {
+  const location_index done = guard_byte(guard, is_done, where);
+  const location_index running = guard_byte(guard, is_running, where);
+  for (;;) {
+    std::uint64_t found = 0;
+    if (now().compare_exchange(running, found, 1, std::memory_order_acquire,
+                               std::memory_order_relaxed, false, where)) {
+      return true;
+    }
+    const std::array looks{
+        model::look{.where = done,
+                    .order = std::memory_order_acquire,
+                    .predicate = nullptr,
+                    .test = [](const void*, std::uint64_t value) { return value != 0; }},
+        model::look{.where = running,
+                    .order = std::memory_order_relaxed,
+                    .predicate = nullptr,
+                    .test = [](const void*, std::uint64_t value) { return value == 0; }}};
+    if (now().await(looks, std::nullopt, std::nullopt, where)->look == 0) return false;
+  }
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+using lockyard::plain::is_active;
+
+void* __wrap_malloc(std::size_t bytes) {
+  if (!is_active()) return std::malloc(bytes);
+  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+}
+void* __wrap_calloc(std::size_t count, std::size_t bytes) {
+  if (!is_active()) return std::calloc(count, bytes);
+  return lockyard::plain::take(count * bytes, lockyard::plain::usual, LOCKYARD_HERE);
+}
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  if (!is_active()) return std::aligned_alloc(alignment, bytes);
+  return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+}
+void __wrap_free(void* object) {
+  if (!is_active()) return std::free(object);
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+void* __wrap__Znwm(std::size_t bytes) {
+  if (!is_active()) return ::operator new(bytes);
+  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+}
+void* __wrap__Znam(std::size_t bytes) {
+  if (!is_active()) return ::operator new(bytes);
+  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+}
+void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::size_t alignment) {
+  if (!is_active()) return ::operator new(bytes, std::align_val_t{alignment});
+  return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+}
+void __wrap__ZdlPv(void* object) {
+  if (!is_active()) return ::operator delete(object);
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+void __wrap__ZdlPvm(void* object, std::size_t /*bytes*/) {
+  if (!is_active()) return ::operator delete(object);
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+void __wrap__ZdaPv(void* object) {
+  if (!is_active()) return ::operator delete(object);
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+void __wrap__ZdaPvm(void* object, std::size_t /*bytes*/) {
+  if (!is_active()) return ::operator delete(object);
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+void __wrap__ZdlPvmSt11align_val_t(void* object, std::size_t /*bytes*/, std::size_t alignment) {
+  if (!is_active()) return ::operator delete(object, std::align_val_t{alignment});
+  lockyard::plain::give_back(object, LOCKYARD_HERE);
+}
+
+void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
+  lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));
+  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
+  return std::memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, std::size_t bytes) {
+  lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));
+  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, std::size_t bytes) {
+  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
+}
+
+extern void* __tls_get_addr(const lockyard::plain::variable_place* which);
+
+void* __wrap___tls_get_addr(const lockyard::plain::variable_place* which) {
+  const auto variables = lockyard::plain::variables_of(which->module);
+  if (!is_active() || !variables) return __tls_get_addr(which);
+  auto* const block = lockyard::plain::block_of(*variables, LOCKYARD_HERE);
+  return static_cast<std::byte*>(block) + which->offset;
+}
+int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*/) {
+  if (!is_active()) return 0;
+  lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].destructors.emplace_back(
+      end, object);
+  return 0;
+}
+
+int __wrap___cxa_guard_acquire(void* guard) {
+  if (!is_active()) return *static_cast<const std::uint8_t*>(guard) == 0 ? 1 : 0;
+  return lockyard::plain::begin_initialisation(guard, LOCKYARD_HERE) ? 1 : 0;
+}
+void __wrap___cxa_guard_release(void* guard) {
+  using namespace lockyard::plain;
+  if (!is_active()) {
+    *static_cast<std::uint8_t*>(guard) = 1;
+    return;
+  }
+  const auto where = LOCKYARD_HERE;
+  now().store(guard_byte(guard, is_done, where), 1, std::memory_order_release, where);
+}
+void __wrap___cxa_guard_abort(void* guard) {
+  using namespace lockyard::plain;
+  if (!is_active()) return;
+  const auto where = LOCKYARD_HERE;
+  now().store(guard_byte(guard, is_running, where), 0, std::memory_order_release, where);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

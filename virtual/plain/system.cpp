@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a module's code asks of the system: futexes, time, its identity; and what the checker cannot
+// follow, which ends the search.
+
+#include "wrapped.hpp"
+
+#include <model/world.hpp>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdarg>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+
+namespace lockyard::plain {
+
+namespace {
+
+struct futex_call {
+  const std::uint32_t* word;
+  int operation;
+  std::uint32_t value;
+  const std::timespec* limit;
+  const std::uint32_t* second;
+  std::uint32_t third;
+};
+
+long failed(int reason) {
+  errno = reason;
+  return -1;
+}
+
+long sleep_on(const futex_call& call, std::source_location where) {
+  std::optional<std::size_t> deadline;
+  if (call.limit != nullptr) deadline = now().new_deadline(model::passes::early);
+  switch (now().sleep(word_of_system(call.word, where), call.value, deadline, where)) {
+    case model::sleep_end::changed: return failed(EAGAIN);
+    case model::sleep_end::timed_out: return failed(ETIMEDOUT);
+    case model::sleep_end::woken: return 0;
+  }
+  return 0;
+}
+
+long futex(const futex_call& call, std::source_location where) {
+  worker::mine().loop().act();
+  switch (call.operation & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET: return sleep_on(call, where);
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET: return now().wake(call.word, call.value, where);
+    case FUTEX_CMP_REQUEUE: {
+      // The kernel takes the number of threads to move in the place of the time limit.
+      const auto move = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(call.limit));
+      const auto moved = now().requeue(word_of_system(call.word, where), call.third, call.value,
+                                       move, word_of_system(call.second, where), where);
+      return moved ? static_cast<long>(*moved) : failed(EAGAIN);
+    }
+    default:
+      refuse("the checker has no futex operation " + std::to_string(call.operation),
+             "use wait, wake or cmp_requeue", where);
+  }
+}
+
+void give_way(std::source_location where) {
+  now().pause(where);
+}
+
+std::int64_t time_ns(std::source_location where) {
+  constexpr std::int64_t hour = 3'600'000'000'000;
+  return model::model::now(where).time_since_epoch().count() + hour;
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl50-cpp): the names are the linker's, and the
+// kernel's call takes any arguments.
+extern "C" {
+
+using lockyard::plain::is_active;
+
+long __wrap_syscall(long number, ...) {
+  using namespace lockyard::plain;
+  std::va_list more;
+  va_start(more, number);
+  std::array<long, 6> words{};
+  for (long& each : words) each = va_arg(more, long);
+  va_end(more);
+  if (!is_active()) {
+    return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+  }
+  const auto where = LOCKYARD_HERE;
+  switch (number) {
+    case SYS_futex:
+      return futex({.word = reinterpret_cast<const std::uint32_t*>(words[0]),
+                    .operation = static_cast<int>(words[1]),
+                    .value = static_cast<std::uint32_t>(words[2]),
+                    .limit = reinterpret_cast<const std::timespec*>(words[3]),
+                    .second = reinterpret_cast<const std::uint32_t*>(words[4]),
+                    .third = static_cast<std::uint32_t>(words[5])},
+                   where);
+    case SYS_gettid: return now().self() + 1L;
+    case SYS_sched_yield: give_way(where); return 0;
+    default:
+      refuse("the checker has no system call " + std::to_string(number),
+             "leave it out under a macro given by --flags", where);
+  }
+}
+
+int __wrap_sched_yield() {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+int __wrap_nanosleep(const std::timespec* /*length*/, std::timespec* /*left*/) {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+int __wrap_usleep(unsigned /*length*/) {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+pthread_t __wrap_pthread_self() {
+  return is_active() ? lockyard::plain::now().self() + pthread_t{1} : pthread_self();
+}
+int __wrap_gettid() {
+  return is_active() ? lockyard::plain::now().self() + 1 : gettid();
+}
+
+int __wrap_clock_gettime(clockid_t clock, std::timespec* to) {
+  if (!is_active()) return clock_gettime(clock, to);
+  const std::int64_t ns = lockyard::plain::time_ns(LOCKYARD_HERE);
+  to->tv_sec = ns / 1'000'000'000;
+  to->tv_nsec = ns % 1'000'000'000;
+  return 0;
+}
+std::int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
+  if (!is_active()) return std::chrono::steady_clock::now().time_since_epoch().count();
+  return lockyard::plain::time_ns(LOCKYARD_HERE);
+}
+std::int64_t __wrap__ZNSt6chrono3_V212system_clock3nowEv() {
+  if (!is_active()) return std::chrono::system_clock::now().time_since_epoch().count();
+  return lockyard::plain::time_ns(LOCKYARD_HERE);
+}
+
+void __wrap___assert_fail(const char* claim, const char* /*file*/, unsigned /*line*/,
+                          const char* /*function*/) {
+  if (!is_active()) std::abort();
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, claim, LOCKYARD_HERE);
+}
+void __wrap_abort() {
+  if (!is_active()) std::abort();
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls abort()",
+                              LOCKYARD_HERE);
+}
+
+int __wrap_pthread_create(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
+                          void* (* /*run*/)(void*), void* /*argument*/) {
+  if (!is_active()) return EAGAIN;
+  lockyard::plain::refuse(
+      "the code creates a thread, but the checker runs only the client's threads",
+      "give the client more threads", LOCKYARD_HERE);
+}
+void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE() {
+  if (!is_active()) std::abort();
+  lockyard::plain::refuse(
+      "the code creates a thread, but the checker runs only the client's threads",
+      "give the client more threads", LOCKYARD_HERE);
+}
+}
+
+// Atomic objects that no instruction accesses: libatomic takes a hidden lock for them.
+#define LOCKYARD_TOO_LARGE(name)                                                          \
+  extern "C" void __wrap___atomic_##name() {                                              \
+    if (!is_active()) std::abort();                                                       \
+    lockyard::plain::refuse(                                                              \
+        "an atomic object is larger than 16 bytes, or not aligned, and so not lock-free", \
+        "make it smaller, or protect it by a lock", LOCKYARD_HERE);                       \
+  }
+LOCKYARD_TOO_LARGE(load)
+LOCKYARD_TOO_LARGE(store)
+LOCKYARD_TOO_LARGE(exchange)
+LOCKYARD_TOO_LARGE(compare_exchange)
+// NOLINTEND(bugprone-reserved-identifier, cert-dcl50-cpp)
