@@ -8,11 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lockyard.commands.profile import LIBRARY, not_reached
 from lockyard.errors import UsageError
-from lockyard.field_kit import guard_text, profile_files
-from lockyard.field_kit.launch import end_as, preload_library
-from lockyard.field_kit.launch import run as run_program
+from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
 from lockyard.field_kit.records import SUFFIX, bytes_used, read
 
@@ -60,23 +57,23 @@ def run(
         raise UsageError(
             f"--on-deadlock {on_deadlock}: there is no such reaction; choose {', '.join(MODES)}"
         )
-    library = preload_library(LIBRARY)
     with records_folder() as folder:
         findings = _Findings(folder)
-        variables = {
+        settings = {
             "LOCKYARD_RECORDS": str(folder),
             "LOCKYARD_GUARD": on_deadlock,
             "LOCKYARD_LONG_HOLD_NS": str(round(long_hold_s * 1e9)),
         }
-        status = run_program(command, library, variables, lambda _: findings.look())
+        launch = preload.Launch(command, None, settings, preload.recorder())
+        with preload.report_file() as reports:
+            status = preload.run_as_one(launch, reports, findings.look)
+            launch.check(preload.read_reports(reports))
         findings.look()
-        if not any(folder.iterdir()):
-            raise not_reached(command[0], status)
     if not quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
     if out is not None:
         profile_files.write(out, (json.dumps(each) for each in findings.documents))
-    return end_as(status)
+    return preload.end_as(status)
 
 
 def _summary(findings: _Findings) -> str:

@@ -91,4 +91,3 @@ GuardOut = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="FILE", help="Write the findings as JSON Lines, too."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing if there is no finding.")]
