@@ -23,7 +23,7 @@ TEST(SimulatedCatalogue, contains_every_lock_of_the_catalogue) {
 TEST(SimulatedCatalogue, runs_with_a_thread_on_each_processor_and_with_more) {
   for (const subject& lock : catalogue_subjects()) {
     for (const int threads : {1, 4, 9}) {
-      for (const char* scheduler : {"cfs", "eevdf", "rr"}) {
+      for (const char* scheduler : {"cfs", "eevdf", "rr", "muqss", "bmq", "windows"}) {
         cell some = cell_of("throughput", lock, scheduler, 4);
         some.settings.threads = threads;
         some.settings.hold = some.settings.gap = 500 * ns;

@@ -4,6 +4,7 @@
 
 #include "machines.hpp"
 
+#include "simulate/schedulers/muqss.hpp"
 #include "simulate/world.hpp"
 
 #include <gtest/gtest.h>
@@ -16,10 +17,12 @@ namespace lockyard::simulation {
 
 namespace {
 
-std::unique_ptr<scheduler> made(std::string_view name, int processors) {
+std::unique_ptr<scheduler> made(std::string_view name, int processors,
+                                const parameter_values& changed = {}) {
   const scheduler_declaration& of = *declared(scheduler_declarations(), name);
   parameter_values values;
   for (const auto& each : of.parameters) values[std::string{each.name}] = each.usual;
+  for (const auto& [parameter, value] : changed) values[parameter] = value;
   return of.make(values, processors);
 }
 
@@ -45,7 +48,7 @@ std::vector<double> shares_under(std::string_view name, int threads) {
 }
 
 TEST(SchedulerRules, fair_ones_share_a_processor_equally_and_fifo_does_not) {
-  for (const char* fair : {"cfs", "eevdf", "rr"}) {
+  for (const char* fair : {"cfs", "eevdf", "rr", "muqss", "bmq", "pds", "windows"}) {
     for (const double share : shares_under(fair, 3)) EXPECT_NEAR(share, 1 / 3.0, 0.06) << fair;
   }
   EXPECT_EQ(shares_under("fifo", 3)[0], 1);
@@ -82,8 +85,9 @@ TEST(SchedulerRules,
 }
 
 /// How many turns each of two threads has that yield after each microsecond.
-std::vector<int> turns_of_yielders(std::string_view name, std::size_t yielding) {
-  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
+std::vector<int> turns_of_yielders(std::string_view name, std::size_t yielding,
+                                   const parameter_values& changed = {}) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1, changed), 1};
   std::vector<int> turns(2);
   for (std::size_t i = 0; i < 2; ++i) {
     on.spawn(
@@ -106,6 +110,48 @@ TEST(SchedulerRules, yield_hands_the_processor_to_the_next_thread) {
     EXPECT_NEAR(turns[0] / static_cast<double>(turns[1]), 1, 0.1) << name;
     EXPECT_GT(turns[0], 50'000) << name;
   }
+}
+
+/// How often two threads that both yield change places.
+std::uint64_t switches_of_yielders(std::string_view name, double yield_type) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1, {{"yield_type", yield_type}}), 1};
+  for (int i = 0; i < 2; ++i) {
+    on.spawn(
+        [&on] {
+          for (;;) {
+            on.compute(1 * us);
+            simulated::yield();
+          }
+        },
+        0, 0);
+  }
+  on.run(500 * ms);
+  return on.counted().context_switches;
+}
+
+TEST(SchedulerRules, yield_types_of_muqss_and_bmq_differ) {
+  EXPECT_LT(switches_of_yielders("muqss", 0), 1000U);
+  EXPECT_LT(switches_of_yielders("muqss", 1), 1000U);  // once for each renewed deadline
+  EXPECT_GT(switches_of_yielders("muqss", 2), 100'000U);
+  EXPECT_LT(switches_of_yielders("bmq", 0), 1000U);
+  EXPECT_GT(switches_of_yielders("bmq", 1), 100'000U);
+  EXPECT_GT(switches_of_yielders("bmq", 2), 100'000U);
+}
+
+TEST(SchedulerRules, yield_of_muqss_takes_longer_the_more_threads_yield) {
+  engine on{machine{flat(8), plausible()}, gaps{}, made("muqss", 8), 1};
+  ps yield_length = 0;
+  on.spawn([&] { yield_length = on.yield_length(); }, 0, 0);
+  on.run(1 * ms);
+  EXPECT_EQ(yield_length, 150 * ns);
+  muqss policy{6 * ms, muqss::yields::to_earlier_deadline};
+  policy.attach(on);
+  EXPECT_EQ(policy.yield_length(3), 150 * ns + 3 * 7 * 30 * ns);
+}
+
+TEST(SchedulerRules, sleeper_of_bmq_preempts_a_thread_that_used_its_slices) {
+  EXPECT_LT(delay_of_sleeper("bmq"), 10 * us);
+  EXPECT_LT(delay_of_sleeper("windows"), 10 * us);
 }
 
 TEST(SchedulerRules, yield_under_fifo_gives_way_to_a_thread_that_never_does) {

@@ -19,6 +19,7 @@ from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
+from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
 
 app = typer.Typer(
@@ -229,6 +230,74 @@ def check(  # noqa: PLR0913 - one parameter for each option
     chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard simulate throughput --machine ryzen1700 "
+    "--locks mutex,mcs_spinlock --threads 16,17,32 --hold 200ns --gap 2us  ·  "
+    "lockyard simulate scale --machine xeon8468 --locks queued_spinlock --threads 1,48,56,192 "
+    "--pin --workload lock1  ·  "
+    "lockyard simulate wait --scheduler cfs,eevdf --set slice_ms=3 --sensitivity  ·  "
+    "lockyard simulate --against-published --json",
+)
+def simulate(  # noqa: PLR0913 - one parameter for each option
+    study: simulated.SimulatedStudy = "",
+    machine: simulated.MachineName = "ryzen1700",
+    scheduler: simulated.Scheduler = "eevdf",
+    threads: simulated.SimulatedThreads = "",
+    locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    hold: simulated.SimulatedHold = "",
+    gap: simulated.SimulatedGap = "",
+    lengths: simulated.SimulatedLengths = "constant",
+    for_: simulated.SimulatedFor = "20ms",
+    loops: simulated.SimulatedLoops = None,
+    runs: simulated.SimulatedRuns = 1,
+    workload: simulated.Workload = "lock1",
+    pin: simulated.PinThreads = False,
+    background: simulated.Background = "",
+    set_: simulated.SetCosts = None,
+    seed: simulated.SimulatedSeed = 1,
+    sensitivity: simulated.Sensitivity = False,
+    explain: simulated.ExplainTime = False,
+    against_published: simulated.AgainstPublished = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Run locks on a simulated machine, with up to 256 threads, under any of several schedulers."""
+    from lockyard import options
+    from lockyard.commands import simulate as command
+    from lockyard.simulate.request import work_of
+
+    if against_published:
+        if study:
+            raise UsageError(
+                "--against-published simulates the published tables, whatever else is named; drop "
+                f"{study}"
+            )
+        raise typer.Exit(command.run_published(as_json))
+    asked = command.Asked(
+        study,
+        locks,
+        machine,
+        scheduler,
+        options.threads(threads) if threads else None,
+        background,
+        set_ or (),
+        work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
+        seed,
+    )
+    raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
+    "lockyard machines my-server.toml --json"
+)
+def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
+    """List the machines and schedulers that can be simulated, or show a machine's costs and their
+    sources."""
+    from lockyard.commands import machines as command
+
+    command.run(name, as_json)
 
 
 @app.command(

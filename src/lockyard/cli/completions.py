@@ -87,6 +87,39 @@ def checked(incomplete: str) -> list[str]:
     return [each.name for each in known if each.name.startswith(incomplete)]
 
 
+def machines(incomplete: str) -> list[str]:
+    from lockyard.simulate.machines import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def simulated_studies(incomplete: str) -> list[str]:
+    from lockyard.simulate.simulator import abilities
+
+    return [name for name in abilities().studies if name.startswith(incomplete)]
+
+
+def simulated_schedulers(incomplete: str) -> list[str]:
+    from lockyard.simulate.simulator import abilities
+
+    return completed(incomplete, list(abilities().schedulers))
+
+
+def simulated_locks(incomplete: str) -> list[str]:
+    from lockyard.simulate.simulator import abilities
+
+    return completed(incomplete, ["all", *abilities().locks])
+
+
+def simulated_settings(incomplete: str) -> list[str]:
+    from lockyard.simulate.simulator import abilities
+
+    of = abilities()
+    parameters = [one["name"] for each in of.schedulers.values() for one in each["parameters"]]
+    known = dict.fromkeys([*of.costs, *parameters])
+    return [f"{name}=" for name in known if name.startswith(incomplete)]
+
+
 def headers(incomplete: str) -> list[str]:
     """Completes files that may be headers, up to the colon before the type."""
     return [

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator: its location, what it offers, and a pool of its processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from lockyard.errors import ExitStatus, LockyardError, UsageError
+from lockyard.program import Job, Program, ProgramDiedError, program_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+LONGEST_S = 600.0
+
+
+class SimulationFailedError(LockyardError):
+    """The simulated program cannot go on, because of the lock or the machine."""
+
+    status = ExitStatus.CHECK_FAILED
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What the simulator offers. All of it is declared in C++."""
+
+    studies: dict[str, str]  # with their summaries
+    locks: dict[str, str]  # with their seed names
+    schedulers: dict[str, dict[str, Any]]
+    costs: dict[str, str]  # with their meanings
+    workloads: list[str]
+    most_threads: int
+
+
+def simulator_path() -> Path:
+    """The simulator of this installation, or the one that LOCKYARD_SIMULATOR names."""
+    return program_path("simulator", "LOCKYARD_SIMULATOR", "no machine can be simulated")
+
+
+def abilities() -> Abilities:
+    with Simulator() as one:
+        found = one.answer({"ask": "list"})
+    return Abilities(
+        studies={each["name"]: each["summary"] for each in found["studies"]},
+        locks={each["name"]: each["seed_name"] for each in found["locks"]},
+        schedulers={each["name"]: each for each in found["schedulers"]},
+        costs={each["name"]: each["meaning"] for each in found["costs"]},
+        workloads=found["workloads"],
+        most_threads=found["most_threads"],
+    )
+
+
+class Simulator:
+    """A process that answers jobs, one after the other."""
+
+    def __init__(self) -> None:
+        self._program = Program("simulator", simulator_path())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._program.close()
+
+    def answer(self, job: Job) -> Any:
+        self._program.send(job)
+        reply = self._program.receive(LONGEST_S)
+        if "result" in reply:
+            return reply["result"]
+        if "failure" in reply:
+            raise SimulationFailedError(f"{job.get('lock')}: {reply['failure']}")
+        if "error" in reply:
+            raise UsageError(f"the simulator refuses the job: {reply['error']}")
+        raise ProgramDiedError("simulator", 0, f"it wrote no result but: {reply}"[:200])
+
+
+def answers(jobs: Iterable[Job]) -> Iterator[dict[str, Any]]:
+    """Yields the results in the order of the jobs; each processor has a process."""
+    wanted = list(jobs)
+    workers = max(1, min(len(wanted), len(os.sched_getaffinity(0))))
+    local = threading.local()
+    started: list[Simulator] = []
+
+    def answer(job: Job) -> Any:
+        if not hasattr(local, "simulator"):
+            local.simulator = Simulator()
+            started.append(local.simulator)
+        return local.simulator.answer(job)
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(answer, wanted)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for each in started:
+            each.__exit__()
+        pool.shutdown(wait=True)
