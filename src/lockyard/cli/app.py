@@ -421,6 +421,27 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     raise typer.Exit(command.run(wanted, as_json))
 
 
+@app.command(
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    epilog="Examples:  lockyard guard -- ./server  ·  lockyard guard --on-deadlock abort -- make "
+    "check  ·  lockyard guard --long-hold 50ms -o findings.jsonl -- ./server",
+)
+def guard(
+    command: looked.Command = None,
+    on_deadlock: looked.OnDeadlock = "report",
+    long_hold: looked.LongHold = "1s",
+    out: looked.GuardOut = None,
+    quiet: looked.Quiet = False,
+) -> None:
+    """Run an unmodified program and report deadlocks before their last thread sleeps, orders of
+    locks that could deadlock, long holds, and mutexes unlocked or destroyed wrongly."""
+    from lockyard import options
+    from lockyard.commands import guard as guarding
+
+    long_hold_s = options.duration_s("--long-hold", long_hold)
+    raise typer.Exit(guarding.run(command or [], on_deadlock, long_hold_s, out, quiet))
+
+
 def main() -> None:
     try:
         app()
