@@ -21,16 +21,19 @@ constinit guard_mode guarding = guard_mode::off;
 
 namespace {
 
-constexpr u32 most_lists = 4096, most_reported_sites = 512;
+constexpr u32 most_lists = 4096, most_reported = 4096;
 constinit held_list* lists[most_lists] = {};
+[[gnu::tls_model("initial-exec")]] constinit thread_local held_list* own_held = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local u32 own_held_number = 0;
 constinit u64 long_hold_ns = 1'000'000'000;
 constinit u32 forked_from = 0;
-constinit u64 reported[most_reported_sites] = {};
+constinit u64 reported[most_reported] = {};
+constinit u64 claimed[most_reported] = {};
 
-/// Returns whether this is the first report of its kind of this place.
-bool is_first(event_kind what, u64 place) {
-  const u64 key = (place * 8 + static_cast<u64>(what)) | u64{1} << 63;
-  for (u64& each : reported) {
+/// Adds the key to the table. Returns whether it is new.
+bool is_new(u64* table, u64 key) {
+  for (u32 i = 0; i < most_reported; ++i) {
+    u64& each = table[i];
     u64 none = 0;
     if (__atomic_load_n(&each, __ATOMIC_RELAXED) == key) return false;
     // relaxed(atomicity): the key is all that is published.
@@ -40,6 +43,11 @@ bool is_first(event_kind what, u64 place) {
     if (none == key) return false;
   }
   return false;
+}
+
+/// Returns whether this is the first report of its kind of this place.
+bool is_first(event_kind what, u64 place) {
+  return is_new(reported, (place * 8 + static_cast<u64>(what)) | u64{1} << 63);
 }
 
 held_list* list_of(thread_block* of) {
@@ -52,6 +60,7 @@ held_list* list_of(thread_block* of) {
 held_list* own_list() {
   thread_block* const own = own_record();
   if (own == nullptr || own->number > most_lists) return nullptr;
+  if (own_held != nullptr && own_held_number == own->number) return own_held;
   held_list* found = list_of(own);
   if (found == nullptr) {
     // A block without a kind, which readers skip.
@@ -60,17 +69,23 @@ held_list* own_list() {
     found = reinterpret_cast<held_list*>(memory + sizeof(block));
     __atomic_store_n(&lists[own->number - 1], found, __ATOMIC_RELEASE);
   }
+  found->count = 0;  // an ended thread may have left mutexes here
+  own_held = found;
+  own_held_number = own->number;
   return found;
+}
+
+const held_lock* find(const held_list& in, u64 object) {
+  const u32 count = std::min(in.count, most_held);
+  for (u32 i = 0; i < count; ++i) {
+    if (in.locks[i].object == object) return &in.locks[i];
+  }
+  return nullptr;
 }
 
 const held_lock* held_by(u32 tid, u64 object) {
   const held_list* const list = list_of(record_of(tid));
-  if (list == nullptr) return nullptr;
-  const u32 count = std::min(list->count, most_held);
-  for (u32 i = 0; i < count; ++i) {
-    if (list->locks[i].object == object) return &list->locks[i];
-  }
-  return nullptr;
+  return list != nullptr ? find(*list, object) : nullptr;
 }
 
 u32 owner_of(u64 object) {
@@ -179,14 +194,15 @@ void write_order(const ring& of) {
   publish(to->head, block_kind::event);
 }
 
-int consequence(pthread_mutex_t* m) {
+/// Returns the error for one of the threads that have seen the ring, and 0 for the others.
+int consequence(pthread_mutex_t* m, u64 ring) {
   if (guarding == guard_mode::abort) {
     kernel(__NR_tgkill, getpid(), static_cast<long>(own_tid()), SIGABRT);
   }
   const bool checks = type_of(layout_of(m).kind) == PTHREAD_MUTEX_ERRORCHECK;
   const bool gets_error =
       guarding == guard_mode::error_to_all || (guarding == guard_mode::error && checks);
-  return gets_error ? EDEADLK : 0;
+  return gets_error && is_new(claimed, ring | 1) ? EDEADLK : 0;
 }
 
 void remove(held_list& from, u64 object) {
@@ -231,8 +247,10 @@ void begin_guard() {
 
 void forget_guard(u32 parent_tid) {
   forked_from = parent_tid;
+  own_held = nullptr;
   std::memset(lists, 0, sizeof lists);
   std::memset(reported, 0, sizeof reported);
+  std::memset(claimed, 0, sizeof claimed);
   forget_orders();
 }
 
@@ -248,7 +266,7 @@ int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begi
     if (is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site))) {
       write_ring(follow(own), event_kind::self_deadlock, begin_ticks);
     }
-    return consequence(m);
+    return consequence(m, begin_ticks);
   }
   const chain seen = follow(own);
   if (!seen.is_ring || seen.count < 2) return 0;
@@ -260,7 +278,7 @@ int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begi
   u64 place = 0;
   for (u32 i = 0; i < seen.count; ++i) place += seen.links[i].since ^ seen.links[i].object;
   if (is_first(event_kind::deadlock, place)) write_ring(seen, event_kind::deadlock, begin_ticks);
-  return consequence(m);
+  return consequence(m, place);
 }
 
 void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
@@ -269,7 +287,8 @@ void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
   const held_lock next{reinterpret_cast<u64>(m), reinterpret_cast<u64>(site), monotonic_ns(),
                        stack_from(site)};
   if (is_plain(layout_of(m).kind) && layout_of(m).count == 1) forget_order(next.object);
-  if (held->count > 0 && !is_try) {
+  // A thread that already holds the mutex does not wait for it.
+  if (held->count > 0 && !is_try && find(*held, next.object) == nullptr) {
     const ring found = note_order(*held, next, own_tid());
     if (found.count != 0) write_order(found);
   }

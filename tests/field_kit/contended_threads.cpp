@@ -282,6 +282,61 @@ void inverted_under_a_gate() {
   std::thread{[&] { both(&journal, &account); }}.join();
 }
 
+void inverted_by_one_thread() {
+  for (auto* first : {&account, &journal}) {
+    auto* const second = first == &account ? &journal : &account;
+    pthread_mutex_lock(first);
+    pthread_mutex_lock(second);
+    pthread_mutex_unlock(second);
+    pthread_mutex_unlock(first);
+  }
+}
+
+/// Pairs of mutexes in the same memory, one after another, each pair in the other order.
+void reused_memory() {
+  alignas(pthread_mutex_t) static unsigned char memory[2][sizeof(pthread_mutex_t)];
+  for (int i = 0; i < count; ++i) {
+    std::thread{[i] {
+      std::memset(memory, 0, sizeof memory);  // as a static initialiser, without a destruction
+      auto* const first = reinterpret_cast<pthread_mutex_t*>(memory[i % 2]);
+      auto* const second = reinterpret_cast<pthread_mutex_t*>(memory[1 - i % 2]);
+      pthread_mutex_lock(first);
+      pthread_mutex_lock(second);
+      pthread_mutex_unlock(second);
+      pthread_mutex_unlock(first);
+    }}.join();
+  }
+}
+
+/// A recursive mutex that is locked again below another one, by two threads.
+void recursive() {
+  static pthread_mutex_t again = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  for (int i = 0; i < 2; ++i) {
+    std::thread{[] {
+      pthread_mutex_lock(&again);
+      pthread_mutex_lock(&account);
+      pthread_mutex_lock(&again);
+      pthread_mutex_unlock(&again);
+      pthread_mutex_unlock(&account);
+      pthread_mutex_unlock(&again);
+    }}.join();
+  }
+}
+
+/// A handler of a fork unlocks in the child what the parent's thread has locked.
+int forked_unlock() {
+  pthread_atfork([] { pthread_mutex_lock(&account); }, [] { pthread_mutex_unlock(&account); },
+                 [] { pthread_mutex_unlock(&account); });
+  if (fork() == 0) {
+    pthread_mutex_lock(&account);
+    pthread_mutex_unlock(&account);
+    _exit(0);
+  }
+  int status = 0;
+  wait(&status);
+  return WEXITSTATUS(status);
+}
+
 void timed_cycle() {
   static std::atomic<int> holding{0};
   const auto body = [](pthread_mutex_t* own, pthread_mutex_t* other) {
@@ -289,7 +344,9 @@ void timed_cycle() {
     for (holding.fetch_add(1); holding.load() < 2;) usleep(100);
     timespec limit{};
     clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 1;
+    limit.tv_nsec += 200'000'000;
+    limit.tv_sec += limit.tv_nsec / 1'000'000'000;
+    limit.tv_nsec %= 1'000'000'000;
     if (pthread_mutex_timedlock(other, &limit) == 0) pthread_mutex_unlock(other);
     pthread_mutex_unlock(own);
   };
@@ -358,6 +415,14 @@ int main(int arguments, char** argument) {
     inverted();
   } else if (scene == "inverted_under_a_gate") {
     inverted_under_a_gate();
+  } else if (scene == "inverted_by_one_thread") {
+    inverted_by_one_thread();
+  } else if (scene == "reused_memory") {
+    reused_memory();
+  } else if (scene == "recursive") {
+    recursive();
+  } else if (scene == "forked_unlock") {
+    return forked_unlock();
   } else if (scene == "self") {
     pthread_mutex_lock(&account);
     pthread_mutex_lock(&account);

@@ -222,7 +222,7 @@ def test_refuses_a_glibc_of_unknown_layout(lockyard: Lockyard, tmp_path: Path) -
 
 def test_says_if_the_library_was_not_loaded_after_all() -> None:
     launch = Launch(["true"], "mutex", {})
-    with pytest.raises(LockyardError, match="ran with its own locks"):
+    with pytest.raises(LockyardError, match="locks were left alone"):
         launch.check(Reported())
 
 

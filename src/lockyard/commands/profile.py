@@ -7,19 +7,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lockyard.errors import ExitStatus, MissingCapabilityError, UsageError
-from lockyard.field_kit import profile_files, profile_text
+from lockyard.errors import ExitStatus, UsageError
+from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.contention import Contention, added_up
-from lockyard.field_kit.launch import end_as, found_program, preload_library
-from lockyard.field_kit.launch import run as run_program
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-LIBRARY = "profile"
 
 
 def run(command: Sequence[str], from_pid: int | None, out: Path | None, folded: Path | None) -> int:
@@ -32,23 +28,15 @@ def run(command: Sequence[str], from_pid: int | None, out: Path | None, folded: 
     if from_pid is not None:
         _show([added_up(read(records_path_of(from_pid)))], out, folded, to_stderr=False)
         return ExitStatus.DONE
-    library = preload_library(LIBRARY)
     with records_folder() as folder:
-        status = run_program(command, library, {"LOCKYARD_RECORDS": str(folder)})
+        settings = {"LOCKYARD_RECORDS": str(folder)}
+        launch = preload.Launch(command, None, settings, preload.recorder())
+        with preload.report_file() as reports:
+            status = preload.run_as_one(launch, reports)
+            launch.check(preload.read_reports(reports))
         recorded = all_records(folder)
-    if not recorded:
-        raise not_reached(command[0], status)
     _show([added_up(each) for each in recorded], out, folded, to_stderr=True)
-    return end_as(status)
-
-
-def not_reached(program: str, status: int) -> MissingCapabilityError:
-    """Returns the error for a program that ran without the library."""
-    return MissingCapabilityError(
-        f"{found_program(program)} ended with status {status}, and the library was never loaded "
-        "into it, so nothing is known of its locks; it removes LD_PRELOAD, has privileges, or is "
-        "for another C library: use 'lockyard hang PID'"
-    )
+    return preload.end_as(status)
 
 
 def _show(

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lockyard.field_kit.preload import Reported
-
-_SIGNALLED = 128  # what a shell adds to a signal's number
 
 
 def run(command: Sequence[str], lock: str, condition: str, quiet: bool) -> int:
@@ -28,10 +24,7 @@ def run(command: Sequence[str], lock: str, condition: str, quiet: bool) -> int:
     launch.check(reported)
     if not quiet:
         print(f"lockyard: {summary(lock, reported)}", file=sys.stderr)  # noqa: T201
-    if status < 0:
-        _end_by(signal.Signals(-status))
-        return _SIGNALLED - status
-    return status
+    return preload.end_as(status)
 
 
 def summary(lock: str, reported: Reported) -> str:
@@ -44,13 +37,3 @@ def summary(lock: str, reported: Reported) -> str:
         parts.append(f"mutexes that stayed glibc's: {passed}")
     parts.append(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
     return "; ".join(parts)
-
-
-def _end_by(number: signal.Signals) -> None:
-    """Ends this process as the program ended, without a second core file."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if number not in (signal.SIGKILL, signal.SIGSTOP):
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +19,7 @@ from lockyard.errors import LockyardError, MissingCapabilityError, UsageError
 from lockyard.field_kit.program_file import NotExecutableError, located, needed_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 CONTROL = "glibc"  # the library that forwards to glibc
 PASSED = ("robust", "inheriting", "protecting", "shared")
@@ -24,6 +27,8 @@ CONDITIONS = ("condition_variable", "condition_variable_any")
 _PREFIX = "liblockyard-run-"
 # Signals that the terminal sends to no process by itself.
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+_SIGNALLED = 128  # what a shell adds to the number of a signal
+_MEANWHILE_EVERY_S = 0.05
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
@@ -60,6 +65,21 @@ def library(lock: str) -> Path:
             "needs more than the mutex's 8 bytes, or another start than zero bytes; choose from "
             + ", ".join([*swappable(), CONTROL])
         )
+    return _loadable(path)
+
+
+def recorder() -> Path:
+    """Returns the library that profiles and guards."""
+    path = folder() / "liblockyard-profile.so"
+    if not path.is_file():
+        raise MissingCapabilityError(
+            f"there is no {path.name} in {path.parent}, so no locks can be recorded; reinstall "
+            "lockyard, or correct LOCKYARD_PRELOAD"
+        )
+    return _loadable(path)
+
+
+def _loadable(path: Path) -> Path:
     if ":" in str(path) or " " in str(path):
         raise MissingCapabilityError(
             f"LD_PRELOAD separates paths by colons and spaces, and {path} has one, so the library "
@@ -83,23 +103,26 @@ class Reported:
 
 
 class Launch:
-    """A program with a lock in place of its mutexes, ready to be started."""
+    """A program with a lock in place of its mutexes, or with another library, ready to start."""
 
     def __init__(
-        self, command: Sequence[str], lock: str | None, settings: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        lock: str | None,
+        settings: Mapping[str, str],
+        other_library: Path | None = None,
     ) -> None:
-        """Prepares the program as it is if `lock` is None."""
+        """Prepares the program as it is if `lock` and `other_library` are None."""
         if not command:
             raise UsageError("no program was given, so there is nothing to run; add -- PROGRAM")
         self.command = tuple(command)
-        self.lock = lock
+        self._library = library(lock) if lock is not None else other_library
         program = located(command[0], os.environ)
         self._environment = dict(os.environ)
-        if lock is not None:
-            path = library(lock)
-            first = needed_first(program, path, os.environ)
+        if self._library is not None:
+            first = needed_first(program, self._library, os.environ)
             inherited = os.environ.get("LD_PRELOAD", "").split()
-            self._environment["LD_PRELOAD"] = " ".join([*first, str(path), *inherited])
+            self._environment["LD_PRELOAD"] = " ".join([*first, str(self._library), *inherited])
             self._environment.update(settings)
 
     def start(self, reports: IO[bytes], **streams: Any) -> subprocess.Popen[bytes]:
@@ -116,16 +139,16 @@ class Launch:
 
     def check(self, reported: Reported) -> None:
         """Raises an error if the library was not loaded, or refused."""
-        if self.lock is None:
+        if self._library is None:
             return
         if reported.refused:
             raise MissingCapabilityError(
-                f"{self.command[0]} runs with a glibc of unknown layout, so no locks were swapped; "
-                "the library's message on standard error has the known versions"
+                f"{self.command[0]} runs with a glibc of unknown layout, so its locks were left "
+                "alone; the library's message on standard error has the known versions"
             )
         if not reported.processes:
             raise LockyardError(
-                f"the library was not loaded into {self.command[0]}, so it ran with its own locks; "
+                f"the library was not loaded into {self.command[0]}, so its locks were left alone; "
                 "look on standard error for a message of the dynamic linker"
             )
 
@@ -142,9 +165,11 @@ def read_reports(file: IO[bytes]) -> Reported:
     return found
 
 
-def run_as_one(launch: Launch, reports: IO[bytes]) -> int:
-    """Runs the program as if it were this process: signals reach it. Returns its status, negative
-    after a signal."""
+def run_as_one(
+    launch: Launch, reports: IO[bytes], meanwhile: Callable[[], None] | None = None
+) -> int:
+    """Runs the program as if it were this process: signals reach it. Calls `meanwhile` now and
+    then. Returns the program's status, negative after a signal."""
     process: subprocess.Popen[bytes] | None = None
     early: list[int] = []
     kept = {}
@@ -165,10 +190,33 @@ def run_as_one(launch: Launch, reports: IO[bytes]) -> int:
         process = launch.start(reports)
         for each in early:
             process.send_signal(each)
-        return process.wait()
+        return _waited(process, meanwhile)
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
+
+
+def _waited(process: subprocess.Popen[bytes], meanwhile: Callable[[], None] | None) -> int:
+    while meanwhile is not None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=_MEANWHILE_EVERY_S)
+        meanwhile()
+    return process.wait()
+
+
+def end_as(status: int) -> int:
+    """Ends this process as the program ended: returns its status, or ends by its signal, without a
+    second core file."""
+    if status >= 0:
+        return status
+    number = signal.Signals(-status)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return _SIGNALLED + number
 
 
 def _is_in_foreground() -> bool:

@@ -50,7 +50,7 @@ def needed_first(program: Path, library: Path, environment: Mapping[str, str]) -
     Raises MissingCapabilityError if the dynamic linker would not load `library` into the program,
     which it does not say."""
     binary = _binary(program, environment)
-    consequence = f"so the locks of {program.name} cannot be swapped"
+    consequence = f"so the locks of {program.name} cannot be reached"
     if why := _dropped_by_kernel(binary):
         raise MissingCapabilityError(
             f"{binary} {why}: the dynamic linker ignores LD_PRELOAD there, {consequence}; run a "

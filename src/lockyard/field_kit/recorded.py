@@ -125,6 +125,15 @@ class Names:
             self._functions[return_address] = _short(base) if known else name
         return self._functions[return_address]
 
+    def code(self, return_address: int) -> str:
+        """Returns module and offset of a call, as addr2line takes them."""
+        return self._symbols.offset(return_address - 1)
+
+    def is_runtime(self, return_address: int) -> bool:
+        """Returns whether the address is in the C or C++ library."""
+        path = self._maps.file_at(return_address - 1)
+        return path.rpartition("/")[2].startswith(RUNTIMES)
+
     def place(self, stack: tuple[int, ...]) -> str:
         """Returns the innermost function that does more than to lock."""
         if stack not in self._places:

@@ -128,6 +128,13 @@ def bucket_ticks(buckets: np.ndarray, share: float) -> float:
     return (4 + index % 4 + 0.5) * width
 
 
+def bytes_used(path: Path) -> int:
+    """Returns how much the process has written so far, which tells whether there is news."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER.size)
+    return int(_HEADER.unpack(header)[10]) if len(header) == _HEADER.size else 0
+
+
 def read(path: Path) -> Records:
     """Reads the file, which the process may be writing to."""
     try:

@@ -93,6 +93,11 @@ class Symbols:
         found = module.functions.at(address - module.shift) if module and module.functions else ""
         return found or (self._offset(path, address, module) if path else f"{address:#x}")
 
+    def offset(self, address: int) -> str:
+        """Returns the module, and the address in it."""
+        path = self._maps.file_at(address)
+        return self._offset(path, address, self._module(path)) if path else f"{address:#x}"
+
     def caller(self, thread: Thread) -> str:
         """Guesses which of the program's own functions waits: the first word on the stack that is
         the address behind a call in the program's own code, and not in a wrapper of the standard
