@@ -72,10 +72,11 @@ inline condition_layout& layout_of(pthread_cond_t* condition) noexcept {
 
 /// The calling thread's id in the system. The child of a fork must call forget_thread_id().
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local std::int32_t known_thread_id = 0;
+[[gnu::noinline, gnu::cold]] inline std::int32_t find_thread_id() noexcept {
+  return known_thread_id = static_cast<std::int32_t>(syscall(SYS_gettid));
+}
 inline std::int32_t thread_id() noexcept {
-  if (known_thread_id == 0) [[unlikely]]
-    known_thread_id = static_cast<std::int32_t>(syscall(SYS_gettid));
-  return known_thread_id;
+  return known_thread_id != 0 ? known_thread_id : find_thread_id();
 }
 inline void forget_thread_id() noexcept {
   known_thread_id = 0;

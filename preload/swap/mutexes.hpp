@@ -59,8 +59,12 @@ inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
 /// A mutex with this owner was held over the fork, and its waiters stayed in the parent.
 inline constinit std::atomic<std::int32_t> id_before_fork{0};
 
-inline bool is_inherited(mutex_layout& mutex) noexcept {
+inline bool may_be_inherited() noexcept {
   // relaxed(owner): written while the process has one thread.
+  return id_before_fork.load(std::memory_order_relaxed) != 0;
+}
+inline bool is_inherited(mutex_layout& mutex) noexcept {
+  // relaxed(owner): as above.
   const std::int32_t before = id_before_fork.load(std::memory_order_relaxed);
   // relaxed(hint): the owner adopts the mutex itself; other threads look again.
   return before != 0 && std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) == before;
@@ -102,15 +106,24 @@ bool lock_until(Lock& lock, TimePoint limit) noexcept {
   }
 }
 
-/// How a plain pthread mutex behaves, by its type.
+/// How a plain pthread mutex behaves, by its type. `lock_normal` and `unlock_normal` do all that a
+/// normal mutex needs while it is free; the other functions work with all types.
 struct swapped_mutex {
-  static int lock(mutex_layout& mutex) {
-    if (mutex.kind != PTHREAD_MUTEX_NORMAL) [[unlikely]] {
-      if (const auto known = relock(mutex, EDEADLK); known.is_held) return known.result;
-    }
+  static int lock_normal(mutex_layout& mutex) {
     if (!lock_in(mutex).try_lock()) [[unlikely]]
-      wait_for(mutex);
-    return acquired(mutex);
+      return wait_for(mutex);
+    set_owner(mutex, thread_id());
+    return 0;
+  }
+  /// Not for a mutex that may be inherited.
+  static int unlock_normal(mutex_layout& mutex) {
+    set_owner(mutex, 0);
+    lock_in(mutex).unlock();
+    return 0;
+  }
+  static int lock(mutex_layout& mutex) {
+    if (const auto known = relock(mutex, EDEADLK); known.is_held) return known.result;
+    return lock_in(mutex).try_lock() ? acquired(mutex) : wait_for(mutex);
   }
   static int trylock(mutex_layout& mutex) {
     if (const auto known = relock(mutex, EBUSY); known.is_held) return known.result;
@@ -125,15 +138,10 @@ struct swapped_mutex {
     return is_locked ? acquired(mutex) : ETIMEDOUT;
   }
   static int unlock(mutex_layout& mutex) {
-    if (mutex.kind != PTHREAD_MUTEX_NORMAL) [[unlikely]] {
-      if (checks_owner(type_of(mutex.kind)) && !is_mine(mutex)) return EPERM;
-      if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE && --mutex.users != 0) return 0;
-    }
-    if (is_inherited(mutex)) [[unlikely]]
-      adopt(mutex);
-    set_owner(mutex, 0);
-    lock_in(mutex).unlock();
-    return 0;
+    if (checks_owner(type_of(mutex.kind)) && !is_mine(mutex)) return EPERM;
+    if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE && --mutex.users != 0) return 0;
+    if (is_inherited(mutex)) adopt(mutex);
+    return unlock_normal(mutex);
   }
   /// As glibc does: a mutex in use is refused, and a destroyed mutex has no kind.
   static int destroy(mutex_layout& mutex) {
@@ -168,12 +176,15 @@ struct swapped_mutex {
   // A thread with the asynchronous cancel type may vanish anywhere, and must not while a queue has
   // a node on its stack. So its type is deferred while it waits.
 
-  [[gnu::noinline]] static void wait_for(mutex_layout& mutex) {
+  [[gnu::noinline]] static int wait_for(mutex_layout& mutex) {
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
-    if (type == PTHREAD_CANCEL_DEFERRED && !is_inherited(mutex)) [[likely]]
-      return lock_in(mutex).lock();
-    wait_in_slices(mutex, std::chrono::steady_clock::time_point::max(), type);
+    if (type == PTHREAD_CANCEL_DEFERRED && !is_inherited(mutex)) [[likely]] {
+      lock_in(mutex).lock();
+    } else {
+      wait_in_slices(mutex, std::chrono::steady_clock::time_point::max(), type);
+    }
+    return acquired(mutex);
   }
   template <class TimePoint>
   static bool wait_until(mutex_layout& mutex, TimePoint limit) {

@@ -49,13 +49,17 @@ struct swapping : forwarding {
     return is_swapped(m) ? swapped_mutex::destroy(layout_of(m)) : real::mutex_destroy(m);
   }
   static int mutex_lock(pthread_mutex_t* m, const void* /*caller*/) {
-    return is_swapped(m) ? swapped_mutex::lock(layout_of(m)) : real::mutex_lock(m);
+    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL) [[unlikely]]
+      return lock_by_kind(m);
+    return swapped_mutex::lock_normal(layout_of(m));
   }
   static int mutex_trylock(pthread_mutex_t* m, const void* /*caller*/) {
     return is_swapped(m) ? swapped_mutex::trylock(layout_of(m)) : real::mutex_trylock(m);
   }
   static int mutex_unlock(pthread_mutex_t* m, const void* /*caller*/) {
-    return is_swapped(m) ? swapped_mutex::unlock(layout_of(m)) : real::mutex_unlock(m);
+    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || may_be_inherited()) [[unlikely]]
+      return unlock_by_kind(m);
+    return swapped_mutex::unlock_normal(layout_of(m));
   }
   static int mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
                              const void* /*caller*/) {
@@ -97,6 +101,12 @@ struct swapping : forwarding {
 
  private:
   static bool is_swapped(pthread_mutex_t* m) noexcept { return is_plain(layout_of(m).kind); }
+  [[gnu::noinline]] static int lock_by_kind(pthread_mutex_t* m) {
+    return is_swapped(m) ? swapped_mutex::lock(layout_of(m)) : real::mutex_lock(m);
+  }
+  [[gnu::noinline]] static int unlock_by_kind(pthread_mutex_t* m) {
+    return is_swapped(m) ? swapped_mutex::unlock(layout_of(m)) : real::mutex_unlock(m);
+  }
 };
 
 [[gnu::constructor]] void begin() {

@@ -394,6 +394,34 @@ def profile(
 
 
 @app.command(
+    "try",
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard try -- make check  ·  lockyard try --mutex mutex,fair_mutex "
+    "--higher '([0-9.]+) ops/sec' --lower 'P99: ([0-9.]+)' -- db_bench "
+    "--benchmarks=readrandom  ·  lockyard try --rounds 15 --json -- prog | jq .metrics",
+)
+def try_(  # noqa: PLR0913 - one parameter for each option
+    program: looked.Program = None,
+    mutex: looked.TriedLocks = "mutex,fair_mutex",
+    higher: looked.Higher = None,
+    lower: looked.Lower = None,
+    rounds: looked.Rounds = 7,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Run a program alone and with other locks in turn, and say what each lock gains or loses."""
+    from lockyard import options
+    from lockyard.commands import try_locks as command
+    from lockyard.field_kit.trial import Wanted, metric_of
+
+    metrics = [metric_of(text, is_lower_better=False) for text in higher or ()]
+    metrics += [metric_of(text, is_lower_better=True) for text in lower or ()]
+    locks = tuple(options.names("--mutex", mutex, known="names of locks"))
+    wanted = Wanted(tuple(program or ()), locks, tuple(metrics), rounds, options.seed(seed))
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+@app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard guard -- ./server  ·  lockyard guard --on-deadlock abort -- make "
     "check  ·  lockyard guard --long-hold 50ms -o findings.jsonl -- ./server",

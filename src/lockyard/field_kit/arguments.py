@@ -75,6 +75,26 @@ Folded = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write folded stacks, for flame graphs, too."),
 ]
+TriedLocks = Annotated[
+    str,
+    typer.Option(
+        "--mutex", metavar="NAMES", help="The locks to try; the control glibc is always added."
+    ),
+]
+Higher = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="REGEX",
+        help="A figure in the program's output, in parentheses, that should be high.",
+    ),
+]
+Lower = Annotated[
+    list[str] | None,
+    typer.Option(metavar="REGEX", help="The same for a figure that should be low."),
+]
+Rounds = Annotated[
+    int, typer.Option(metavar="N", help="How often the program runs alone and with each lock.")
+]
 OnDeadlock = Annotated[
     str,
     typer.Option(
