@@ -178,7 +178,7 @@ thread_block* own_record() {
   if (file == nullptr) return nullptr;
   thread_block* found = take_record_over();
   if (found == nullptr) found = new_record();
-  if (found == nullptr) return nullptr;
+  if (found == nullptr) return count_lost(), nullptr;
   kernel(__NR_prctl, 16 /* PR_GET_NAME */, word(found->name));
   __atomic_fetch_add(&file->threads, 1, __ATOMIC_RELAXED);
   publish(found->head, block_kind::thread);

@@ -194,6 +194,10 @@ PLACE void change_table() {
 PLACE void want_permit() {
   sem_wait(&permits);
 }
+PLACE void want_permit_in_vain() {
+  const timespec past{};
+  sem_timedwait(&permits, &past);
+}
 PLACE void want_spinlock() {
   pthread_spin_lock(&spinning);
   pthread_spin_unlock(&spinning);
@@ -454,7 +458,7 @@ int main(int arguments, char** argument) {
     alternate(sleep_in_section);
     _exit(9);
   } else if (scene == "many") {
-    for (int i = 0; i < count; ++i) std::thread{short_section}.join();
+    for (int i = 0; i < count; ++i) std::thread{want_permit_in_vain}.join();
   } else if (scene == "endless") {
     std::printf("ready\n");
     std::fflush(stdout);

@@ -148,7 +148,7 @@ def _counted(found: Contention) -> list[str]:
     records = found.records
     program = os.path.basename(records.program)  # noqa: PTH119 - of the other process
     text = (
-        f"{program} ({records.pid}): {records.threads} threads used contended locks in "
+        f"{program} ({records.pid}): {_counted_threads(records.threads)} used contended locks in "
         f"{duration(records.elapsed_ns)}."
     )
     if records.lost:
@@ -157,6 +157,10 @@ def _counted(found: Contention) -> list[str]:
             "in the folder for temporary files, or name another one by TMPDIR."
         )
     return [text]
+
+
+def _counted_threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _times(count: int) -> str:

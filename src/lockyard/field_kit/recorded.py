@@ -147,7 +147,7 @@ def _is_wrapper(name: str) -> bool:
     bare = name.partition("<")[0].rpartition("::")[2]
     return (
         name.removeprefix("void ").removeprefix("bool ").startswith(WRAPPERS)
-        or name.startswith(RUNTIMES)
+        or name.startswith((*RUNTIMES, "__interceptor_"))
         or _LOCKING.match(bare) is not None
     )
 
