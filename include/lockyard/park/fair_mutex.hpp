@@ -26,38 +26,39 @@ enum class handoff_policy : std::uint8_t {
 ///
 /// Use: where every thread has to get its share, at nearly the throughput of a mutex that barges.
 /// Source: Windows' slim lock (a word with a list of stack nodes and a bit that locks it) and K42;
-///   the time bound is WebKit's (F. Pizlo 2016), the attending waiter nsync's designated waker.
-/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. patient: once
-///   the first in the queue has been first for the patience, and has woken up, it owns the mutex at
-///   the next unlock. barging: no bound. Not recursive. Not safe between a thread and its own signal
-///   handler. After fork, held by the forking thread alone, with an empty queue. The next owner may
-///   destroy the mutex as soon as it holds it (I4). Within one process only. A thread that is
-///   preempted while it changes the queue (tens of nanoseconds) holds up the others, which spin and
-///   yield meanwhile.
+///   the time bound is WebKit's (F. Pizlo 2016), the active waiter nsync's designated waker.
+/// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. patient: as
+///   soon as the first in the queue has been first for the patience, and is awake, the next unlock
+///   hands it the mutex. barging: no bound. Not recursive. Not safe between a thread and its own
+///   signal handler. After fork, held by the forking thread alone, with an empty queue. The next
+///   owner may destroy the mutex as soon as it holds it (I4). Within one process only. A thread
+///   that is preempted while it changes the queue (tens of nanoseconds) holds up the others, which
+///   spin and yield meanwhile.
 /// Size: 8 bytes. All zero bytes are the free state. word_ is the first in the queue, and flags:
 ///
 /// | flag | meaning |
 /// |---|---|
 /// | held | owned |
 /// | busy | a thread changes the queue; no other thread changes the queue until it is done |
-/// | attended | a waiter is awake, or being woken, and bound to look under busy: unlock wakes none |
+/// | active | a waiter is awake, or being woken, and bound to look: unlock wakes no thread |
 /// | due | only an unlock gives the mutex away, to the first in the queue |
 ///
-/// I1: while a waiter is in the queue, the mutex is held or attended. due implies held and a queue.
-/// I2: only under busy does a waiter join or leave the queue, an attending waiter cease to attend
+/// I1: while a waiter is in the queue, the mutex is held or active. due implies held and a queue.
+/// I2: only under busy does a waiter join or leave the queue, an active waiter cease to be one
 ///   without the mutex, and due change. Under busy the word changes by publish() alone.
-/// I3: `attended` stands for one thread: the first in the queue, if its node says so, or a newcomer
-///   in attend(). The thread that is called is first in the queue and attends.
+/// I3: `active` stands for one thread: the first in the queue, if its node says so, or a newcomer
+///   in spin_as_active_waiter(). A thread that is unparked is the first in the queue and is active.
 /// I4: a releaser's last touch of the mutex is its compare-exchange or publish(); of a granted node
-///   the exchange after it, of a called node the exchange before it; to wake, it uses the address
-///   alone. A waiter leaves its stack after it has read granted, or has taken itself out under busy.
-///   So neither is touched after its end (`lockyard check`, client sizes 2x1d, 3x1w).
+///   the exchange after it, of an unparked node the exchange before it; to wake, it uses the
+///   address alone. A waiter leaves its stack after it has read granted, or has taken itself out
+///   under busy. So neither is touched after its end (`lockyard check`, client sizes 2x1d, 3x1w).
 /// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
 /// enqueued in one step against every wake; the thread that replaces asleep wakes. An unlock cannot
-/// miss a queue, because its compare-exchange expects the word without a queue, or attended, and
-/// not due; otherwise it grants or calls under busy. An attending waiter gives the role back under
-/// busy and only while the mutex is held, so the unlock to come finds no attended and calls. Without
-/// the wake grants_to_sleepers_in_order_of_arrival and every check of two threads hang.
+/// miss a queue, because its compare-exchange expects the word without a queue, or active, and
+/// not due; otherwise it grants or unparks under busy. An active waiter gives the role back under
+/// busy and only while the mutex is held, so the unlock to come finds no active waiter and unparks
+/// one. Without the wake grants_to_sleepers_in_order_of_arrival and every check of two threads
+/// hang.
 template <world W = default_world, handoff_policy Policy = handoff_policy::patient,
           std::uint32_t PatienceUs = 200>
 class LOCKYARD_CAPABILITY basic_fair_mutex
@@ -94,17 +95,17 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// Precondition: the calling thread holds the mutex.
-  /// Effects: hands the mutex to a waiter, or frees it; wakes a sleeper that it grants or calls.
+  /// Effects: hands the mutex to a waiter, or frees it; wakes a sleeper that it grants or unparks.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if no thread is in the queue or changes it, or a waiter attends;
+  /// Progress: wait-free if no thread is in the queue or changes it, or a waiter is active;
   /// otherwise as for entering the queue.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     // relaxed(revalidated): by the compare-exchange.
     std::uint64_t word = word_.load(std::memory_order_relaxed);
-    const bool is_left_to_waiter = (word & (busy | due | attended)) == attended;
-    // (word)  held -> 0,  line|attended|held -> line|attended
-    // order[unlock]: release; pairs [take, attend, seize]; publishes the critical section.
+    const bool is_left_to_waiter = (word & (busy | due | active)) == active;
+    // (word)  held -> 0,  line|active|held -> line|active
+    // order[unlock]: release; pairs [take, seize]; publishes the critical section.
     // relaxed(hint): after a failure the word is read anew.
     if ((word != held && !is_left_to_waiter) ||
         !word_.compare_exchange_strong(word, word & ~held, std::memory_order_release,
@@ -116,12 +117,10 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
  private:
   friend detail::timed_lock<basic_fair_mutex, W>;
 
-  static constexpr std::uint64_t held = 1, busy = 2, attended = 4, due = 8;
-  static constexpr std::uint64_t flags = held | busy | attended | due;
+  static constexpr std::uint64_t held = 1, busy = 2, active = 4, due = 8;
+  static constexpr std::uint64_t flags = held | busy | active | due;
 
   using waiter = detail::fair_waiter<W, Policy == handoff_policy::patient>;
-  static constexpr std::uint32_t watching = waiter::watching, asleep = waiter::asleep,
-                                 called = waiter::called, granted = waiter::granted;
   static_assert(alignof(waiter) > flags);
 
   /// Catches short holds soon, and leaves the line to an owner that comes back at once.
@@ -133,13 +132,13 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
 
   bool take() noexcept {
     // relaxed(revalidated): by the compare-exchange.
-    return take(word_.load(std::memory_order_relaxed), attended);
+    return take(word_.load(std::memory_order_relaxed), active);
   }
   /// Acquires while the word is open; of the other flags keeps those in `kept`.
   bool take(std::uint64_t found, std::uint64_t kept) noexcept {
     while (is_open(found)) {
       const std::uint64_t taken = (found & ~flags) | (found & kept) | held;
-      // (word)  0 -> held,  line|attended -> line|attended|held;  from attend(), -> line|held
+      // (word)  0 -> held,  line|active -> line|active|held;  by the active waiter, -> line|held
       // order[take]: acquire; pairs [unlock, publish]; the critical section starts after the last.
       // relaxed(revalidated): the next turn compares the value found.
       if (word_.compare_exchange_strong(found, taken, std::memory_order_acquire,
@@ -189,32 +188,18 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return patience - first->length_of_turn();
   }
 
-  /// Ends the sleep of the first in the queue, which attends from now on. Returns whether the
-  /// caller, after publish(), must wake it.
-  static bool call(waiter& head) noexcept {
-    head.attends.write(true);
-    // (state)  asleep -> called
-    // relaxed(locked): a called waiter looks at the word, which carries the order.
-    return head.state.exchange(called, std::memory_order_relaxed) == asleep;
-  }
-
   [[gnu::noinline, gnu::cold]] void unlock_contended() noexcept {
     const std::uint64_t word = seize();
     waiter* const head = head_of(word);
     if ((word & due) != 0) {
-      publish(waiter::remove(head, *head), held | (word & attended));
-      // (state)  watching, asleep -> granted
-      // order[grant]: release; pairs [watched, falling_asleep, woken, chosen]; publishes
-      // the critical section.
-      if (head->state.exchange(granted, std::memory_order_release) == asleep) {
-        W::wake(head->state, 1);
-      }
-    } else if (head == nullptr || (word & attended) != 0) {
-      publish(head, word & attended);
+      publish(waiter::remove(head, *head), held | (word & active));
+      head->grant();
+    } else if (head == nullptr || (word & active) != 0) {
+      publish(head, word & active);
     } else {
-      const bool sleeps = call(*head);
-      publish(head, attended);
-      if (sleeps) W::wake(head->state, 1);
+      const auto* const sleeper = head->unpark();
+      publish(head, active);
+      waiter::wake(sleeper);
     }
   }
 
@@ -229,18 +214,18 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     waiter self;
     if (enter(self)) return true;
     for (bool spins = strict;;) {
-      const std::uint32_t news = await_news(self, spins, limit);
-      if (news == granted) return true;
-      const std::optional<bool> acquired = step_forward(self, news == asleep, spins);
+      const auto news = self.await_news(spins, limit);
+      if (news == waiter::granted) return true;
+      const auto acquired = step_forward(self, news == waiter::asleep, spins);
       if (acquired) return scope.result(*acquired);
     }
   }
 
-  /// A newcomer's spin, until nothing can be had by spinning, or the queue lacks an attending
+  /// A newcomer's spin, until spinning cannot help, or the queue lacks an active
   /// waiter.
   bool spin() noexcept {
     const auto is_news = [](std::uint64_t word) noexcept {
-      const bool lacks_waiter = head_of(word) != nullptr && (word & (attended | busy)) == 0;
+      const bool lacks_waiter = head_of(word) != nullptr && (word & (active | busy)) == 0;
       return is_open(word) || (word & due) != 0 || lacks_waiter;
     };
     spacing between_looks;
@@ -249,47 +234,46 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     while (const auto found =
                W::await(word_, is_news, std::memory_order_relaxed, between_looks, limit)) {
       if (!is_open(*found)) return false;
-      if (take(*found, attended)) return true;
+      if (take(*found, active)) return true;
     }
     return false;
   }
 
-  /// Takes the mutex if it is free (true), or puts `self` in the queue; before, attends if no
-  /// other thread does.
+  /// Takes the mutex if it is free (true), or puts `self` in the queue; before, spins as the active
+  /// waiter if there is none.
   bool enter(waiter& self) noexcept {
     std::uint64_t word = seize();
     waiter* head = head_of(word);
     const auto left = time_to_barge(head);
-    const bool attends = head != nullptr && (word & (held | attended | due)) == held;
-    if (!strict && attends && left.count() > 0) {
-      publish(head, held | attended);
-      if (attend(left)) return true;
+    const bool is_active = head != nullptr && (word & (held | active | due)) == held;
+    if (!strict && is_active && left.count() > 0) {
+      publish(head, held | active);
+      if (spin_as_active_waiter(left)) return true;
       word = seize();
       head = head_of(word);
     }
     if ((word & held) == 0) {
-      publish(head, held | (attends ? 0 : word & attended));
+      publish(head, held | (is_active ? 0 : word & active));
       return true;
     }
-    if (!attends) {
+    if (!is_active) {
       enqueue(head, self, word);
       return false;
     }
     const bool is_late = (word & due) == 0 && head != nullptr && time_to_barge(head).count() <= 0;
-    const bool sleeps = is_late && call(*head);
-    enqueue(head, self, is_late ? word | attended : word & ~attended);
-    if (sleeps) W::wake(head->state, 1);
+    const auto* const sleeper = is_late ? head->unpark() : nullptr;
+    enqueue(head, self, is_late ? word | active : word & ~active);
+    waiter::wake(sleeper);
     return false;
   }
 
   void enqueue(waiter* head, waiter& self, std::uint64_t mark) noexcept {
-    // relaxed(unpublished): no other thread knows the node before publish().
-    if (strict) self.state.store(watching, std::memory_order_relaxed);
+    if (strict) self.watch();
     publish(waiter::append(head, self), mark);
   }
 
   /// Spins as the waiter on which unlock relies; returns whether it took the mutex.
-  bool attend(std::chrono::nanoseconds most) noexcept {
+  bool spin_as_active_waiter(std::chrono::nanoseconds most) noexcept {
     spacing between_looks;
     const auto limit = W::spin_limit(most);
     // relaxed(revalidated): take() and seize() read the word again.
@@ -300,29 +284,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return false;
   }
 
-  /// Spins if told to, then sleeps. Returns called, granted, or, past the deadline, asleep.
-  static std::uint32_t await_news(waiter& self, bool spins, typename W::deadline limit) noexcept {
-    if (spins) {
-      const auto is_news = [](std::uint32_t state) { return state != watching; };
-      // order[watched]: acquire; pairs [grant]; the critical section starts after the last.
-      const auto news = W::await(self.state, is_news, std::memory_order_acquire,
-                                 wait_policies::pausing{}, W::spin_limit());
-      if (news) return *news;
-      // (state)  watching -> asleep;  granted is overwritten because no thread reads it again.
-      // order[falling_asleep]: acquire; pairs [grant]; as in [watched], if the grant came first.
-      const std::uint32_t state = self.state.exchange(asleep, std::memory_order_acquire);
-      if (state != watching) return state;
-    }
-    for (;;) {
-      const bool late = W::wait(self.state, asleep, limit) == W::wait_result::timed_out;
-      // order[woken]: acquire; pairs [grant]; as in [watched].
-      const std::uint32_t state = self.state.load(std::memory_order_acquire);
-      if (state != asleep || late) return state;
-    }
-  }
-
-  /// For a waiter that was called or is late. Takes the mutex if it is free (true), leaves the queue
-  /// if late (false), or goes on waiting (nothing), with a spin first if `spins`.
+  /// For a waiter that was unparked or is late. Takes the mutex if it is free (true), leaves the
+  /// queue if late (false), or goes on waiting (nothing), with a spin first if `spins`.
   std::optional<bool> step_forward(waiter& self, bool is_late, bool& spins) noexcept {
     spacing between_looks;
     for (bool has_spun = false;;) {
@@ -330,34 +293,28 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       waiter* const head = head_of(word);
       if (!self.is_linked()) {
         publish(head, word);
-        const auto is_granted = [](std::uint32_t state) { return state == granted; };
-        // order[chosen]: acquire; pairs [grant]; as in [watched]. The thread that took this waiter
-        // out of the queue is about to grant.
-        W::await(self.state, is_granted, std::memory_order_acquire,
-                 wait_policies::pausing_then_yielding<64>{});
+        self.await_grant();
         return true;
       }
-      const std::uint64_t role = self.attends.read() ? attended : 0;
+      const std::uint64_t role = self.is_active() ? active : 0;
       const bool is_free = (word & held) == 0;
       if (is_free || is_late) {
         const std::uint64_t ended = role | (head == &self ? due : 0);
         publish(waiter::remove(head, self), (word & ~ended) | held);
         return is_free;
       }
-      // Called, so the first in the queue.
+      // Unparked, so the first in the queue.
       const auto left = time_to_barge(&self);
       spins = left.count() <= 0;
       if (spins || has_spun) {
-        self.attends.write(false);
-        // relaxed(locked): another thread calls or grants only under busy, or later.
-        self.state.store(spins ? watching : asleep, std::memory_order_relaxed);
+        spins ? self.watch() : self.fall_asleep();
         publish(head, (word & ~role) | (spins ? due : 0));
         return std::nullopt;
       }
       publish(head, word);
       // relaxed(revalidated): seize() reads the word again.
-      has_spun = !W::await(word_, &is_open, std::memory_order_relaxed, between_looks,
-                           W::spin_limit(left));
+      has_spun =
+          !W::await(word_, &is_open, std::memory_order_relaxed, between_looks, W::spin_limit(left));
     }
   }
 
