@@ -151,15 +151,38 @@ plan plan_of(const json& job, const subject& of) {
   return by;
 }
 
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+/// A line of a failing execution; docs/checking.md describes the keys.
+json to_json(const model::trace_line& each) {
+  json where = nullptr;
+  if (each.where.line() != 0) {
+    where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
+  }
+  auto others = json::array();
+  for (const model::other_message& other : each.others) {
+    others.push_back({{"value", other.value}, {"written_by", or_null(other.written_by)}});
+  }
+  return {{"thread", each.thread},
+          {"where", std::move(where)},
+          {"text", each.text},
+          {"kind", each.kind},
+          {"order", each.order},
+          {"word", each.word},
+          {"read", or_null(each.read)},
+          {"written", or_null(each.written)},
+          {"reads_from", or_null(each.reads_from)},
+          {"could_read", std::move(others)},
+          {"after", each.after},
+          {"conflicts_with", or_null(each.conflicts_with)}};
+}
+
 json to_json(const found& result, const model::settings& how) {
   auto steps = json::array();
-  for (const model::trace_line& each : result.steps) {
-    json where = nullptr;
-    if (each.where.line() != 0) {
-      where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
-    }
-    steps.push_back({{"thread", each.thread}, {"where", where}, {"text", each.text}});
-  }
+  for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
   return {{"verdict", model::name_of(result.result)},
           {"what", result.what},
           {"executions", result.executions},

@@ -146,10 +146,11 @@ void execution::block(status why) {
   me().now = status::ready;
 }
 
-void execution::fail(verdict kind, std::string text, std::source_location where) {
+void execution::fail(verdict kind, std::string text, std::source_location where,
+                     const plain* data) {
   verdict_ = kind;
   what_ = std::move(text);
-  tell(where, what_);
+  tell(where, what_, {.kind = "failure", .data = data});
   for (;;) switch_out();  // never continued
 }
 

@@ -24,6 +24,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::model {
@@ -143,9 +144,13 @@ class execution {
   void note_cap(cap which) { reach(which); }
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
+  /// Writes a value of a word of that size, for reports.
+  static inline std::string (*text_of_value)(std::uint64_t value, std::size_t size) = nullptr;
 
   [[nodiscard]] thread_index self() const noexcept { return running_; }
-  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
+  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where) {
+    fail(kind, std::move(text), where, nullptr);
+  }
 
   /// Ends a state and frees its memory.
   struct deleter {
@@ -226,6 +231,8 @@ class execution {
     deleter by;
   };
 
+  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
+                         const plain* data);
   static void enter(boost::context::detail::transfer_t from);
   void reset();
   void start(thread_index thread);
@@ -311,7 +318,22 @@ class execution {
                             std::memory_order success, std::memory_order failure, bool weak,
                             std::source_location where);
   void fence_all();
-  void tell(std::source_location where, const std::string& text) const;
+  /// What a line of the account says besides its text.
+  struct facts {
+    std::string_view kind{};
+    std::optional<std::memory_order> order{};
+    std::optional<location_index> word{};
+    std::optional<message_index> read{};
+    std::optional<std::uint64_t> written{};
+    std::optional<std::uint8_t> look{};  ///< of the candidates: those of this look alone
+    const plain* data = nullptr;
+  };
+  void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }
+  void tell(std::source_location where, const std::string& text, const facts& more);
+  void note_edges(trace_line& line) const;
+  void note_others(trace_line& line, const facts& more) const;
+  [[nodiscard]] std::optional<std::size_t> line_of(const origin& by) const;
+  [[nodiscard]] std::string text_of(location_index word, std::uint64_t value) const;
   [[nodiscard]] bool knows_writer(const plain& data);
   [[nodiscard]] std::string described(location_index which);
   [[nodiscard]] std::string by_whom(const message& read) const;
