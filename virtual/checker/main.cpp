@@ -42,6 +42,10 @@ struct checked {
   subject what;
   std::optional<plain::entry> of_module{};
 
+  [[nodiscard]] unsigned threads(const model::exclusion_shape& shape) const {
+    if (of_module && of_module->program != nullptr) return plain::program_threads::count;
+    return of_module && of_module->thread != nullptr ? of_module->threads : shape.threads;
+  }
   [[nodiscard]] model::client_maker clients(const model::exclusion_shape& shape) const {
     return of_module ? plain::clients_of(*of_module, shape) : what.make(shape);
   }
@@ -180,7 +184,7 @@ json to_json(const model::trace_line& each) {
           {"conflicts_with", or_null(each.conflicts_with)}};
 }
 
-json to_json(const found& result, const model::settings& how) {
+json to_json(const found& result, const model::settings& how, unsigned threads) {
   auto steps = json::array();
   for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
   return {{"verdict", model::name_of(result.result)},
@@ -193,6 +197,7 @@ json to_json(const found& result, const model::settings& how) {
           {"bounded", result.bounded},
           {"seconds", result.seconds},
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
+          {"threads", threads},
           {"steps", std::move(steps)},
           {"replay", result.replay}};
 }
@@ -235,7 +240,8 @@ json answer(const json& job) {
   if (asked == "list") return list_subjects();
   if (asked == "mutations") return list_mutations(job);
   const checked& of = subject_of(job);
-  const model::client_maker make = of.clients(shape_of(job, of.what.shape));
+  const model::exclusion_shape shape = shape_of(job, of.what.shape);
+  const model::client_maker make = of.clients(shape);
   plan by = plan_of(job, of.what);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
@@ -244,12 +250,14 @@ json answer(const json& job) {
   }
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
-    return to_json(plain::searched([&] { return model::replay(make, by.how, text); }), by.how);
+    const found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    return to_json(again, by.how, of.threads(shape));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
   // A module's variables are the process's, so one worker runs its code at a time.
   if (of.of_module) by.workers = 1;
-  return to_json(plain::searched([&] { return model::explore(make, by); }), by.how);
+  const found result = plain::searched([&] { return model::explore(make, by); });
+  return to_json(result, by.how, of.threads(shape));
 }
 
 int serve() {

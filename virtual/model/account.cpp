@@ -54,9 +54,8 @@ void execution::note_others(trace_line& line, const facts& more) const {
 /// An edge from another thread's line goes to the first line that it happens before; an edge that
 /// follows from another edge is left out.
 void execution::note_edges(trace_line& line) const {
-  const auto before = std::find_if(account_->rbegin(), account_->rend(), [&](const auto& each) {
-    return each.thread == line.thread;
-  });
+  const auto before = std::find_if(account_->rbegin(), account_->rend(),
+                                   [&](const auto& each) { return each.thread == line.thread; });
   const clock known = before == account_->rend() ? clock{} : before->happened;
   std::vector<std::size_t> found;
   for (thread_index i = 0; i < count_; ++i) {
@@ -67,8 +66,7 @@ void execution::note_edges(trace_line& line) const {
   for (const std::size_t each : found) {
     const trace_line& source = (*account_)[each];
     const bool follows = std::ranges::any_of(found, [&](std::size_t other) {
-      return other != each &&
-             (*account_)[other].happened.of[source.thread] >= source.event;
+      return other != each && (*account_)[other].happened.of[source.thread] >= source.event;
     });
     if (!follows) line.after.push_back(each);
   }

@@ -142,6 +142,9 @@ class execution {
   };
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
+  /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
+  /// threads go on, and if they cannot, this is no hang.
+  [[noreturn]] void give_up(std::source_location where);
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
   /// Writes a value of a word of that size, for reports.
@@ -380,6 +383,7 @@ class execution {
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   bool is_redundant_ = false;     ///< an execution without the last step has the same future
+  bool has_given_up_ = false;     ///< a thread has; the execution has no end to look at
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

@@ -175,8 +175,9 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   memory_.read(me().known, from, index, order, this_event());
   me().reads.push_back({from, index});
   if (account_ != nullptr) {
-    tell(where, "load " + name_of(order) + " of " + described(from) + ": " +
-                    text_of(from, read.value) + by_whom(read),
+    tell(where,
+         "load " + name_of(order) + " of " + described(from) + ": " + text_of(from, read.value) +
+             by_whom(read),
          {.kind = "load", .order = order, .word = from, .read = index});
   }
   return read.value;
@@ -240,9 +241,9 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
   if (account_ != nullptr) {
-    tell(where, "exchange " + name_of(order) + " on " + described(on) + ": " +
-                    text_of(on, found) + by_whom(at.messages[read]) + " becomes " +
-                    text_of(on, value),
+    tell(where,
+         "exchange " + name_of(order) + " on " + described(on) + ": " + text_of(on, found) +
+             by_whom(at.messages[read]) + " becomes " + text_of(on, value),
          {.kind = "exchange", .order = order, .word = on, .read = read, .written = value});
   }
 }
@@ -305,9 +306,10 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     note_failure(site_key(where));
   }
   if (account_ != nullptr) {
-    tell(where, "compare-exchange on " + described(on) + " fails" +
-                    (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
-                    text_of(on, read.value) + by_whom(read),
+    tell(where,
+         "compare-exchange on " + described(on) + " fails" +
+             (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
+             text_of(on, read.value) + by_whom(read),
          {.kind = "failed compare-exchange", .order = failure, .word = on, .read = index});
   }
   expected = read.value;

@@ -108,6 +108,15 @@ void execution::end_word_by_plain_write(location_index which, std::source_locati
   end_word(which, " is written without an atomic access", where, verdict::race);
 }
 
+void execution::give_up(std::source_location where) {
+  has_given_up_ = true;
+  event(ended, 1, 0);
+  if (account_ != nullptr) tell(where, "the program does not ask about what follows");
+  me().looks = {};
+  me().now = status::awaiting;
+  for (;;) switch_out();  // an await of no word is never over
+}
+
 std::optional<execution::stack_place> execution::find_on_stack(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (thread_index i = 0; i < max_threads; ++i) {

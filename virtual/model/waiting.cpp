@@ -54,8 +54,9 @@ std::optional<seen> execution::await(std::span<const look> looks,
   event(awaited, memory_.at(chosen.where).name * 8 + which, read.by.name());
   memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
   if (account_ != nullptr) {
-    tell(where, "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
-                    text_of(chosen.where, value) + by_whom(read),
+    tell(where,
+         "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
+             text_of(chosen.where, value) + by_whom(read),
          {.kind = "await",
           .order = chosen.order,
           .word = chosen.where,
