@@ -182,10 +182,12 @@ Deadline = Annotated[
     ),
 ]
 Load = Annotated[
-    int,
+    str,
     typer.Option(
-        metavar="N",
-        help="Number of busy threads that another process runs meanwhile.",
+        metavar="N|build[:N]",
+        help="Number of busy threads that another process runs meanwhile; or a build of this "
+        "project's headers, with 16 or N compilers at a time.",
+        show_default="0",
         rich_help_panel=CONDITIONS,
     ),
 ]
@@ -231,6 +233,16 @@ Rest = Annotated[
         metavar="TIME",
         help="Pause before each run, as in 60ms.",
         show_default="none",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Machine = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE,…",
+        help="Settings of the whole machine, one cell for each value; restored afterwards. "
+        "Several --machine are combined. docs/conditions.md lists them.",
+        autocompletion=completions.machine_settings,
         rich_help_panel=CONDITIONS,
     ),
 ]
