@@ -103,7 +103,9 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
             f"--load-nice {load_nice}: there is no load that it could apply to; give --load N too, "
             "or drop --load-nice"
         )
-    found: dict[str, Any] = {"load": load, "load_kind": kind}
+    found: dict[str, Any] = {"load": load}
+    if kind is not None:
+        found["load_kind"] = kind
     if load_nice is not None:
         found["load_nice"] = nice("--load-nice", load_nice)
     if timer_slack:

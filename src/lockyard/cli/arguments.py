@@ -18,6 +18,22 @@ WORK = "Work"
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
 ]
+Problems = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME…]",
+        help="What --fix changes: names of problems, or settings with values (huge_pages=never).",
+        autocompletion=completions.problems,
+        show_default=False,
+    ),
+]
+Fix = Annotated[
+    bool, typer.Option("--fix", help="Change the named settings until --undo or a restart.")
+]
+AllProblems = Annotated[
+    bool, typer.Option("--all", help="With --fix: everything that was found and can be changed.")
+]
+Undo = Annotated[bool, typer.Option("--undo", help="Take back everything that --fix changed.")]
 Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the records to FILE.", show_default=False),

@@ -55,12 +55,12 @@ class Conditions:
     slice_ns: int | None = None  # None: the kernel's default
     deadline: Deadline | None = None
     load: int = 0  # busy threads of another process, or its compilers at a time
-    load_kind: str | None = None  # "build"; None: the threads count
     load_nice: int = 0
     timer_slack_ns: int | None = None  # None: the kernel's default for the policy
     autogroup: bool | None = None  # None: the kernel does not group processes
     quota_cpus: float | None = None  # None: no control group
     rest_s: float = 0.0  # before each run
+    load_kind: str | None = None  # "build"; None: the threads of the load count
     machine: tuple[tuple[str, str], ...] = ()  # settings of the whole machine, by name
 
     def to_json(self) -> dict[str, Any]:

@@ -30,8 +30,8 @@ BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def write(tree: Tree, path: str, value: str) -> None:
-    """Writes at once, without truncation, as the kernel's files want it."""
-    file = os.open(tree.at(path), os.O_WRONLY)
+    """Writes at once, as the kernel's files want it."""
+    file = os.open(tree.at(path), os.O_WRONLY | os.O_TRUNC)
     try:
         os.write(file, value.encode())
     finally:
@@ -46,7 +46,11 @@ class Journal:
         self.path = tree.at(f"{FOLDER}/{name}")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b", buffering=0)
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: it is in use
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # it is in use
+            self._file.close()
+            raise
         if self.path.stat().st_size == 0:
             self._append({"boot": tree.read(BOOT)})
 
@@ -59,18 +63,19 @@ class Journal:
         """Notes a control group that is about to be made."""
         self._append(asdict(Change(str(path), GROUP, GROUP, "isolation")))
 
-    def undo(self) -> list[str]:
-        """Takes all changes back, the last one first; returns what could not be restored. A value
-        that another program has changed since is left as that program wants it."""
+    def undo(self, keep_first: int = 0) -> list[str]:
+        """Takes changes back, the last one first; returns what could not be restored. A value that
+        another program has changed since is left as that program wants it."""
         problems = []
         left = []
-        for change in reversed(self.changes()):
+        changes = self.changes()
+        for change in reversed(changes[keep_first:]):
             try:
                 self._take_back(change)
             except OSError as error:
                 left.append(change)
                 problems.append(f"{change.path}: {error.strerror}, so it is still {change.after}")
-        self._keep(list(reversed(left)))
+        self._keep([*changes[:keep_first], *reversed(left)])
         return problems
 
     def _take_back(self, change: Change) -> None:
@@ -93,6 +98,8 @@ class Journal:
 
     def close(self) -> None:
         """Gives the journal up; without changes it is removed."""
+        if self._file.closed:
+            return
         if not self.changes():
             self.path.unlink(missing_ok=True)
         self._file.close()

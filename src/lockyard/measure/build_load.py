@@ -81,9 +81,9 @@ def _ending_with_their_parent(version: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def running_build(commands: Commands, at_once: int, nice: int) -> Iterator[None]:
-    """Keeps a build running; returns when its first compilers have started. Raises
-    MissingCapabilityError if it ended before the block did."""
+def running_build(commands: Commands, at_once: int, nice: int) -> Iterator[int]:
+    """Keeps a build running; yields its process when its first compilers have started.
+    Raises MissingCapabilityError if it ended before the block did."""
     builder = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__, str(at_once), str(nice)],
         stdin=subprocess.PIPE,
@@ -102,7 +102,7 @@ def running_build(commands: Commands, at_once: int, nice: int) -> Iterator[None]
                 f"({commands[0][0]}), so nothing was measured; correct or unset CXX, ask for a "
                 "nice value that is not below our own, or use --load N"
             )
-        yield
+        yield builder.pid
         if builder.poll() is not None:
             raise MissingCapabilityError(
                 "the build ended before the run did, so the run's figures mean nothing; measure "
@@ -159,7 +159,8 @@ def main() -> None:
     for sent_by_terminals_and_managers in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent_by_terminals_and_managers, signal.SIG_IGN)
     at_once, nice = int(sys.argv[1]), int(sys.argv[2])
-    commands = json.loads(sys.stdin.buffer.raw.readline())  # type: ignore[attr-defined]
+    with open(0, "rb", buffering=0, closefd=False) as told:  # noqa: PTH123 - a descriptor
+        commands = json.loads(told.readline())
     try:
         os.setpriority(os.PRIO_PROCESS, 0, nice)
         _build_forever(commands, at_once)

@@ -130,11 +130,12 @@ class Runner:
         self._arrange(cell)
         time.sleep(cell.conditions.rest_s)
         before = processor_use(TREE)
-        started = time.monotonic()
         limit_s = cell.limit_s(state.spent_s)
+        started = time.monotonic()
         job = {**self._job(cell, block, limit_s), "trace": self._trace(place, block)}
         try:
             with self._load_of(cell):
+                started = time.monotonic()  # starting a build is not the cell's time
                 record = harness.run(job, limit_s + self.grace_s)
         except ProgramOverrunError as error:
             record = _failed(job, "overrun", str(error))
@@ -163,7 +164,7 @@ class Runner:
             job["conditions"] = {**job["conditions"], "load": 0}  # it is ours, not the harness's
         return job
 
-    def _load_of(self, cell: Cell) -> AbstractContextManager[None]:
+    def _load_of(self, cell: Cell) -> AbstractContextManager[object]:
         """Returns the build that has to run meanwhile, if any; other loads are the harness's."""
         if cell.conditions.load_kind is None:
             return nullcontext()

@@ -16,6 +16,8 @@ from lockyard.errors import ExitStatus, UsageError
 from lockyard.machine import environment
 from lockyard.machine.conditions import autogroup_enabled
 from lockyard.machine.guardian import changed_machine
+from lockyard.machine.journal import recover
+from lockyard.machine.tree import Tree
 from lockyard.measure.build_load import build_commands
 from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.parameters import check_clock
@@ -129,6 +131,8 @@ def measure(
         check_same_machine(resume.environment, measured.environment)
         check_same_clock(resume.environment, measured.environment)
         measured.runs += resume.runs
+    for problem in recover(Tree()):
+        say(f"a setting that a killed measurement left could not be restored: {problem}")
     writer = RecordWriter(path, to_stdout, resume)
     say(_announcement(plan, len(measured.runs)))
     try:
