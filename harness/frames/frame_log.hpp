@@ -28,10 +28,10 @@ struct frame {
 /// What made a frame late: without it, the frame would have met its deadline. If two of them
 /// qualify, the longer one counts.
 enum class frame_fault : std::uint8_t {
-  lock,             ///< the waits for the lock
-  wake_up,          ///< the wake-up, which came late
-  lock_and_wake_up, ///< only both together
-  own_work,         ///< neither: the work took too long, or its processor was taken away
+  lock,              ///< the waits for the lock
+  wake_up,           ///< the wake-up, which came late
+  lock_and_wake_up,  ///< only both together
+  own_work,          ///< neither: the work took too long, or its processor was taken away
 };
 
 inline constexpr std::array<std::string_view, 4> frame_fault_keys{
@@ -91,8 +91,8 @@ class frame_log {
     const double run_ns = static_cast<double>(periods_ * period_ns_);
     values["frames"] = periods_;
     values["missed"] = missed();
-    values["missed_share"] = static_cast<double>(missed()) /
-                             static_cast<double>(std::max<std::uint64_t>(periods_, 1));
+    values["missed_share"] =
+        static_cast<double>(missed()) / static_cast<double>(std::max<std::uint64_t>(periods_, 1));
     values["missed_per_minute"] = static_cast<double>(missed()) * 60e9 / std::max(run_ns, 1.0);
     for (std::size_t fault = 0; fault < missed_.size(); ++fault) {
       values[std::string{frame_fault_keys[fault]}] = missed_[fault];

@@ -135,6 +135,15 @@ def test_the_verdict_counts_frames() -> None:
     assert said(*never).startswith("No frame was late, at 60 frames a second")
 
 
+def test_a_run_at_a_reduced_frequency_is_reported() -> None:
+    cool, hot = records("futex_mutex", [0] * 6), records("futex_mutex", [0] * 6)
+    for each in cool:
+        each["processors"] = {"throttled": 0}
+    hot[3]["processors"] = {"throttled": 2}
+    assert "throttled" not in str(verdict(summed_up(*cool), CATALOG, 2))
+    assert said(*hot) == "Cool the machine and measure again: its processors slowed down in 1 run."
+
+
 def test_the_table_shows_missed_deadlines_of_a_minute() -> None:
     found = summed_up(*records("futex_mutex", [1, 2, 0, 0, 0, 0]))
     text = shown(*tables(found, None, Console(width=300)))

@@ -22,7 +22,7 @@ Problems = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME…]",
-        help="What --fix changes: names of problems, or settings with values (huge_pages=never).",
+        help="For --fix: names of problems, or settings with values (huge_pages=never).",
         autocompletion=completions.problems,
         show_default=False,
     ),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fix:
-    """What became of a setting: changed, in force already, or refused with the reason."""
+    """The outcome for a setting: changed, in force already, or refused with the reason."""
 
     setting: str
     value: str

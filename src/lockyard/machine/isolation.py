@@ -2,7 +2,7 @@
 """Keeps all other processes off some processors, by control groups of processors (cpuset).
 
 Version 1: all processes move to a group with the remaining processors, and measured runs join
-another. Version 2: a partition of its own takes the processors away from everybody else.
+another. Version 2: a partition of its own takes the processors away from all others.
 """
 
 from __future__ import annotations

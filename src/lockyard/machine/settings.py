@@ -236,7 +236,7 @@ SETTINGS: Mapping[str, Setting] = {
                "this kernel has no transparent huge pages"),
     ),
     "perf_paranoia": Setting(
-        "-1 to 4", "who may record context switches",
+        "-1 to 4", "the users that may record context switches",
         lambda tree, value: _one(
             tree, f"{KERNEL}/perf_event_paranoid", value, "this kernel has no perf events"),
     ),

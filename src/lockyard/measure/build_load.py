@@ -159,7 +159,7 @@ def main() -> None:
     for sent_by_terminals_and_managers in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent_by_terminals_and_managers, signal.SIG_IGN)
     at_once, nice = int(sys.argv[1]), int(sys.argv[2])
-    with open(0, "rb", buffering=0, closefd=False) as told:  # noqa: PTH123 - a descriptor
+    with open(0, "rb", buffering=0, closefd=False) as told:
         commands = json.loads(told.readline())
     try:
         os.setpriority(os.PRIO_PROCESS, 0, nice)

@@ -171,7 +171,7 @@ class Runner:
         return running_build(self.build, cell.conditions.load, cell.conditions.load_nice)
 
     def _arrange(self, cell: Cell) -> None:
-        """Brings the machine's settings about, if they are others than those of the last run."""
+        """Brings the machine's settings about, if they differ from the last run's."""
         self._isolated = self.machine.arrange(cell.conditions.machine)
 
     def _trace(self, place: int, block: int) -> str | None:
