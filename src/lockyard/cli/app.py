@@ -107,12 +107,13 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     nice: arguments.Nice = None,
     slice_: arguments.Slice = "",
     deadline: arguments.Deadline = "",
-    load: arguments.Load = 0,
+    load: arguments.Load = "",
     load_nice: arguments.LoadNice = None,
     timer_slack: arguments.TimerSlack = "",
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,
     rest: arguments.Rest = "",
+    machine: arguments.Machine = None,
     hold: arguments.Hold = "",
     gap: arguments.Gap = "",
     lengths: arguments.Lengths = "constant",
@@ -195,12 +196,25 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 
 
 @app.command(
-    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
+    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'  ·  "
+    "lockyard doctor --fix governor idle_states  ·  lockyard doctor --fix --all  ·  "
+    "lockyard doctor --fix huge_pages=never  ·  lockyard doctor --undo"
 )
-def doctor(as_json: arguments.Json = False) -> None:
+def doctor(
+    names: arguments.Problems = None,
+    fix: arguments.Fix = False,
+    every: arguments.AllProblems = False,
+    undo: arguments.Undo = False,
+    as_json: arguments.Json = False,
+) -> None:
     """Show what would distort measurements here, what is not permitted, and how to fix it."""
     from lockyard.commands import doctor as command
 
+    command.check_words(names or (), fix, every, undo)
+    if undo:
+        raise typer.Exit(command.undo(as_json))
+    if fix:
+        raise typer.Exit(command.fix(names or (), every, as_json))
     raise typer.Exit(command.run(as_json))
 
 
