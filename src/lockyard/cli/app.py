@@ -394,19 +394,21 @@ def hang(
     "run",
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
-    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  lockyard run --only LRUCacheShard -- "
+    "db_bench  ·  Exit status: the program's; 126 if it "
     "cannot be executed; 127 if it was not found",
 )
 def run_(
     program: looked.Program = None,
     mutex: looked.Mutex = "mutex",
     condition: looked.Condition = "",
+    only: looked.Only = "",
     quiet: looked.Quiet = False,
 ) -> None:
-    """Run a program with a lock of the catalogue in place of its mutexes."""
+    """Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
     from lockyard.commands import run as command
 
-    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+    raise typer.Exit(command.run(program or (), mutex, condition, only, quiet))
 
 
 @app.command(
@@ -477,8 +479,8 @@ def _tried(  # noqa: PLR0913 - one parameter for each option
 @app.command(
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
-    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex,fair_mutex  ·  "
-    "lockyard predict --json -- prog | jq .locks",
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex  ·  lockyard "
+    "predict --json -- prog | jq .locks",
 )
 def predict(  # noqa: PLR0913 - one parameter for each option
     program: looked.Program = None,
