@@ -159,6 +159,12 @@ def report(
     from lockyard.commands import report as command
 
     if source is not None:
+        from lockyard.field_kit import profile_files
+
+        if profile_files.is_profile(source):
+            from lockyard.commands import profile as profiling
+
+            raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
         raise typer.Exit(command.show(source))
     raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
 
@@ -334,6 +340,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
                 "limited to one process or lock; drop --pid and --lock"
             )
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    from lockyard.field_kit import profile_files
+
+    if result is not None and profile_files.is_profile(result):
+        from lockyard.field_kit.long_waits import Chosen
+
+        chosen = Chosen((lock,) if lock else (), top, longer_than_ns)
+        raise typer.Exit(command.run_profile(result, chosen, as_json))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
     raise typer.Exit(command.run(result, file, pid, wanted, as_json))
@@ -382,19 +395,25 @@ def run_(
 @app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
-    "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
+    "profile.jsonl --perfetto waits.pftrace -- make check  ·  lockyard profile --from 4711  ·  "
+    "lockyard profile --from profile.jsonl --pprof waits.pb.gz  ·  lockyard profile --lengths "
+    "lengths.csv -- prog; lockyard measure throughput --lengths recorded:lengths.csv",
 )
-def profile(
+def profile(  # noqa: PLR0913 - one parameter for each option
     command: looked.Command = None,
-    from_pid: looked.FromPid = None,
+    source: looked.ProfileFrom = "",
     out: looked.ProfileOut = None,
+    perfetto: looked.Perfetto = None,
+    pprof: looked.Pprof = None,
     folded: looked.Folded = None,
+    lengths: looked.ProfileLengths = None,
 ) -> None:
     """Run an unmodified program and show which of its locks make threads wait, behind which other
     threads, and why. Needs no symbols and no root; the report goes to standard error."""
     from lockyard.commands import profile as profiling
 
-    raise typer.Exit(profiling.run(command or [], from_pid, out, folded))
+    files = profiling.Files(out, perfetto, pprof, folded, lengths)
+    raise typer.Exit(profiling.run(command or [], source, files))
 
 
 @app.command(
