@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A stall with more pieces is cut into this many equal ones, each with its longest state.
 MOST_PIECES = 600
 
-Slice = tuple[int, int, Shown, str]  # begin and end in ticks, state, and whom it concerns
+Slice = tuple[int, int, Shown, str]  # begin and end in ticks, state, and the thread concerned
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class _Cutter:
         weights = np.zeros((len(self._edges) - 1, kinds))
         places = np.minimum(self._place, len(weights) - 1)
         np.add.at(weights, (places, states.astype(np.int64)), self._painter.lengths)
-        return np.argmax(weights, axis=1)
+        found: NDArray[np.int64] = np.argmax(weights, axis=1)
+        return found
 
     def _runs(self, states: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
         """Yields neighbours of one state together."""

@@ -44,7 +44,11 @@ def by_setting(
 
 
 def line_over(
-    name: str, cells: Iterable[CellSummary], x: Callable[[CellSummary], float], key: str, factor: float = 1.0
+    name: str,
+    cells: Iterable[CellSummary],
+    x: Callable[[CellSummary], float],
+    key: str,
+    factor: float = 1.0,
 ) -> Series:
     """Returns medians over runs against `x`, with the quartiles of the runs as their range."""
     points = []

@@ -47,8 +47,8 @@ def contention(records: Records) -> Section:
     return Section(
         "Contention and frequency",
         blocks,
-        "How much work threads get done when part of it needs the lock. A lock costs nothing if its "
-        "line follows the ideal; the heat maps show from which frequency on it costs much.",
+        "How much work threads get done when part of it needs the lock. A lock costs nothing if "
+        "its line follows the ideal; the heat maps show from which frequency on it costs much.",
     )
 
 
@@ -70,15 +70,17 @@ def _contention(records: Records, grid: Grid, key: str, title: str) -> Chart:
         if threads == grid.threads
     }
     if printed:
-        series.append(
-            Series("published", list(printed), list(printed.values()), role="published")
-        )
+        series.append(Series("published", list(printed), list(printed.values()), role="published"))
     return Chart(
         "lines",
         f"{title[0].upper()}{title[1:]}",
         f"{title} against the share of the work that needs the lock, for {in_words(grid.locks)}.",
         Axis("share of the work that needs the lock", "percent"),
-        Axis("share of time waiting" if percent else "parallelism", "percent" if percent else "number", zero=True),
+        Axis(
+            "share of time waiting" if percent else "parallelism",
+            "percent" if percent else "number",
+            zero=True,
+        ),
         series,
         grid.setting,
     )
@@ -127,8 +129,8 @@ def wakeups(records: Records) -> Section:
     return Section(
         "Wake-ups",
         blocks,
-        "A thread that spins continues at once and uses its processor all the time; a thread that "
-        "sleeps uses none and continues late. Good ways to wait are at the lower left.",
+        "A thread that spins continues at once and uses its processor all the time; a thread "
+        "that sleeps uses none and continues late. Good ways to wait are at the lower left.",
     )
 
 
@@ -139,9 +141,14 @@ def _wakeup(cell: CellSummary) -> Series | None:
     middle = max(median, 1.0)
     longest = max(cell.maximum("wakeup_max_ns") or middle, middle)
     return Series(
-        cell.lock, [short(max(100 * share, LEAST_PERCENT))], [short(middle)], mark=cell.lock, low=[short(middle)], high=[short(longest)],
+        cell.lock,
+        [short(max(100 * share, LEAST_PERCENT))],
+        [short(middle)],
+        mark=cell.lock,
+        low=[short(middle)],
+        high=[short(longest)],
         notes=[f"{len(cell.runs)} runs"],
-    )  # fmt: skip
+    )
 
 
 def scaling(records: Records) -> Section:
@@ -161,8 +168,8 @@ def scaling(records: Records) -> Section:
     return Section(
         "Scaling",
         blocks,
-        "Operations per second of all threads together, against the number of threads. Bars are the "
-        "quartiles of the runs.",
+        "Operations per second of all threads together, against the number of threads. Bars are "
+        "the quartiles of the runs.",
     )
 
 
@@ -177,14 +184,15 @@ def _scaling(study: str, setting: str, cells: list[CellSummary], simulated: list
         line_over(lock, [c for c in cells if c.lock == lock], lambda c: float(c.threads), key)
         for lock in locks
     ]
-    most = max(cell.threads for cell in cells)
+    every = [each for each in series if each.x] + simulated
+    most = max(threads for each in every for threads in each.x)
     return Chart(
         "lines",
         f"{study}: {key.split('_')[0]} per second by threads",
-        f"{key.replace('_', ' ')} of {in_words(locks)} with 1 to {most} threads.",
+        f"{key.replace('_', ' ')} of {in_words(locks)} with up to {most:g} threads.",
         Axis("threads", log=most > 8),
         Axis(f"{key.split('_')[0]} per second", "per_s", log=True),
-        [*(each for each in series if each.x), *simulated],
+        every,
         setting,
     )
 
@@ -203,16 +211,17 @@ def _simulated(records: Records) -> dict[str, list[Series]]:
         schedulers = {scheduler for _, scheduler in lines}
         for (lock, scheduler), points in lines.items():
             points.sort(key=lambda point: point[0])
-            under = f", {scheduler}" if len(schedulers) > 1 else ""
+            under = f" ({scheduler})" if len(schedulers) > 1 else ""
             found.setdefault(str(document["study"]), []).append(
                 Series(
-                    f"{lock} ({document['machine']}{under})",
+                    f"{lock}{under}",
                     [threads for threads, _ in points],
                     [short(figure["value"]) for _, figure in points],
                     mark=lock,
                     role="simulated",
                     low=[short(figure["low"]) for _, figure in points],
                     high=[short(figure["high"]) for _, figure in points],
+                    notes=[f"simulated machine {document['machine']}, {scheduler}"] * len(points),
                 )
             )
     return found
@@ -229,5 +238,3 @@ def _only_simulated(study: str, series: list[Series]) -> Chart:
         series,
         "simulated; bars are the spread over the inputs that are uncertain",
     )
-
-

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from lockyard.records.histogram import Histogram
     from lockyard.report.summary import CellSummary
 
-MOST_POINTS = 90  # of a line; a screen cannot show more
-MOST_SIDE_BY_SIDE = 4  # more charts than this become a choice
+MOST_POINTS = 90  # a screen cannot show more of a line
+MOST_SIDE_BY_SIDE = 4  # more charts become a choice
 
 
 @dataclass(frozen=True)
 class Shown:
     study: str
-    histograms: tuple[str, str]  # of the study, and of its form as published
+    histograms: tuple[str, str]  # the study's, and its published form's
     title: str
     value: str
     lead: str
@@ -38,8 +38,9 @@ WAIT = Shown(
     ("wait", "wait"),
     "Waiting",
     "wait",
-    "How long a thread waits from its call to the acquisition. Read a line at 99.9 %: of a thousand "
-    "waits, the longest lasts at least as long. Lower is better, and the right end shows the stalls.",
+    "How long a thread waits from its call to the acquisition. Read a line at 99.9 %: of a "
+    "thousand waits, the longest lasts at least as long. Lower is better, and the right end shows "
+    "the stalls.",
 )
 IDLE = Shown(
     "idle",
@@ -85,17 +86,20 @@ def _charts(
         least = min(len(cell.runs) for cell in group)
         most = max(len(cell.runs) for cell in group)
         runs = f"{least} to {most} runs" if least != most else counted(least, "run")
-        yield setting, Chart(
-            "lines",
-            f"{shown.title} · {setting}",
-            f"{shown.value.capitalize()} by percentile for {in_words([e.name for e in lines])}. The "
-            f"longest is {duration(worst.y[-1])}, with {worst.name}; the shortest maximum is "
-            f"{duration(best.y[-1])}, with {best.name}.",
-            Axis(f"share of the {shown.value}s that are shorter", "nines", zero=True),
-            Axis(shown.value, "ns", log=True),
-            lines,
-            f"{runs} of each lock together",
-            data={"plain": True},
+        yield (
+            setting,
+            Chart(
+                "lines",
+                f"{shown.title} · {setting}",
+                f"{shown.value.capitalize()} by percentile for {in_words([e.name for e in lines])}. "
+                f"The longest is {duration(worst.y[-1])}, with {worst.name}; the shortest maximum is "
+                f"{duration(best.y[-1])}, with {best.name}.",
+                Axis(f"share of the {shown.value}s that are shorter", "nines", zero=True),
+                Axis(shown.value, "ns", log=True),
+                lines,
+                f"{runs} of each lock together",
+                data={"plain": True},
+            ),
         )
 
 

@@ -89,7 +89,8 @@ class Body:
         """Writes the steps as a table with a column for each thread, complete without scripts."""
         number = self._added({"draw": "execution", "steps": [s["edges"] for s in execution.steps]})
         yield f'<article class="execution" id="figure-{number}" data-drawn="{number}">'
-        yield f"<h3>{escape(execution.title)}</h3><p class='verdict'>{escape(execution.verdict)}</p>"
+        yield f"<h3>{escape(execution.title)}</h3>"
+        yield f'<p class="verdict">{escape(execution.verdict)}</p>'
         heads = "".join(f'<th scope="col">{escape(each)}</th>' for each in execution.lanes)
         yield '<div class="scroll" tabindex="0" role="region" '
         yield f'aria-label="{escape(execution.title)}: steps"><table class="lanes"><thead><tr>'

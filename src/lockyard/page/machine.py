@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lockyard.page.cells import Records
     from lockyard.page.model import Block
 
-MOST_PARTS = 6  # of a value that is a list
+MOST_PARTS = 6  # a longer list is only counted
 PARTS = ("system", "cpu", "scheduler", "limits", "harness")
 
 
@@ -37,8 +37,8 @@ def section(records: Records, environment: dict[str, Any], warnings: Sequence[st
     return Section(
         "The machine and its problems",
         blocks,
-        "What the machine did while locks were measured. A stall shorter than the machine's own gaps "
-        "needs no lock to explain it.",
+        "What the machine did while locks were measured. A stall shorter than the machine's own "
+        "gaps needs no lock to explain it.",
     )
 
 
@@ -46,7 +46,10 @@ def _first(environment: dict[str, Any]) -> Iterator[tuple[str, str]]:
     topology = environment["harness"]["topology"]
     yield "processor", f"{environment['cpu']['model']}"
     yield "cores and processors", f"{topology['cores']} cores, {topology['processors']} processors"
-    yield "kernel", f"Linux {environment['system']['kernel']} {environment['system']['architecture']}"
+    yield (
+        "kernel",
+        f"Linux {environment['system']['kernel']} {environment['system']['architecture']}",
+    )
     yield "virtual machine", str(environment["system"]["hypervisor"])
     yield "clock", clock_line(environment["clock"]).removeprefix("clock: ")
     load = environment.get("load_average")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DIGITS = 5
 
 Unit = Literal["ns", "per_s", "percent", "times", "nines", "number"]
-# Who a series is from. A reader tells these apart by the marker, not by the colour.
+# Sources of a series. A reader tells them apart by the marker, not by the colour.
 Role = Literal["measured", "published", "simulated", "ideal"]
 
 
@@ -22,7 +22,7 @@ class Axis:
     title: str
     unit: Unit = "number"
     log: bool = False
-    names: Sequence[str] = ()  # of an axis of names, from top to bottom
+    names: Sequence[str] = ()  # from top to bottom; empty if the axis has numbers
     zero: bool = False  # the axis begins at 0
 
 
@@ -35,7 +35,7 @@ class Series:
     y: Sequence[Any]
     mark: str = ""
     role: Role = "measured"
-    low: Sequence[float | None] = ()  # of the value axis, as are the high ones
+    low: Sequence[float | None] = ()  # low and high are on the axis of the values
     high: Sequence[float | None] = ()
     notes: Sequence[str] = ()  # one for each point, shown on hover and saved
 
@@ -133,8 +133,8 @@ class Page:
     subtitle: str
     sections: Sequence[Section]
     marked: Sequence[str] = ()  # what the charts mark: locks and ways to wait
-    locks: Sequence[str] = ()  # those of them that the reader can highlight
-    chosen: Sequence[str] = ()  # those that are highlighted first; by default all
+    locks: Sequence[str] = ()  # marks that the reader can highlight
+    chosen: Sequence[str] = ()  # locks highlighted at first; by default all
 
 
 def short(value: float | None) -> float | None:

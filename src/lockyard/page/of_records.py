@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from lockyard import harness
-from lockyard.errors import UsageError
-from lockyard.page import bundle, curves, distributions, machine, published, stalls
+from lockyard.page import curves, distributions, machine, published, stalls
 from lockyard.page.cells import Records
 from lockyard.page.model import Advice, Missing, Page, Remark, Section
 from lockyard.page.rich_tables import converted
@@ -25,7 +23,6 @@ from lockyard.studies import Setting, own_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from lockyard.measure.session import Measured
     from lockyard.page.model import Block, Table
@@ -35,19 +32,18 @@ MOST_CHOSEN = 7
 FIRST_LOCKS = ("std::mutex", "mutex", "futex_mutex", "ticket_spinlock", "queued_spinlock")
 
 
-def write_page(
-    path: Path, measured: Measured, reference: str | None, simulated: Sequence[Path] = (),
+def page_of(
+    measured: Measured, reference: str | None, simulated: Sequence[dict[str, Any]] = (),
     warnings: Sequence[str] = (),
-) -> list[str]:  # fmt: skip
-    """Writes the page of a measurement. Returns what it could not include."""
+) -> tuple[Page, list[str]]:  # fmt: skip
+    """Returns the page of a measurement, and the order in which locks get their marks."""
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
     environment = measured.environment
     processors = len(environment["harness"]["topology"]["usable"]) if environment else None
     against = Against.of(reference, catalog)
     order = [*(lock.name for lock in catalog.measured), *catalog.ways]
-    documents = [_simulated(each) for each in simulated]
-    records = Records(cells, catalog, Naming.of(cells), against, processors, documents)
+    records = Records(cells, catalog, Naming.of(cells), against, processors, simulated)
     sentences = verdict(cells, catalog, processors, against)
     sections = [
         Section("Advice", list(_advice(sentences, records))),
@@ -71,7 +67,7 @@ def write_page(
         locks,
         _chosen(locks, " ".join(f"{each.text} {each.details}" for each in sentences)),
     )
-    return bundle.write(path, page, order)
+    return page, order
 
 
 def _subtitle(environment: dict[str, Any], measured: Measured) -> str:
@@ -145,22 +141,3 @@ def _chosen(locks: Sequence[str], advice: str) -> list[str]:
     named = [lock for lock in locks if lock in advice]
     ranked = dict.fromkeys([*FIRST_LOCKS[:1], *named, *FIRST_LOCKS, *locks])
     return [lock for lock in ranked if lock in locks][:MOST_CHOSEN]
-
-
-def _simulated(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_bytes())
-        known = all("figures" in cell and "threads" in cell for cell in document["cells"])
-        if known and {"study", "machine"} <= document.keys():
-            return dict(document)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: simulated figures cannot be read ({error.strerror}), so no page was written; "
-            "name a readable file"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
-    raise UsageError(
-        f"{path}: not what 'lockyard simulate --json' prints, so no page was written; simulate "
-        "again with --json and name that file"
-    )

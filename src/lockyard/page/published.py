@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 # The longest stall of a run by the published definitions.
 STALL_KEYS = {"wait": "wait_max_ns", "idle": "idle_published_max_ns"}
 STALL_TITLES = {"wait": "Longest waits", "idle": "Longest idle times, wanted or not"}
-STALLS_FROM = "M. Skarupke, Measuring Mutexes, Spinlocks and how Bad the Linux Scheduler Really is, 2019"
-WAKEUP_FROM = "a text on how the idle workers of a C++ task scheduler should wait; i7-8750H, Windows"
+STALLS_FROM = (
+    "M. Skarupke, Measuring Mutexes, Spinlocks and how Bad the Linux Scheduler Really is, 2019"
+)
+WAKEUP_FROM = (
+    "a text on how the idle workers of a C++ task scheduler should wait; i7-8750H, Windows"
+)
 SCALING_FROM = "K. K. Dwivedi and others, the merge of rqspinlock into Linux 6.15, 2025"
 LIGHT_FROM = "J. Preshing, Locks Aren't Slow; Lock Contention Is, 2011"
 FAIR_THREADS = 16
@@ -57,8 +61,8 @@ def section(records: Records) -> Section:
     return Section(
         "Published figures and this machine",
         blocks,
-        "Open markers were published by others, on their machines; filled ones were measured here. "
-        "Expect other magnitudes on another machine: the order of the locks is what can be compared.",
+        "Open markers were published by others, on their machines; filled ones were measured "
+        "here. Expect other magnitudes on another machine: compare the order of the locks.",
     )
 
 
@@ -82,10 +86,7 @@ def _stalls(records: Records) -> Iterator[Chart]:
             by_scheduler.setdefault(row["scheduler"], []).append(row)
         names = list(dict.fromkeys(row["lock"] for row in of_study))
         ours = _measured_stalls(records, study, key, seed_names)
-        series = [
-            _published_stalls(scheduler, some)
-            for scheduler, some in by_scheduler.items()
-        ]
+        series = [_published_stalls(scheduler, some) for scheduler, some in by_scheduler.items()]
         named = {name: f"{name} = {lock}" for name, lock in ours[1].items() if name != lock}
         if ours[0] is not None:
             series.append(ours[0])
@@ -94,11 +95,11 @@ def _stalls(records: Records) -> Iterator[Chart]:
             "dots",
             STALL_TITLES[study],
             f"Published longest stalls of {', '.join(names)} under {', '.join(by_scheduler)}"
-            + (f", and those of this machine with {ours[2]}." if ours[0] else "."),
+            + (f", and this machine's with {ours[2]}." if ours[0] else "."),
             Axis("longest stall of a run", "ns", log=True),
             Axis("lock", names=[named.get(name, name) for name in names]),
             series,
-            f"{STALLS_FROM}; bars reach to the fourth longest run of 100 (wait) or 1000 (idle) there"
+            f"{STALLS_FROM}; bars reach to the fourth longest of 100 (wait) or 1000 (idle) runs"
             + (f"; here {ours[2]}" if ours[0] else ""),
             wide=True,
         )
@@ -189,7 +190,7 @@ def _scaling(records: Records) -> Iterator[Chart]:
         series += measured.get(workload, [])
         yield Chart(
             "lines",
-            f"What recovery costs: {workload}",
+            f"The cost of recovery: {workload}",
             f"Operations with a recovering spinlock relative to a plain one on {workload}, against "
             f"the number of threads: published between {min(min(e.y) for e in series[:1]):.2f} and "
             f"{max(max(e.y) for e in series[:1]):.2f}.",
@@ -232,7 +233,9 @@ def _costs(records: Records) -> Iterator[Chart]:
         Axis("time of a pair", "ns", log=True),
         {"critical section": light_ns, "mutex in the kernel": kernel}, LIGHT_FROM, {},
     )  # fmt: skip
-    printed = {row["lock"]: float(row["slowdown"]) for row in printed_rows("bystander_ryzen1700.csv")}
+    printed = {
+        row["lock"]: float(row["slowdown"]) for row in printed_rows("bystander_ryzen1700.csv")
+    }
     yield _single(
         records, "bystander", "slowdown", "Slowdown of a thread that never uses the lock",
         Axis("times as long", "times", log=True), printed, STALLS_FROM, BYSTANDERS,
@@ -259,4 +262,3 @@ def _single(  # noqa: PLR0913 - a chart has this many parts
         series,
         source,
     )
-

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockyard.explain.picture import LOOK, Shown
 from lockyard.explain.strips import strips
@@ -27,7 +27,7 @@ DRAWN = {
     Shown.GAP: (6, True, ""),
 }
 RUNS = "runs here"
-AROUND = 0.06  # of the stall, shown on either side at first
+AROUND = 0.06  # shown on either side at first, as a share of the stall
 
 
 def timeline(place: int, long: LongStall) -> Chart:
@@ -40,7 +40,7 @@ def timeline(place: int, long: LongStall) -> Chart:
     states.append({"name": RUNS, "hue": -1, "solid": False, "pattern": ""})
     numbers = {shown: number for number, shown in enumerate(DRAWN)}
     rows = [strip.label for strip in found]
-    slices = [
+    slices: list[list[Any]] = [
         [
             row,
             round(trace.ns(begin - stall.begin), 1),
@@ -60,8 +60,8 @@ def timeline(place: int, long: LongStall) -> Chart:
         "timeline",
         f"Stall {place}: {duration(length)} · {long.name}",
         f"Timeline of {duration(length)} of {stall.kind.value}: mostly "
-        f"{stall.cause.stored.replace('_', ' ')} ({stall.share(stall.cause):.0%}). The evidence is in "
-        "a table below.",
+        f"{stall.cause.stored.replace('_', ' ')} ({stall.share(stall.cause):.0%}). The evidence is "
+        "in a table below.",
         Axis("since the stall began", "ns"),
         Axis("thread, lock or processor"),
         subtitle=f"{long.source.path.name}; {stall.kind.value}, mainly "

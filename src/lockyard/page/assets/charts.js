@@ -3,6 +3,8 @@
 
 const LINE_HEIGHT = 15; // of a label
 const PATTERNS = ["", "/", "x", "-", ".", "\\", "|", "+"];
+const MOST_TICKS = 8; // that name the values of an axis themselves
+const NEAR_END = 0.7; // a line that ends before this part of the width has its label in the plot
 const ROW_OF_SERIES = 9; // pixels between the series of one name
 const OPEN_MARKERS = ["circle-open", "diamond-open", "square-open", "triangle-up-open", "x-open", "star-open"];
 
@@ -120,21 +122,27 @@ function cut(text, look) {
 }
 
 // Labels the right ends of lines; what the reader did not choose has its name on hover only.
-function endLabels(spec, drawn, y, size, look) {
+function endLabels(spec, drawn, x, y, size, look) {
   const labels = [];
+  const early = [];
   for (const { series, mark } of drawn) {
     const last = series.y.length - 1;
     if (mark.quiet || last < 0 || series.y[last] === null) continue;
     const top = size.height - pixelOf(spec.y, y.range, series.y[last], size.height);
     const suffix = { simulated: " sim.", published: " publ." }[series.role] ?? "";
     const name = series.role === "published" && !series.mark ? series.name : series.name + suffix;
-    labels.push({ y: top, text: cut(name, look), full: series.name, colour: mark.colour });
+    const at = pixelOf(spec.x, x.range, series.x[last], size.width);
+    const label = { x: at, y: top, text: cut(name, look), colour: mark.colour };
+    (at < size.width * NEAR_END ? early : labels).push(label);
   }
-  return spread(labels, size.height).map((each) => ({
-    xref: "paper", yref: "paper", x: 1, y: 1, xshift: 8, yshift: -each.y, xanchor: "left",
-    yanchor: "middle", showarrow: false, text: each.text, hovertext: each.full, align: "left",
-    font: { color: each.colour, size: 12 },
-  }));
+  const right = spread(labels, size.height).map((each) => ({ ...each, x: size.width + 10 }));
+  return [...right, ...placedNear(early, size)].map(annotation);
+}
+
+// Returns Plotly's text at a place in pixels from the upper left of the plot.
+function annotation({ x, y, text, colour }) {
+  return { xref: "paper", yref: "paper", x: 0, y: 1, xshift: x, yshift: -y, xanchor: "left",
+    yanchor: "middle", showarrow: false, text, align: "left", font: { color: colour, size: 12 } };
 }
 
 function baseLayout(size, look, extra = {}) {
@@ -153,6 +161,8 @@ function lines(spec, look) {
   const size = { width: look.width - 62 - look.labelWidth, height: 300, left: 62,
     right: look.labelWidth, top: 10, bottom: 46 };
   const all = (key) => spec.series.flatMap((each) => each[key]);
+  const values = [...new Set(all("x"))].sort((a, b) => a - b);
+  if (spec.x.log && values.length <= MOST_TICKS) spec.x.only = values;
   const x = plotlyAxis(spec.x, all("x"), size.width, look);
   const y = plotlyAxis(spec.y, [...all("y"), ...all("low"), ...all("high")], size.height, look);
   const drawn = spec.series.map((series, place) => ({ series, mark: markOf(series, place, look) }));
@@ -177,7 +187,7 @@ function lines(spec, look) {
   const shapes = level === undefined ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: level,
     y1: level, line: { color: look.ink2, width: 1 } }];
   return { traces, layout: baseLayout(size, look, {
-    xaxis: x, yaxis: y, shapes, annotations: endLabels(spec, drawn, y, size, look) }) };
+    xaxis: x, yaxis: y, shapes, annotations: endLabels(spec, drawn, x, y, size, look) }) };
 }
 
 function nameMargin(names, look) {
@@ -222,6 +232,31 @@ function legendAbove(look) {
     font: { size: 12, color: look.ink }, itemclick: false, itemdoubleclick: false, traceorder: "normal" };
 }
 
+// Puts each label next to its point, where it covers neither another label nor another point.
+function placedNear(labels, size) {
+  const taken = labels.map(({ x, y }) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
+  const overlap = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x)) *
+    Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
+  const shifts = [0, -1, 1, -2, 2, -3, 3, -4, 4].map((each) => each * LINE_HEIGHT);
+  return labels.map((label) => {
+    const width = label.text.length * 7;
+    let best = null;
+    for (const shift of shifts) {
+      for (const left of [label.x + 10, label.x - 10 - width, label.x - width / 2]) {
+        if (shift === 0 && left === label.x - width / 2) continue;
+        const box = { x: left, y: label.y + shift - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
+        const outside = Math.max(0, -left) + Math.max(0, left + width - size.width - 16) +
+          Math.max(0, -box.y) + Math.max(0, box.y + box.height - size.height);
+        const cost = taken.reduce((sum, each) => sum + overlap(box, each), 0) + outside * 1e3 +
+          Math.abs(shift) * 0.2;
+        if (best === null || cost < best.cost) best = { ...box, cost };
+      }
+    }
+    taken.push(best);
+    return { ...label, x: best.x, y: best.y + LINE_HEIGHT / 2 };
+  });
+}
+
 // Single points with their names next to them.
 function points(spec, look) {
   const size = { width: look.width - 62 - 20, height: 320, left: 62, right: 20, top: 12, bottom: 46 };
@@ -233,23 +268,14 @@ function points(spec, look) {
   const drawn = spec.series.map((series, place) => ({ series, mark: markOf(series, place, look) }));
   const labels = drawn.filter(({ series, mark }) => series.x.length && !mark.quiet).map(({ series, mark }) => ({
     text: cut(series.name, look), colour: mark.colour,
-    x: pixelOf(spec.x, x.range, series.x[0], size.width) + 10,
+    x: pixelOf(spec.x, x.range, series.x[0], size.width),
     y: size.height - pixelOf(spec.y, y.range, series.y[0], size.height),
   }));
-  const placed = [];
-  for (const label of labels.sort((a, b) => a.y - b.y)) {
-    const near = placed.filter((each) => Math.abs(each.x - label.x) < 120);
-    for (const each of near) {
-      if (Math.abs(each.y - label.y) < LINE_HEIGHT) label.y = each.y + LINE_HEIGHT;
-    }
-    placed.push(label);
-  }
+  const placed = placedNear(labels, size);
   return {
     traces: drawn.map(({ series, mark }) => scatter(spec, series, mark, {
       mode: "markers", error_y: errorBars(series, series.y, mark.colour) })),
-    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map((each) => ({
-      xref: "paper", yref: "paper", x: 0, y: 1, xshift: each.x, yshift: -each.y, xanchor: "left",
-      yanchor: "middle", showarrow: false, text: each.text, font: { color: each.colour, size: 12 } })) }),
+    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map(annotation) }),
   };
 }
 
@@ -283,17 +309,20 @@ function stack(spec, look) {
     (sum, each) => sum + (each.x[each.y.indexOf(name)] ?? 0), 0));
   const most = spec.x.unit === "percent" ? 100 : Math.max(...total, 1e-9);
   const placeOf = (series, at) => spec.data.places?.[series.name] ?? at;
-  const traces = spec.series.map((series, at) => [series, placeOf(series, at)]).map(([series, place]) => ({
+  const traces = spec.series.map((series, at) => [series, placeOf(series, at)]).map(([series, place]) => {
+    const hue = place === 0 ? look.ink2 : look.hues[place % 8];
+    return {
     type: "bar", orientation: "h", name: series.name, x: series.x, y: series.y,
     customdata: series.x.map((_, at) => hoverText(spec, series, at)),
     hovertemplate: "%{customdata}<extra></extra>",
     text: series.x.map((each) => (each / most > 0.09 ? formatted(each, spec.x.unit) : "")),
     textposition: "inside", insidetextanchor: "middle", textangle: 0,
     textfont: { color: look.ink, size: 12 },
-    marker: { color: look.paper, line: { color: look.hues[place % 8], width: 1.5 },
-      pattern: { shape: PATTERNS[place % PATTERNS.length] || "", solidity: 0.2, size: 8,
-        fgcolor: look.hues[place % 8], bgcolor: look.paper, fgopacity: 0.6 } },
-  }));
+    marker: { color: look.paper, line: { color: hue, width: 1.5 },
+      pattern: { shape: PATTERNS[(place + 3 * Math.floor(place / 8)) % PATTERNS.length], solidity: 0.2, size: 8,
+        fgcolor: hue, bgcolor: look.paper, fgopacity: 0.6 } },
+    };
+  });
   return { traces, layout: baseLayout(size, look, {
     barmode: "stack", bargap: 0.3, showlegend: true, legend: legendAbove(look), dragmode: false,
     xaxis: plotlyAxis(spec.x, [0, most], size.width, look, { range: [0, most] }),

@@ -7,7 +7,7 @@ const UNITS = {
 };
 
 // Returns the number at the beginning of a text in its unit's smallest scale, or null.
-function numberIn(text) {
+function parsedNumber(text) {
   const found = /^[^\d+−-]?\s*([+−-]?[\d,]*\.?\d+)\s*([^\s\d[(]*)/.exec(text.trim());
   if (!found) return null;
   return Number(found[1].replaceAll(",", "").replace("−", "-")) * (UNITS[found[2]] ?? 1);
@@ -16,7 +16,7 @@ function numberIn(text) {
 function sortBy(table, column, descending) {
   const body = table.tBodies[0];
   const keyed = [...body.rows].map((row) => ({ row, text: row.cells[column].textContent }));
-  for (const each of keyed) each.number = numberIn(each.text);
+  for (const each of keyed) each.number = parsedNumber(each.text);
   const numeric = keyed.filter((each) => each.number !== null).length * 2 > keyed.length;
   const sign = descending ? -1 : 1;
   keyed.sort((a, b) => {

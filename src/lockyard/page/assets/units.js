@@ -64,10 +64,11 @@ function ticksOf(axis, [low, high], pixels) {
     const whole = [0, Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9];
     const vals = whole.filter((each) => each >= low - 1e-9 && each <= high + 1e-9);
     const close = pixels / Math.max(high - low, 1e-9) < 130;
-    const wide = pixels / Math.max(high - low, 1e-9) < 52;
+    const wide = pixels / Math.max(high - low, 1e-9) < 68;
     const kept = vals.filter((each) => !(close && each > 0 && each < 1) && !(wide && each % 2 === 1));
     return { tickvals: kept, ticktext: kept.map(shareOfNines) };
   }
-  const vals = axis.log ? logTicks(low, high, most) : linearTicks(low, high, most);
+  const inside = axis.only?.filter((each) => Math.log10(each) >= low && Math.log10(each) <= high);
+  const vals = inside?.length > 1 ? inside : axis.log ? logTicks(low, high, most) : linearTicks(low, high, most);
   return { tickvals: vals, ticktext: vals.map((each) => formatted(each, axis.unit, true)) };
 }
