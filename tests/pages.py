@@ -40,7 +40,7 @@ def write_page_of(records: Path, path: Path, **wanted: Any) -> Path:
 
 @pytest.fixture(scope="session")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the page of real records, written once for all tests."""
+    """Returns the page of real records, shared by all tests."""
     return write_page_of(RECORDS, tmp_path_factory.mktemp("page") / "page.html")
 
 

@@ -86,13 +86,14 @@ def _charts(
         least = min(len(cell.runs) for cell in group)
         most = max(len(cell.runs) for cell in group)
         runs = f"{least} to {most} runs" if least != most else counted(least, "run")
+        names = in_words([line.name for line in lines])
         yield (
             setting,
             Chart(
                 "lines",
                 f"{shown.title} · {setting}",
-                f"{shown.value.capitalize()} by percentile for {in_words([e.name for e in lines])}. "
-                f"The longest is {duration(worst.y[-1])}, with {worst.name}; the shortest maximum is "
+                f"{shown.value.capitalize()} by percentile for {names}. The longest is "
+                f"{duration(worst.y[-1])}, with {worst.name}; the shortest maximum is "
                 f"{duration(best.y[-1])}, with {best.name}.",
                 Axis(f"share of the {shown.value}s that are shorter", "nines", zero=True),
                 Axis(shown.value, "ns", log=True),
