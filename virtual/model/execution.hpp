@@ -143,7 +143,7 @@ class execution {
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
   /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
-  /// threads go on, and if they cannot, this is no hang.
+  /// threads go on; if they cannot, the execution ends without a verdict.
   [[noreturn]] void give_up(std::source_location where);
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
@@ -328,7 +328,7 @@ class execution {
     std::optional<location_index> word{};
     std::optional<message_index> read{};
     std::optional<std::uint64_t> written{};
-    std::optional<std::uint8_t> look{};  ///< of the candidates: those of this look alone
+    std::optional<std::uint8_t> look{};  ///< takes only the candidates that belong to this look
     const plain* data = nullptr;
   };
   void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }

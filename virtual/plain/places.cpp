@@ -171,7 +171,7 @@ call_chain callers_of(const void* return_address) {
   call_chain found{};
   const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
   const auto wanted = reinterpret_cast<std::uintptr_t>(return_address);
-  const auto* const limit = frame + (std::size_t{1} << 13U);  // of a fiber's stack
+  const auto* const limit = frame + (std::size_t{1} << 13U);  // the size of a stack
   bool is_reached = false;
   std::size_t count = 0;
   while (count < found.size()) {
@@ -196,7 +196,7 @@ void note_module(const char* path, std::uintptr_t base, std::size_t bytes) {
 
 namespace {
 
-/// What is known of an address: its own line, or that its callers' lines count.
+/// An address: with its own line, or with the lines of its callers.
 struct known_address {
   const record* own = nullptr;
   std::map<call_chain, const record*> by_callers;

@@ -45,7 +45,7 @@ class shadow {
   /// Words for which accesses of several sizes were found hold for every execution, so a search
   /// that finds one has to begin again.
   static void forget_mixed_sizes() noexcept { units_.clear(); }
-  /// What an execution has found out holds for all of them.
+  /// Called when an execution has found out something that holds for all of them.
   static void begin_again() noexcept { restart_ = true; }
   /// Whether the search has to begin again; asked once for each search.
   static bool begins_again() noexcept { return std::exchange(restart_, false); }

@@ -91,7 +91,7 @@ unsigned program_threads::create(const routine& what, std::source_location where
 
 void* program_threads::join(unsigned index, std::source_location where) {
   if (index == 0 || index >= count) {
-    now().fail(model::verdict::assertion, "joins what is no thread", where);
+    now().fail(model::verdict::assertion, "joins a thread that does not exist", where);
   }
   worker::mine().loop().act();
   await_not_zero(threads_[index].ended, where);
