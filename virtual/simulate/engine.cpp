@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 
+#include <boost/context/detail/fcontext.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>

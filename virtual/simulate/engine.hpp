@@ -22,6 +22,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace boost::context::detail {
+struct transfer_t;
+}
+
 namespace lockyard::simulation {
 
 /// The simulated program cannot go on; the message names the thread and the place.
@@ -192,7 +196,7 @@ class engine {
   int yielding_ = 0;
   bool stopped_ = false;
   std::string failure_;
-  boost::context::detail::fcontext_t loop_ = nullptr;
+  void* loop_ = nullptr;  ///< the context of run()
   static inline engine* current_ = nullptr;
 };
 
