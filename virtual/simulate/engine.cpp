@@ -199,6 +199,7 @@ void engine::tick(int which) {
   processor& here = at(which);
   if (here.current == nullptr) {
     if (here.queue.empty() && here.arriving == 0) reschedule(which, false);
+    if (here.current == nullptr) relieve_a_core(which);
     return;
   }
   account_for(which);
