@@ -270,6 +270,9 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     scheduler: simulated.Scheduler = "eevdf",
     threads: simulated.SimulatedThreads = "",
     locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     hold: simulated.SimulatedHold = "",
     gap: simulated.SimulatedGap = "",
     lengths: simulated.SimulatedLengths = "constant",
@@ -291,6 +294,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
+    from lockyard.user_locks import given as lock_spec
 
     if (against_published or like is not None) and (study or (against_published and like)):
         raise UsageError(
@@ -311,6 +315,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
         set_ or (),
         work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
         seed,
+        lock_spec.given(lock or (), include or (), flags),
     )
     raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
 
