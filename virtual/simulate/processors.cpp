@@ -89,12 +89,14 @@ void engine::preempt(int which) {
 /// Moves a running thread to an idle core from a core whose two hardware threads both run. Linux
 /// does so when an idle processor balances its load (SD_PREFER_SIBLING, active_load_balance()).
 void engine::relieve_a_core(int idle) {
-  if (shape().threads_per_core == 1 || !is_core_idle(idle) || !policy_->spreads_over_cores()) return;
+  if (shape().threads_per_core == 1 || !is_core_idle(idle) || !policy_->spreads_over_cores())
+    return;
   for (int each = 0; each < shape().processors; ++each) {
     thread* const running = at(each).current;
-    const bool may_move = running != nullptr && running->pinned_to < 0 &&
-                          (running->doing == activity::work || running->doing == activity::parked) &&
-                          running->granted == nullptr;
+    const bool may_move =
+        running != nullptr && running->pinned_to < 0 &&
+        (running->doing == activity::work || running->doing == activity::parked) &&
+        running->granted == nullptr;
     if (!may_move || at(shape().sibling_of(each)).current == nullptr) continue;
     processor& from = at(each);
     account_for(each);

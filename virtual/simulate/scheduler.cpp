@@ -18,8 +18,9 @@ bool scheduler::looks_idle(int processor, int waker) const {
   return processor == waker || !on().shape().halted_looks_preempted;
 }
 
-/// The processor where the thread ran last, the waker's, or one that shares a cache with the former:
-/// of an idle core, or otherwise idle; in the end any idle one (Linux: select_idle_sibling()).
+/// The processor where the thread ran last, the waker's, or one that shares a cache with the
+/// former: of an idle core, or otherwise idle; in the end any idle one (Linux:
+/// select_idle_sibling()).
 int scheduler::place(thread& woken, int waker) {
   const int last = woken.processor;
   if (looks_idle(last, waker)) return last;

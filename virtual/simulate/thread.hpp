@@ -62,7 +62,7 @@ struct thread {
   int id = 0, group = 0, processor = 0;
   int pinned_to = -1;
   std::function<void()> body;
-  void* context = nullptr;  ///< of its fiber
+  void* context = nullptr;  ///< the fiber
 
   bool runnable = false, finished = false, timed_out = false;
   bool poked = false;  ///< parked, with an event that is about to end that

@@ -322,13 +322,22 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
 
 @app.command(
     epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
-    "lockyard machines my-server.toml --json"
+    "lockyard machines my-server.toml --json  ·  lockyard machines measure --out here.toml",
 )
-def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
-    """List the machines and schedulers that can be simulated, or show a machine's costs and their
-    sources."""
+def machines(
+    name: simulated.MachineShown = "",
+    out: simulated.DefinitionOut = None,
+    from_: simulated.MachineRecords = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the machines and schedulers that can be simulated, show a machine's costs and their
+    sources, or measure this machine."""
     from lockyard.commands import machines as command
 
+    if name == command.MEASURE:
+        raise typer.Exit(command.run_measure(from_, out))
+    if out is not None or from_ is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     command.run(name, as_json)
 
 

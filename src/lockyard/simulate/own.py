@@ -8,7 +8,6 @@ import json
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
@@ -20,6 +19,8 @@ from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 from lockyard.user_locks.toolchain import compiler
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lockyard.user_locks.given import Given
     from lockyard.user_locks.toolchain import Compiler
 
@@ -52,7 +53,7 @@ class Recipe:
 def module_of(given: Given) -> Path:
     """Returns the module with these locks, which an earlier command may have built."""
     recipe = Recipe.read()
-    using = compiler(recipe)
+    using = compiler(recipe.compiler)
     try:
         with cache.workplace() as place:
             return _built(given, recipe, using, place)
@@ -100,7 +101,7 @@ def text(given: Given) -> str:
     """Writes the module. A line of the user's own words names the option that it came from."""
     origin = json.dumps(str(given), ensure_ascii=False)
     headers = dict.fromkeys(lock.header for lock in given.locks)
-    includes = "".join(f'# 1 {origin}\n#include {json.dumps(each)}\n' for each in headers)
+    includes = "".join(f"# 1 {origin}\n#include {json.dumps(each)}\n" for each in headers)
     types = "".join(
         f"# 1 {origin}\nusing user_lock_{number} = {lock.type_name};\n"
         for number, lock in enumerate(given.locks)
