@@ -5,7 +5,6 @@
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/manual_reset_event.hpp>
 #include <lockyard/park/byte_mutex.hpp>
-#include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
@@ -153,12 +152,6 @@ std::vector<subject> other_clients() {
        .make = &model::exclusion_of<lockyard::detail::bucket_lock<first_real_time>>,
        .shape = {.threads = 3},
        .how = {.preemptions = 3}},
-      {.name = "fair_mutex_turns",
-       .of = group::client,
-       .summary = "fair_mutex with a queue, an active newcomer, and waiters out of patience",
-       .make = &model::exclusion_of<basic_fair_mutex<model::model>>,
-       .shape = {.threads = 3},
-       .how = {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 3}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

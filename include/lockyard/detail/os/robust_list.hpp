@@ -18,8 +18,8 @@
 
 namespace lockyard::inline v0::detail::os {
 
-/// A lock's place in the list: the address of the previous link, and of the `next` of the next
-/// link. Written by the owner alone; valid in the owner's process alone.
+/// A lock's place in the list: the addresses of `next` in the previous link and in the next link.
+/// Written by the owner alone; valid in the owner's process alone.
 struct robust_link {
   std::atomic<std::uintptr_t> previous{0};
   std::atomic<std::uintptr_t> next{0};
@@ -44,11 +44,11 @@ class robust_list {
     // relaxed(owner): only this thread, and the kernel for it, uses the list.
     const std::uintptr_t first = list.first.load(std::memory_order_relaxed);
     // relaxed(owner): as above.
-    link_at(first)->previous.store(address_of(link), std::memory_order_relaxed);
+    link_at(first).previous.store(address_of(link.next), std::memory_order_relaxed);
     // relaxed(owner): as above.
     link.next.store(first, std::memory_order_relaxed);
     // relaxed(owner): as above.
-    link.previous.store(address_of(list.previous), std::memory_order_relaxed);
+    link.previous.store(address_of(list.first), std::memory_order_relaxed);
     compiler_barrier();
     // relaxed(owner): as above.
     list.first.store(address_of(link.next), std::memory_order_relaxed);
@@ -61,10 +61,9 @@ class robust_list {
     // relaxed(owner): as in add().
     const std::uintptr_t previous = link.previous.load(std::memory_order_relaxed);
     // relaxed(owner): as in add().
-    link_at(next)->previous.store(previous, std::memory_order_relaxed);
+    link_at(next).previous.store(previous, std::memory_order_relaxed);
     // relaxed(owner): as in add().
-    reinterpret_cast<robust_link*>(previous & ~priority_inheritance)
-        ->next.store(next, std::memory_order_relaxed);
+    link_at(previous).next.store(next, std::memory_order_relaxed);
     compiler_barrier();
   }
 
@@ -86,13 +85,14 @@ class robust_list {
   static std::uintptr_t address_of(const T& object) noexcept {
     return reinterpret_cast<std::uintptr_t>(&object);
   }
-  static robust_link* link_at(std::uintptr_t next) noexcept {
-    return reinterpret_cast<robust_link*>((next & ~priority_inheritance) -
-                                          offsetof(robust_link, next));
+  static robust_link& link_at(std::uintptr_t next) noexcept {
+    return *reinterpret_cast<robust_link*>((next & ~priority_inheritance) -
+                                           offsetof(robust_link, next));
   }
   static void compiler_barrier() noexcept {
-    // order[stepped]: seq_cst; pairs [kernel:futex_exit_release]; the kernel may read the list after
-    // each instruction, in this thread, so the compiler alone has to keep the order.
+    // order[stepped]: seq_cst; pairs [kernel]; forbids the cycle in which the kernel, which may
+    // read after each instruction on behalf of this thread, finds the mutex neither in the list nor
+    // pending. For the compiler only.
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   static void set_pending(std::uintptr_t next) noexcept {
@@ -115,23 +115,26 @@ class robust_list {
     std::uintptr_t found = 0;
     std::size_t bytes = 0;
     if (call(SYS_get_robust_list, 0, &found, &bytes) != 0) {
-      refuse("a shared_memory_mutex needs the kernel's robust list, which is unavailable here, so a "
-             "process that ends could leave the mutex locked forever; allow get_robust_list and "
-             "set_robust_list");
+      refuse(
+          "a shared_memory_mutex needs the kernel's robust list, which is unavailable here, so a "
+          "process that ends could leave the mutex locked forever; allow get_robust_list and "
+          "set_robust_list");
     }
     if (found == 0) {  // a C library without robust mutexes in use
       // relaxed(owner): as in add().
       own.first.store(address_of(own.first), std::memory_order_relaxed);
       if (call(SYS_set_robust_list, &own.first, head_bytes) != 0) {
-        refuse("a shared_memory_mutex needs the kernel's robust list, and set_robust_list failed; "
-               "allow it");
+        refuse(
+            "a shared_memory_mutex needs the kernel's robust list, and set_robust_list failed; "
+            "allow it");
       }
       return &own;
     }
     auto* const theirs = reinterpret_cast<head*>(found - offsetof(head, first));
     if (theirs->futex_offset != distance) {
-      refuse("this C library lays out robust mutexes differently, so a shared_memory_mutex cannot "
-             "share its list; use the C library's robust mutexes");
+      refuse(
+          "this C library lays out robust mutexes differently, so a shared_memory_mutex cannot "
+          "share its list; use the C library's robust mutexes");
     }
     return theirs;
   }
