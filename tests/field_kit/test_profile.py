@@ -138,7 +138,7 @@ def test_holds_and_gaps_are_sampled_for_measurements(
     lockyard: Lockyard, contended: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "lengths.csv"
-    shown = lockyard("profile", "--lengths", str(path), "--", str(contended), "regular", "10000")
+    shown = lockyard("profile", "--lengths", str(path), "--", str(contended), "regular", "5000")
     assert shown.returncode == 0, shown.stderr
     head, *lines = path.read_text().split()
     assert head == "hold_ns,gap_ns"
