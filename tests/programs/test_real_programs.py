@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of Debian have the same results with other locks in them, and under profile and guard."""
+"""Programs of Debian give the same results with other locks, and under profile and guard."""
 
 from __future__ import annotations
 
