@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
 from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
+
+if TYPE_CHECKING:
+    from lockyard.field_kit.trial import Wanted
 
 app = typer.Typer(
     name="lockyard",
@@ -449,12 +452,54 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     """Run a program alone and with other locks in turn, and say what each lock gains or loses."""
     from lockyard import options
     from lockyard.commands import try_locks as command
-    from lockyard.field_kit.trial import Wanted, metric_of
 
-    metrics = [metric_of(text, is_lower_better=False) for text in higher or ()]
-    metrics += [metric_of(text, is_lower_better=True) for text in lower or ()]
+    wanted = _tried(program, mutex, higher, lower, rounds, options.seed(seed))
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+def _tried(  # noqa: PLR0913 - one parameter for each option
+    program: list[str] | None,
+    mutex: str,
+    higher: list[str] | None,
+    lower: list[str] | None,
+    rounds: int,
+    seed: int,
+) -> Wanted:
+    from lockyard import options
+    from lockyard.field_kit import trial
+
+    metrics = [trial.metric_of(text, is_lower_better=False) for text in higher or ()]
+    metrics += [trial.metric_of(text, is_lower_better=True) for text in lower or ()]
     locks = tuple(options.names("--mutex", mutex, known="names of locks"))
-    wanted = Wanted(tuple(program or ()), locks, tuple(metrics), rounds, options.seed(seed))
+    return trial.Wanted(tuple(program or ()), locks, tuple(metrics), rounds, seed)
+
+
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex,fair_mutex  ·  "
+    "lockyard predict --json -- prog | jq .locks",
+)
+def predict(  # noqa: PLR0913 - one parameter for each option
+    program: looked.Program = None,
+    mutex: looked.TriedLocks = "mutex,fair_mutex",
+    source: looked.PredictFrom = None,
+    verify: looked.Verify = False,
+    higher: looked.Higher = None,
+    lower: looked.Lower = None,
+    rounds: looked.Rounds = 7,
+    most: looked.MostLocks = 3,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say what another lock would give a program: its locks' holds and gaps are recorded, and other
+    locks measured with them on this machine. With --verify, also run it with these locks."""
+    from lockyard import options
+    from lockyard.commands import predict as command
+
+    wanted = command.Wanted(
+        _tried(program, mutex, higher, lower, rounds, options.seed(seed)), source, verify, most
+    )
     raise typer.Exit(command.run(wanted, as_json))
 
 

@@ -108,6 +108,21 @@ Lower = Annotated[
 Rounds = Annotated[
     int, typer.Option(metavar="N", help="How often the program runs alone and with each lock.")
 ]
+PredictFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Read this profile in place of profiling the program."
+    ),
+]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Run the program with each lock, and compare with the prediction."
+    ),
+]
+MostLocks = Annotated[
+    int, typer.Option("--most", metavar="N", min=1, help="How many of its locks are measured.")
+]
 OnDeadlock = Annotated[
     str,
     typer.Option(

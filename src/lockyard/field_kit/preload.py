@@ -166,7 +166,10 @@ def read_reports(file: IO[bytes]) -> Reported:
 
 
 def run_as_one(
-    launch: Launch, reports: IO[bytes], meanwhile: Callable[[], None] | None = None
+    launch: Launch,
+    reports: IO[bytes],
+    meanwhile: Callable[[], None] | None = None,
+    **streams: Any,
 ) -> int:
     """Runs the program as if it were this process: signals reach it. Calls `meanwhile` now and
     then. Returns the program's status, negative after a signal."""
@@ -187,7 +190,7 @@ def run_as_one(
         if signal.getsignal(number) != signal.SIG_IGN:
             kept[number] = signal.signal(number, forward)
     try:
-        process = launch.start(reports)
+        process = launch.start(reports, **streams)
         for each in early:
             process.send_signal(each)
         return _waited(process, meanwhile)
