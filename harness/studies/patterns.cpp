@@ -25,6 +25,9 @@ constexpr std::string_view working_set = "working_set_kib";
 constexpr std::size_t line_bytes = 64;
 /// Lines of its working set that a thread reads before each operation.
 constexpr unsigned lines_read = 32;
+/// An operation takes about this long besides the requested work: it decides how often a thread
+/// looks at the clock.
+constexpr double step_ns = 500;
 
 const std::vector<listed_pattern>& all_patterns() {
   static const std::vector<listed_pattern> patterns = [] {
@@ -86,7 +89,9 @@ outcome measure_pattern(const job& of, const subject& lock) {
       *std::ranges::find(all_patterns(), of.choice("workload"), &listed_pattern::name);
   const std::unique_ptr<pattern> used = chosen.make(of, lock);
   const workload work{of.work, of.threads, of.seed};
-  pattern_scene scene{.of = *used, .closing = closing_time{of.work}};
+  work_request step = of.work;
+  step.gap_ns += step_ns;
+  pattern_scene scene{.of = *used, .closing = closing_time{step}};
   std::vector<pattern_thread> threads;
   std::vector<own_data> data;
   for (unsigned i = 0; i < of.threads; ++i) {

@@ -504,6 +504,37 @@ def predict(  # noqa: PLR0913 - one parameter for each option
 
 
 @app.command(
+    epilog="Examples:  lockyard advise --hold 300ns --gap 5us --threads 12  ·  "
+    "lockyard advise --hold 20us --threads 4 --tail --locks ours  ·  "
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/  ·  "
+    "lockyard advise --from-profile profile.jsonl",
+)
+def advise(  # noqa: PLR0913 - one parameter for each option
+    hold: arguments.AdviseHold = "",
+    gap: arguments.AdviseGap = "",
+    threads: arguments.AdviseThreads = None,
+    tail: arguments.Tail = False,
+    from_profile: arguments.FromProfile = None,
+    from_: arguments.AdviseFrom = None,
+    locks: arguments.AdviseLocks = "ours,std::mutex",
+    for_: arguments.AdviseFor = "20s",
+    no_measure: arguments.NoMeasure = False,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say which lock to use for a use of it on this machine, with the runner-up and the price: from
+    records, or measured now."""
+    from lockyard import options
+    from lockyard.commands import advise as command
+
+    budget_s = options.duration_s("--for", for_)
+    wanted = command.Wanted(
+        hold, gap, threads, tail, from_profile, from_ or (), locks, budget_s, not no_measure, seed
+    )
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+@app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard guard -- ./server  ·  lockyard guard --on-deadlock abort -- make "
     "check  ·  lockyard guard --long-hold 50ms -o findings.jsonl -- ./server",
