@@ -10,7 +10,7 @@ namespace lockyard::harness {
 namespace {
 
 constexpr std::size_t several = 8;
-/// Of 8 operations of a thread, one goes to another stripe than its own.
+/// One of 8 operations of a thread goes to any stripe instead of its own.
 constexpr std::uint64_t strays = 8;
 constexpr std::uint32_t instead_steps = 100;
 

@@ -65,7 +65,7 @@ class lock_array {
   pages pages_;
 };
 
-/// What a thread has for its own, besides the lock.
+/// A thread's own state.
 struct pattern_thread {
   unsigned number;
   worker work;

@@ -27,7 +27,7 @@ class Use:
     threads: int
     hold_ns: float
     gap_ns: float
-    name: str = ""  # of a program's lock; empty if the use was described by options
+    name: str = ""  # a program's lock; empty if the use was described by options
     recording: Path | None = None  # the program's own lengths
 
     @property

@@ -19,6 +19,7 @@ from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
+from lockyard.page import arguments as pages  # noqa: TC001 - as above
 from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
 
@@ -125,6 +126,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     scenario: arguments.Scenario = None,
     dry_run: arguments.DryRun = False,
     yes: arguments.Yes = False,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -132,36 +135,43 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import measure as command
     from lockyard.measure import asked
     from lockyard.measure import scenario as scenarios
+    from lockyard.page.wanted import WantedPage
 
     given = context.params
+    on_page = ("page", "simulated_files")
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
     if resume is not None:
-        options.alone("--resume", "resume", context, allowed=("as_json",))
-        raise typer.Exit(command.resume(resume, as_json))
+        options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
+        raise typer.Exit(command.resume(resume, as_json, wanted_page))
     if scenario is not None:
-        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        beside = (*scenarios.WHOLE, *on_page, "as_json", "dry_run", "yes")
         options.alone("--scenario", "scenario", context, allowed=beside)
         whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
         wanted = scenarios.measuring(scenario, context.command, whole)
     else:
         wanted = asked.measuring_of(given)
-    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json, wanted_page))
 
 
 @app.command(
     epilog="Examples:  lockyard report  ·  lockyard report --quick  ·  "
-    "lockyard report --from records.jsonl",
+    "lockyard report --from records.jsonl --page report.html",
 )
-def report(
+def report(  # noqa: PLR0913 - one parameter for each option
     quick: arguments.Quick = False,
     source: arguments.From = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
     from lockyard import options
     from lockyard.commands import report as command
+    from lockyard.page.wanted import WantedPage
 
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
     if source is not None:
         from lockyard.field_kit import profile_files
 
@@ -169,8 +179,8 @@ def report(
             from lockyard.commands import profile as profiling
 
             raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
-        raise typer.Exit(command.show(source))
-    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
+        raise typer.Exit(command.show(source, wanted_page))
+    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json, wanted_page))
 
 
 @app.command(
@@ -394,19 +404,21 @@ def hang(
     "run",
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
-    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  lockyard run --only LRUCacheShard -- "
+    "db_bench  ·  Exit status: the program's; 126 if it "
     "cannot be executed; 127 if it was not found",
 )
 def run_(
     program: looked.Program = None,
     mutex: looked.Mutex = "mutex",
     condition: looked.Condition = "",
+    only: looked.Only = "",
     quiet: looked.Quiet = False,
 ) -> None:
-    """Run a program with a lock of the catalogue in place of its mutexes."""
+    """Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
     from lockyard.commands import run as command
 
-    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+    raise typer.Exit(command.run(program or (), mutex, condition, only, quiet))
 
 
 @app.command(
@@ -477,8 +489,8 @@ def _tried(  # noqa: PLR0913 - one parameter for each option
 @app.command(
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
-    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex,fair_mutex  ·  "
-    "lockyard predict --json -- prog | jq .locks",
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex  ·  lockyard "
+    "predict --json -- prog | jq .locks",
 )
 def predict(  # noqa: PLR0913 - one parameter for each option
     program: looked.Program = None,

@@ -138,7 +138,7 @@ def _advice(
         source = "measured now"
         if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             remarks.append(
-                f"The machine is busy (load {os.getloadavg()[0]:.1f}), so these figures may be "
-                "those of its neighbours: ask again when it is quiet."
+                f"The machine is busy (load {os.getloadavg()[0]:.1f}), so its neighbours may "
+                "decide these figures: ask again when it is quiet."
             )
     return advised(use, cells, locks, wanted.by_tail, source)

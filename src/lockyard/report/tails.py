@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lockyard.report.summary import CellSummary
 
-# The tail: waits from this length on, and fewer than these are no tail.
+# The tail: waits from this length on, if there are at least so many.
 LONG_NS = 1e6
 # Shorter tails, where no wait is that long: this many times the median.
 TIMES_MEDIAN = 100.0
@@ -38,7 +38,7 @@ HISTOGRAMS = ("wait", "idle_wanted", "response", "frame")
 @dataclass(frozen=True)
 class Mode:
     length_ns: float
-    share: float  # of the tail
+    share: float  # this part of the tail
 
 
 @dataclass(frozen=True)
