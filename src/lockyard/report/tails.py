@@ -163,7 +163,10 @@ def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> 
             if not found:
                 continue
             known = periods(environment, cell)
-            parts = [_part(mode, names_of(mode.length_ns, known)) for mode in found]
+            named = [(mode, names_of(mode.length_ns, known)) for mode in found]
+            if from_ns < LONG_NS and not any(names for _, names in named):
+                continue  # short lengths have too many reasons to be worth a line
+            parts = [_part(mode, names) for mode, names in named]
             what = name.replace("_", " ")
             yield (
                 f"{cell.study} of {cell.lock} × {cell.threads}: of {what}s over "
