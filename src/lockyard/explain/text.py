@@ -98,6 +98,12 @@ def _head(explained: Explained) -> Iterable[str]:
             f"no wake-up records, so 'woken late' is not divided and migrations count as "
             f"preemptions: {reason}"
         )
+    if explained.knows_idle and explained.waited_ns:
+        share = explained.wasted_ns / explained.waited_ns
+        yield (
+            f"threads waited {duration(explained.waited_ns)} for a processor; during "
+            f"{percent(share)} of that another processor was idle"
+        )
     for each in explained.overheads:
         yield _overhead(each)
 
