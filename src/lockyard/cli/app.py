@@ -280,6 +280,9 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     scheduler: simulated.Scheduler = "eevdf",
     threads: simulated.SimulatedThreads = "",
     locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     hold: simulated.SimulatedHold = "",
     gap: simulated.SimulatedGap = "",
     lengths: simulated.SimulatedLengths = "constant",
@@ -301,6 +304,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
+    from lockyard.user_locks import given as lock_spec
 
     if (against_published or like is not None) and (study or (against_published and like)):
         raise UsageError(
@@ -321,19 +325,29 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
         set_ or (),
         work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
         seed,
+        lock_spec.given(lock or (), include or (), flags),
     )
     raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
 
 
 @app.command(
     epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
-    "lockyard machines my-server.toml --json"
+    "lockyard machines my-server.toml --json  ·  lockyard machines measure --out here.toml",
 )
-def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
-    """List the machines and schedulers that can be simulated, or show a machine's costs and their
-    sources."""
+def machines(
+    name: simulated.MachineShown = "",
+    out: simulated.DefinitionOut = None,
+    from_: simulated.MachineRecords = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the machines and schedulers that can be simulated, show a machine's costs and their
+    sources, or measure this machine."""
     from lockyard.commands import machines as command
 
+    if name == command.MEASURE:
+        raise typer.Exit(command.run_measure(from_, out))
+    if out is not None or from_ is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     command.run(name, as_json)
 
 
