@@ -108,8 +108,9 @@ class tried_lock final : public pattern {
  public:
   explicit tried_lock(const subject& lock) : locks_{lock, 1, lock_array::placement::apart} {
     if (lock.operations.try_lock == nullptr) {
-      throw condition_error{std::string{lock.traits.name} +
-                            " has no try_lock, so this workload does not apply to it; leave it out"};
+      throw condition_error{
+          std::string{lock.traits.name} +
+          " has no try_lock, so this workload does not apply to it; leave it out"};
     }
   }
 
@@ -148,9 +149,8 @@ std::unique_ptr<pattern> make_one(const job& /*of*/, const subject& lock) {
 lock_array::lock_array(const subject& of, std::size_t count, placement how)
     : operations_{of.operations},
       count_{count},
-      to_counter_{how == placement::packed
-                      ? rounded_up(of.operations.size, alignof(std::uint64_t))
-                      : of.operations.spacing},
+      to_counter_{how == placement::packed ? rounded_up(of.operations.size, alignof(std::uint64_t))
+                                           : of.operations.spacing},
       stride_{how == placement::packed
                   ? rounded_up(to_counter_ + sizeof(std::uint64_t), of.operations.alignment)
                   : to_counter_ + lock_spacing},

@@ -222,8 +222,8 @@ class condition_pattern final : public locked_data<bounded_buffer> {
     bounded_buffer& buffer = data();
     const bool puts = is_alone_ ? buffer.put == buffer.taken : by.number % 2 == 0;
     const auto may_go_on = [&] {
-      return buffer.is_over || (puts ? buffer.put - buffer.taken < bounded_buffer::room
-                                     : buffer.put != buffer.taken);
+      return buffer.is_over ||
+             (puts ? buffer.put - buffer.taken < bounded_buffer::room : buffer.put != buffer.taken);
     };
     (puts ? buffer.has_room : buffer.has_some).wait(held, may_go_on);
     if (puts ? buffer.put - buffer.taken == bounded_buffer::room : buffer.put == buffer.taken) {
@@ -262,10 +262,8 @@ std::unique_ptr<pattern> make_condition(const job& of, const subject& lock) {
 
 std::vector<listed_pattern> structure_patterns() {
   return {
-      {"list", "data", 2, make<list_pattern>},
-      {"queue", "data", 1, make<queue_pattern>},
-      {"hash_map", "data", 1, make<map_pattern>},
-      {"lru_cache", "data", 1, make<cache_pattern>},
+      {"list", "data", 2, make<list_pattern>},    {"queue", "data", 1, make<queue_pattern>},
+      {"hash_map", "data", 1, make<map_pattern>}, {"lru_cache", "data", 1, make<cache_pattern>},
       {"condition", "data", 1, make_condition},
   };
 }

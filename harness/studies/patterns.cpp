@@ -112,8 +112,9 @@ outcome measure_pattern(const job& of, const subject& lock) {
   outcome result = rate_outcome(of, run, nullptr);
   result.values["operations_per_s"] = static_cast<double>(done) / (run.run_ns() * 1e-9);
   result.values["skipped"] = skipped;
-  result.values["skipped_share"] = static_cast<double>(skipped) /
-                                   static_cast<double>(std::max<std::uint64_t>(run.operations(), 1));
+  result.values["skipped_share"] =
+      static_cast<double>(skipped) /
+      static_cast<double>(std::max<std::uint64_t>(run.operations(), 1));
   result.values["acquisitions_per_operation"] = chosen.acquisitions;
   result.values["work_step_ns"] = to_json(work.step_ns());
   result.checks = checks_of(lock, refusal, used->is_whole(done));
@@ -139,8 +140,9 @@ std::vector<listed_choice> choices() {
 
 study patterns_study() {
   return {.name = "patterns",
-          .summary = "how many operations common uses of locks permit: several locks, lists, maps, "
-                     "caches, conditions, locks that are only tried",
+          .summary =
+              "how many operations common uses of locks permit: several locks, lists, maps, "
+              "caches, conditions, locks that are only tried",
           .place = 52,
           .default_run_s = 0.1,
           .default_budget_s = 1,

@@ -18,7 +18,7 @@ constexpr std::uint32_t idle_thread = 0;
 
 /// A switch record of a processor, with the sample that follows it.
 struct switch_record {
-  std::uint32_t other_pid;  ///< of the thread that comes next, or that went before
+  std::uint32_t other_pid;  ///< the thread that comes next, or went before
   std::uint32_t other_tid;
   std::uint32_t pid;
   std::uint32_t tid;
@@ -56,8 +56,7 @@ idle_recorder::idle_recorder() {
   try {
     for (const int cpu : usable_cpus()) {
       processors_.push_back(
-          {.cpu = cpu,
-           .ring = {open_event(wanted, watched::processor(cpu)), ring_bytes}});
+          {.cpu = cpu, .ring = {open_event(wanted, watched::processor(cpu)), ring_bytes}});
     }
   } catch (const std::system_error& error) {
     processors_.clear();
@@ -71,6 +70,12 @@ void idle_recorder::start() noexcept {
 
 void idle_recorder::stop() noexcept {
   for (const processor& each : processors_) each.ring.disable();
+}
+
+std::vector<int> idle_recorder::processors() const {
+  std::vector<int> cpus;
+  for (const processor& each : processors_) cpus.push_back(each.cpu);
+  return cpus;
 }
 
 std::vector<idle_time> idle_recorder::found() const {

@@ -28,6 +28,8 @@ class idle_recorder {
 
   /// Returns why there are no records; empty if there are.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
+  /// Returns the processors whose idle times are recorded.
+  [[nodiscard]] std::vector<int> processors() const;
   /// Called after stop(). Returns the times that both ends are known of.
   [[nodiscard]] std::vector<idle_time> found() const;
 

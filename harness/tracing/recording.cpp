@@ -157,17 +157,18 @@ void recording::save(const std::string& path) const {
   for (const auto& [tid, history] : histories_) {
     images.push_back(image_of(trace::ring_kind::switches, tid, added_to(history)));
   }
-  const auto add_of_processors = [&images](trace::ring_kind kind,
-                                           const std::vector<gap_seen>& seen) {
+  const auto add_of_processors = [&images](trace::ring_kind kind, const std::vector<gap_seen>& seen,
+                                           const std::vector<int>& watched) {
     std::map<int, std::vector<trace::event>> by_cpu;
+    for (const int cpu : watched) by_cpu[cpu];  // a ring without events: there were none
     for (const gap_seen& each : seen) by_cpu[each.cpu].push_back(each.what);
     for (const auto& [cpu, events] : by_cpu) {
       images.push_back(image_of(kind, 0, events));
       images.back().head.cpu = static_cast<std::uint32_t>(cpu);
     }
   };
-  add_of_processors(trace::ring_kind::gaps, gaps_);
-  add_of_processors(trace::ring_kind::idle, idle_times_);
+  add_of_processors(trace::ring_kind::gaps, gaps_, {});
+  add_of_processors(trace::ring_kind::idle, idle_times_, idle_.processors());
   std::uint64_t room = 1;
   for (const ring_image& each : images) {
     room = std::max(room, std::bit_ceil(std::uint64_t{each.events.size()}));

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.causes import WHOLE, Cause, of_wait
+from lockyard.explain.idle_processors import IdleProcessors
 from lockyard.explain.locks import histories
 from lockyard.explain.moments import NOBODY, Candidates, Moments
-from lockyard.explain.idle_processors import IdleProcessors
 from lockyard.explain.pieces import Gaps, Pieces
 from lockyard.explain.threads import NEVER, threads_of
 

@@ -32,7 +32,7 @@ MODES = 3
 # A mode is a multiple of a period if it is this near to it; larger multiples would fit anything.
 NEAR = 0.06
 MULTIPLES = 4
-HISTOGRAMS = ("wait", "idle_wanted", "response", "frame")
+HISTOGRAMS = ("wait", "idle_wanted", "response")
 
 
 @dataclass(frozen=True)
