@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that appear whole or not at all."""
+"""Files that lockyard writes for its users."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 from lockyard.errors import MissingCapabilityError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 
-def write_whole(path: Path, parts: Iterable[bytes], what: str) -> None:
-    """Writes the file next to its place, then moves it there."""
+def replace_file(path: Path, content: bytes, consequence: str) -> None:
+    """Writes the file next to its place, then moves it there, so that no reader sees a part."""
     beside = path.with_name(f".{path.name}.partial")
     try:
-        with beside.open("wb") as file:
-            file.writelines(parts)
+        beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
-        if beside.is_file():
-            beside.unlink()
+        beside.unlink(missing_ok=True)
         raise MissingCapabilityError(
-            f"{path}: {what} cannot be written ({error.strerror}), so there is none; name a file "
-            "in a folder with space and permission"
-        ) from None
+            f"{path} cannot be written ({error.strerror}), {consequence}; name a file in a folder "
+            "with space and permission"
+        ) from error

@@ -151,4 +151,4 @@ def test_the_command_writes_the_file_or_nothing(
     check_format(json.loads(target.read_text())["traceEvents"])
     found = lockyard("explain", str(path), "--perfetto", str(tmp_path / "missing" / "trace.json"))
     assert found.returncode == 3
-    assert "the trace for Perfetto cannot be written" in found.stderr
+    assert "so there is no trace for Perfetto" in found.stderr

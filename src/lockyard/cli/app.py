@@ -286,6 +286,9 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     scheduler: simulated.Scheduler = "eevdf",
     threads: simulated.SimulatedThreads = "",
     locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     hold: simulated.SimulatedHold = "",
     gap: simulated.SimulatedGap = "",
     lengths: simulated.SimulatedLengths = "constant",
@@ -307,6 +310,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
+    from lockyard.user_locks import given as lock_spec
 
     if (against_published or like is not None) and (study or (against_published and like)):
         raise UsageError(
@@ -327,19 +331,29 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
         set_ or (),
         work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
         seed,
+        lock_spec.given(lock or (), include or (), flags),
     )
     raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
 
 
 @app.command(
     epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
-    "lockyard machines my-server.toml --json"
+    "lockyard machines my-server.toml --json  ·  lockyard machines measure --out here.toml",
 )
-def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
-    """List the machines and schedulers that can be simulated, or show a machine's costs and their
-    sources."""
+def machines(
+    name: simulated.MachineShown = "",
+    out: simulated.DefinitionOut = None,
+    from_: simulated.MachineRecords = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the machines and schedulers that can be simulated, show a machine's costs and their
+    sources, or measure this machine."""
     from lockyard.commands import machines as command
 
+    if name == command.MEASURE:
+        raise typer.Exit(command.run_measure(from_, out))
+    if out is not None or from_ is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     command.run(name, as_json)
 
 
@@ -417,19 +431,21 @@ def hang(
     "run",
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
-    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  lockyard run --only LRUCacheShard -- "
+    "db_bench  ·  Exit status: the program's; 126 if it "
     "cannot be executed; 127 if it was not found",
 )
 def run_(
     program: looked.Program = None,
     mutex: looked.Mutex = "mutex",
     condition: looked.Condition = "",
+    only: looked.Only = "",
     quiet: looked.Quiet = False,
 ) -> None:
-    """Run a program with a lock of the catalogue in place of its mutexes."""
+    """Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
     from lockyard.commands import run as command
 
-    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+    raise typer.Exit(command.run(program or (), mutex, condition, only, quiet))
 
 
 @app.command(
@@ -502,8 +518,8 @@ def _tried(  # noqa: PLR0913 - one parameter for each option
 @app.command(
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
-    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex,fair_mutex  ·  "
-    "lockyard predict --json -- prog | jq .locks",
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex  ·  lockyard "
+    "predict --json -- prog | jq .locks",
 )
 def predict(  # noqa: PLR0913 - one parameter for each option
     program: looked.Program = None,

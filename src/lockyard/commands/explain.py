@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import ExitStatus
 from lockyard.explain import source
 from lockyard.explain.session import Wanted, explained
-from lockyard.files import write_whole
+from lockyard.files import replace_file
 from lockyard.measure.session import say
 from lockyard.page.wanted import WantedPage
 
@@ -55,11 +55,8 @@ def _write(files: Files, traces: source.Found, found: Explained) -> None:
     if files.perfetto is not None:
         from lockyard.explain.perfetto import lines
 
-        write_whole(
-            files.perfetto,
-            (f"{line}\n".encode() for line in lines(traces.traces)),
-            "the trace for Perfetto",
-        )
+        content = "\n".join(lines(traces.traces)).encode()
+        replace_file(files.perfetto, content, "so there is no trace for Perfetto")
         say(f"trace for https://ui.perfetto.dev: {files.perfetto}")
     if files.page.path is not None:
         from lockyard.page.of_explanation import page_of

@@ -51,6 +51,15 @@ Condition = Annotated[
         show_default="condition_variable with mutex, condition_variable_any with other locks",
     ),
 ]
+Only = Annotated[
+    str,
+    typer.Option(
+        metavar="SITE",
+        help="Swap only the mutexes that are this variable, or that functions of this name, class "
+        "or namespace initialise or acquire first.",
+        show_default="all mutexes",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")]
 Command = Annotated[
     list[str] | None,

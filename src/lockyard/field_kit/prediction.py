@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 STUDY = "throughput"
 PLAIN = "pthread_mutex[normal]"
 RUN_S = 0.15
-SMALL_SHARE = 0.01  # Of the run; a lock below is not worth a prediction.
+SMALL_SHARE = 0.01  # A lock that cost less of the run is not worth a prediction.
 _Rates = dict[int, float]  # operations per second by block
 
 

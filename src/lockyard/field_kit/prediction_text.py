@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A prediction, and what came of it, as text and as a document."""
+"""A prediction, with the measured figures if there are some, as text and as a document."""
 
 from __future__ import annotations
 

@@ -94,11 +94,13 @@ class Reported:
 
     processes: set[int] = field(default_factory=set)
     refused: bool = False
+    chosen: int = 0  # mutexes that --only has swapped
     passed: Counter[str] = field(default_factory=Counter)  # mutexes that stayed glibc's, by kind
 
     def add(self, line: dict[str, Any]) -> None:
         self.processes.add(line["pid"])
         self.refused |= line["event"] == "refused"
+        self.chosen += line.get("chosen", 0)
         self.passed.update({kind: line[kind] for kind in PASSED if line.get(kind)})
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from lockyard.errors import UsageError
 from lockyard.field_kit.contention import Contention, Process, Record
-from lockyard.files import write_whole
+from lockyard.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _FIRST = b'{"record":"profile",'
 
 
 def write(path: Path, content: bytes) -> None:
-    write_whole(path, [content], "the profile")
+    replace_file(path, content, "so the profile is only what was printed")
 
 
 def json_lines(processes: Iterable[Contention]) -> bytes:

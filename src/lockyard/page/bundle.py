@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockyard.files import write_whole
+from lockyard.files import replace_file
 from lockyard.page.html import Body
 from lockyard.page.marks import marks_of
 
@@ -34,7 +34,7 @@ def write(path: Path, page: Page, order: Sequence[str] = ()) -> list[str]:
     `order` is the catalogue's, by which locks get their marks."""
     library = chart_library()
     text = page_text(page, order, library)
-    write_whole(path, [text.encode()], "the page")
+    replace_file(path, text.encode(), "so there is no page")
     return [] if library else [NO_CHARTS]
 
 
