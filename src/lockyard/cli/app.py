@@ -387,12 +387,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     files = command.Files(WantedPage(page), perfetto)
     longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
     if truth:
-        if pid is not None or lock or page or perfetto:
+        if pid is not None or lock:
             raise UsageError(
                 "--truth judges every cause that was injected into the traces, so it cannot be "
-                "limited to one process or lock, and draws nothing; drop --pid, --lock, --page and "
-                "--perfetto"
+                "limited to one process or lock; drop --pid and --lock"
             )
+        if page or perfetto:
+            raise UsageError("--truth draws nothing; drop --page and --perfetto")
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
     from lockyard.field_kit import profile_files
 

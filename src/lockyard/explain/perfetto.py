@@ -37,7 +37,7 @@ AWAY = {
     Doing.WOKEN: "woken, waits for a processor",
     Doing.MOVING: "moves to another processor",
 }
-# Tracks that are no threads: their process numbers lie beyond those that Linux gives.
+# The numbers of the processes in the file lie beyond the numbers that Linux gives.
 FIRST_PROCESS = 1 << 23
 PROCESSES_OF_TRACE = 3  # its threads, its locks, its processors
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lockyard.explain.session import Explained
     from lockyard.page.model import Block
 
-# What a reader can do about the cause of most of the stalled time.
+# Remedies for the cause of most of the stalled time.
 REMEDIES = {
     Cause.HOLDER_PREEMPTED: "run fewer threads than processors, or hold the lock for less",
     Cause.HOLDER_PREEMPTED_IN_RELEASE: "run fewer threads than processors",
@@ -49,7 +49,7 @@ def page_of(explained: Explained, source: str) -> Page:
             "Dashed lines mark the beginning and end of a stall. Drag, or press + and -, to zoom.",
         ),
         Section(
-            "What was traced",
+            "Traces",
             [Remark(line) for line in (*head_lines(explained), *explained.warnings)],
         ),
     ]

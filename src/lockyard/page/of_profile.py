@@ -200,7 +200,7 @@ def _tables(found: Contention) -> Iterator[Table]:
     ]  # fmt: skip
     if places:
         yield Table(
-            "places: who waited behind whom",
+            "places of waiters and holders",
             ["lock", "waiter", "holder", "waits", "waited", "share"],
             places,
         )
