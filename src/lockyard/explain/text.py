@@ -62,7 +62,7 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
 
 def print_explained(explained: Explained) -> None:
     console = stdout_console()
-    for line in _head(explained):
+    for line in head_lines(explained):
         print_line(console, line)
     for kind in (StallKind.IDLE, StallKind.WAIT):
         totals = explained.totals.of(kind)
@@ -77,7 +77,7 @@ def print_explained(explained: Explained) -> None:
         console.print(_legend(), soft_wrap=True)
 
 
-def _head(explained: Explained) -> Iterable[str]:
+def head_lines(explained: Explained) -> Iterable[str]:
     watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
     yield (
         f"{counted(explained.traces, 'trace')}, {counted(explained.threads, 'thread')}, "
