@@ -13,6 +13,10 @@
 
 namespace lockyard::inline v0 {
 
+/// For the checker: what the kernel does to the word of an owner that dies.
+template <class Lock>
+struct death_of_owner;
+
 /// A mutex for memory that several processes share, which outlives the death of its owner.
 ///
 /// Use: in a mapping that processes share (shm_open, memfd_create, a file). Not for destruction by
