@@ -12,7 +12,7 @@
 
 namespace lockyard::inline v0 {
 
-/// What the kernel does for a thread that ends and owns the word (handle_futex_death).
+/// Plays the kernel for a thread that ends and owns the word (handle_futex_death).
 template <class W>
 struct death_of_owner<basic_shared_memory_mutex<W>> {
   using mutex = basic_shared_memory_mutex<W>;

@@ -13,7 +13,7 @@
 
 namespace lockyard::inline v0 {
 
-/// For the checker: what the kernel does to the word of an owner that dies.
+/// Plays the kernel when an owner dies; defined by the checker's client.
 template <class Lock>
 struct death_of_owner;
 
