@@ -14,7 +14,7 @@ namespace lockyard::plain {
 namespace {
 
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
-  void* const object = worker::mine().heap.take(now().self(), bytes, alignment);
+  void* const object = worker::mine().heap.take(now().self(), bytes, alignment, where);
   if (object == nullptr)
     refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
   return object;
