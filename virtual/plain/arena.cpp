@@ -49,11 +49,7 @@ std::optional<arena::object> arena::find(std::uintptr_t address) const {
   });
   if (found == objects_.end()) return std::nullopt;
   object named = *found;
-  named.number =
-      1 + static_cast<unsigned>(std::count_if(objects_.begin(), found, [&](const object& each) {
-        return each.where.line() == found->where.line() &&
-               each.where.file_name() == found->where.file_name();
-      }));
+  named.number = static_cast<unsigned>(found - objects_.begin());
   return named;
 }
 

@@ -33,7 +33,7 @@ class arena {
     std::uintptr_t begin;
     std::size_t bytes;
     std::source_location where;  ///< its creation
-    unsigned number;             ///< among those that were created by that line, from 1
+    unsigned number;             ///< in order of creation; the client is the first one, with 0
   };
   /// The object that holds an address, if there is one.
   [[nodiscard]] std::optional<object> find(std::uintptr_t address) const;

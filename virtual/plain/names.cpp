@@ -56,16 +56,21 @@ std::string line_of_source(std::source_location where) {
 
 /// The type that a line creates, as in `new my::node`.
 std::string created_type(std::source_location where) {
-  static const std::regex form{R"((?:new|make_\w+\s*<|sizeof\s*\(?)\s*(?:struct\s+)?((?:\w+::)*)(\w+))"};
+  static const std::regex form{
+      R"((?:new|make_\w+\s*<|sizeof\s*\(?)\s*(?:struct\s+)?((?:\w+::)*)(\w+))"};
   const std::string line = line_of_source(where);
   std::smatch found;
   return std::regex_search(line, found, form) ? found[2].str() : std::string{};
 }
 
+std::string name_on_heap(const arena::object& found) {
+  const std::string type = created_type(found.where);
+  return (type.empty() ? "heap object" : type) + "#" + std::to_string(found.number);
+}
+
 std::string name_on_heap(const arena::object& found, std::uintptr_t offset) {
   const std::string type = created_type(found.where);
-  std::string name = type.empty() ? "heap object" : type;
-  name += "#" + std::to_string(found.number);
+  const std::string name = name_on_heap(found);
   const auto fields = known().types.find({type, found.bytes});
   if (fields != known().types.end()) {
     if (const auto inside = name_in(fields->second, offset)) return name + "." + *inside;
@@ -140,6 +145,18 @@ std::string name_of_memory(const void* address) {
   return on_stack ? name_on_stack(*on_stack) : std::string{};
 }
 
+namespace {
+
+/// A pointer to the beginning of an object means the object, not its first member.
+std::string name_of_target(std::uintptr_t at) {
+  const worker& mine = worker::mine();
+  const auto found = mine.heap.find(at);
+  const bool is_object = found && found->begin == at && at != mine.object && !name_of_thread(at);
+  return is_object ? name_on_heap(*found) : name_of_memory(reinterpret_cast<const void*>(at));
+}
+
+}  // namespace
+
 std::string text_of_value(std::uint64_t value, std::size_t size) {
   constexpr std::size_t word = sizeof(std::uint64_t);
   if (size > word) {
@@ -151,7 +168,7 @@ std::string text_of_value(std::uint64_t value, std::size_t size) {
   if (size == word && value >= least_address) {
     // The lowest bits may be flags.
     for (const std::uint64_t flags : {value & 0, value & 7}) {
-      const std::string name = name_of_memory(reinterpret_cast<const void*>(value - flags));
+      const std::string name = name_of_target(value - flags);
       if (name.empty()) continue;
       return "&" + name + (flags == 0 ? "" : " | " + std::to_string(flags));
     }

@@ -93,15 +93,15 @@ int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t byte
 
 // The forms of operator new and of operator delete: what each takes besides the size or the object,
 // and what it does outside an execution.
-#define LOCKYARD_NEW(name, form, alignment, ...)                     \
-  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {                \
-    if (!is_active()) return form;                                   \
-    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);   \
+#define LOCKYARD_NEW(name, form, alignment, ...)                   \
+  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {             \
+    if (!is_active()) return form;                                 \
+    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
   }
-#define LOCKYARD_DELETE(name, form, ...)                     \
-  void __wrap_##name(void* object __VA_ARGS__) {              \
-    if (!is_active()) return form;                           \
-    lockyard::plain::give_back(object, LOCKYARD_HERE);       \
+#define LOCKYARD_DELETE(name, form, ...)               \
+  void __wrap_##name(void* object __VA_ARGS__) {       \
+    if (!is_active()) return form;                     \
+    lockyard::plain::give_back(object, LOCKYARD_HERE); \
   }
 LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)
 LOCKYARD_NEW(_Znam, ::operator new(bytes), lockyard::plain::usual)

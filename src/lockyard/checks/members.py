@@ -80,7 +80,9 @@ class _Found:
             entry = self.entries[int(name.removeprefix("lockyard_type_"))]
             pointer = die.get_DIE_from_attribute("DW_AT_type")
             of = _stripped(pointer.get_DIE_from_attribute("DW_AT_type"))
-            self.lines += [f"object {at} {size} {member} {entry}" for at, size, member in _members(of)]
+            self.lines += [
+                f"object {at} {size} {member} {entry}" for at, size, member in _members(of)
+            ]
         kind, place = _location(die)
         if not kind or not name or name.startswith("lockyard_"):
             return
