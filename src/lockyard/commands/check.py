@@ -17,6 +17,7 @@ from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,14 +30,20 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 
-def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
+def run(
+    choice: Choice, settings: Settings, as_json: bool, page: WantedPage | None = None
+) -> ExitStatus:
+    page = page or WantedPage()
+    page.check()
     with Checker(module.built(choice.own) if choice.own else None) as checker:
         known = subjects.listed(checker)
         if own := choice.own:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
             (subject,) = known if choice.own else subjects.named(known, choice.names)
-            return _replay(replayed(checker, subject, choice.replay), as_json)
+            result = replayed(checker, subject, choice.replay)
+            _write_page(page, [result], [])
+            return _replay(result, as_json)
         session = Session(checker)
         with shown_progress(session):
             if choice.bench:
@@ -55,9 +62,19 @@ def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
 
         print_results(results)
         print_mutations(mutated)
+    _write_page(page, results, mutated)
     for each in stale:
         say(each)
     return _status([*results, *mutated], bool(stale), session.interrupted)
+
+
+def _write_page(
+    page: WantedPage, results: Sequence[Result], mutated: Sequence[MutationResult]
+) -> None:
+    if page.path is not None:
+        from lockyard.page.of_checks import page_of
+
+        page.write(page_of(results, mutated))
 
 
 def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:

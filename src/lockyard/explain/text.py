@@ -62,7 +62,7 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
 
 def print_explained(explained: Explained) -> None:
     console = stdout_console()
-    for line in _head(explained):
+    for line in head_lines(explained):
         print_line(console, line)
     for kind in (StallKind.IDLE, StallKind.WAIT):
         totals = explained.totals.of(kind)
@@ -77,7 +77,7 @@ def print_explained(explained: Explained) -> None:
         console.print(_legend(), soft_wrap=True)
 
 
-def _head(explained: Explained) -> Iterable[str]:
+def head_lines(explained: Explained) -> Iterable[str]:
     watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
     yield (
         f"{counted(explained.traces, 'trace')}, {counted(explained.threads, 'thread')}, "
@@ -97,6 +97,12 @@ def _head(explained: Explained) -> Iterable[str]:
         yield (
             f"no wake-up records, so 'woken late' is not divided and migrations count as "
             f"preemptions: {reason}"
+        )
+    if explained.knows_idle and explained.waited_ns:
+        share = explained.wasted_ns / explained.waited_ns
+        yield (
+            f"threads waited {duration(explained.waited_ns)} for a processor; during "
+            f"{percent(share)} of that another processor was idle"
         )
     for each in explained.overheads:
         yield _overhead(each)
