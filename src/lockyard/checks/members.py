@@ -2,8 +2,8 @@
 """The names of the memory that a module uses, from its debug information.
 
 One line for each member of a lock or client (`object`: offset, size, name, whose), variable
-(`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which objects
-on the heap are named (`type`: the type's size and name; offset, size and name of the member).
+(`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which
+objects on the heap are named (`type`: the type's size and name; offset, size and name of the member).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Mutation:
 
     site: dict[str, Any]
     subjects: list[Subject] = field(default_factory=list)
-    is_own: bool = False  # of a user's lock or client
+    is_own: bool = False  # belongs to a user's lock or client
 
     @property
     def place(self) -> str:
