@@ -13,13 +13,13 @@ import typer
 from lockyard.cli.app import app
 from lockyard.errors import UsageError
 from lockyard.measure import scenario
-from lockyard.measure.asked import measuring_of
+from lockyard.measure.request import measure_request_of
 
 if TYPE_CHECKING:
     import click
     from conftest import Outcome
 
-    from lockyard.measure.asked import Measuring
+    from lockyard.measure.request import MeasureRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,8 @@ def command() -> click.Command:
 
 
 @pytest.fixture
-def read(command: click.Command, tmp_path: Path) -> Callable[..., Measuring]:
-    def measuring(text: str, **beside: Any) -> Measuring:
+def read(command: click.Command, tmp_path: Path) -> Callable[..., MeasureRequest]:
+    def measuring(text: str, **beside: Any) -> MeasureRequest:
         path = tmp_path / "s.toml"
         path.write_text(text)
         return scenario.measuring(path, command, beside)
@@ -46,8 +46,8 @@ def read(command: click.Command, tmp_path: Path) -> Callable[..., Measuring]:
     return measuring
 
 
-def of_words(command: click.Command, *words: str) -> Measuring:
-    return measuring_of(command.make_context("measure", list(words)).params)
+def of_words(command: click.Command, *words: str) -> MeasureRequest:
+    return measure_request_of(command.make_context("measure", list(words)).params)
 
 
 EVERY_KEY = """
@@ -110,7 +110,7 @@ THE_SAME = (
 
 
 def test_every_option_has_a_key_that_says_the_same(
-    read: Callable[..., Measuring], command: click.Command
+    read: Callable[..., MeasureRequest], command: click.Command
 ) -> None:
     assert read(EVERY_KEY) == of_words(command, *THE_SAME)
 
@@ -126,7 +126,7 @@ def test_no_option_is_without_a_key(command: click.Command) -> None:
 
 
 def test_what_stands_before_the_sweeps_holds_for_each(
-    read: Callable[..., Measuring], command: click.Command
+    read: Callable[..., MeasureRequest], command: click.Command
 ) -> None:
     found = read(
         'threads = [1, 2]\nseed = 5\n[[sweep]]\nstudies = "wait"\n'
@@ -139,13 +139,15 @@ def test_what_stands_before_the_sweeps_holds_for_each(
 
 
 def test_a_file_without_sweeps_is_one(
-    read: Callable[..., Measuring], command: click.Command
+    read: Callable[..., MeasureRequest], command: click.Command
 ) -> None:
     found = read('studies = ["wait"]\nlocks = "seeds"\nseed = 5\n')
     assert found == of_words(command, "wait", "--locks", "seeds", "--seed", "5")
 
 
-def test_the_command_line_takes_precedence_over_the_file(read: Callable[..., Measuring]) -> None:
+def test_the_command_line_takes_precedence_over_the_file(
+    read: Callable[..., MeasureRequest],
+) -> None:
     found = read('studies = "wait"\nseed = 5\nagainst = "std::mutex"\n', seed=0, out="x.jsonl")
     assert (found.seed, found.out, found.against) == (0, Path("x.jsonl"), "std::mutex")
 
@@ -188,7 +190,7 @@ def test_the_command_line_takes_precedence_over_the_file(read: Callable[..., Mea
     ],
 )
 def test_refuses_meaningless_values_and_names_the_place(
-    read: Callable[..., Measuring], text: str, message: str
+    read: Callable[..., MeasureRequest], text: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         read(text)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockyard.checks.clients import MAX_ACQUISITIONS, MAX_THREADS, ClientSize
 from lockyard.checks.glue import Wanted
 from lockyard.checks.result import Settings
-from lockyard.checks.subjects import MAX_ACQUISITIONS, MAX_THREADS, Shape
 from lockyard.errors import UsageError
-from lockyard.user_locks.given import given
+from lockyard.user_locks.lock_spec import user_locks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Choice:
     mutants: bool
     bench: bool
     replay: str
-    shape: Shape | None  # the client size for every lock; None: several sizes
+    size: ClientSize | None  # the client size for every lock; None: several sizes
     own: Wanted | None = None  # the user's locks or client, which are checked alone
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Choice:
                     "--replay: replays one execution of one lock; name that lock, and drop "
                     "everything else"
                 )
-            if self.shape is not None:
+            if self.size is not None:
                 raise UsageError(
                     "--replay: the replayed text already contains the client size; drop --threads "
                     "and --acquisitions"
@@ -70,7 +70,7 @@ class Choice:
                 f"{' and '.join([*others, *alone])}: exclude each other; give one of them at a time"
             )
         shaped = [each for each in given if each != "--all"]
-        if self.shape is not None and shaped:
+        if self.size is not None and shaped:
             raise UsageError(
                 f"{shaped[0]}: has its own client sizes; drop --threads and --acquisitions"
             )
@@ -85,12 +85,12 @@ class Choice:
             )
         if self.own is None:
             return
-        if self.replay and (len(self.own.entries) != 1 or self.mutants or self.shape):
+        if self.replay and (len(self.own.entries) != 1 or self.mutants or self.size):
             raise UsageError(
                 "--replay: replays one execution of one lock, with its client size; give one "
                 "--lock or --client, and drop everything else"
             )
-        if self.own.client and self.shape is not None:
+        if self.own.client and self.size is not None:
             raise UsageError(
                 "--client: has its own client size (its constant `threads`); drop --threads and "
                 "--acquisitions"
@@ -111,7 +111,7 @@ def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -
         )
     try:
         # A client's file has no type to name; the other options mean the same for both.
-        named = given(locks or ([f"{client}:client"] if client else ()), include, flags)
+        named = user_locks_of(locks or ([f"{client}:client"] if client else ()), include, flags)
     except UsageError as error:
         raise UsageError(str(error).replace("was measured", "was checked")) from None
     if named is None:
@@ -119,13 +119,13 @@ def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -
     return Wanted(() if client else named.locks, client, named.include, named.flags)
 
 
-def shape(threads: int | None, acquisitions: int | None) -> Shape | None:
+def size(threads: int | None, acquisitions: int | None) -> ClientSize | None:
     if threads is None and acquisitions is None:
         return None
-    usual = Shape()
-    return Shape(
-        _within("--threads", threads, 1, MAX_THREADS) or usual.threads,
-        _within("--acquisitions", acquisitions, 1, MAX_ACQUISITIONS) or usual.acquisitions,
+    defaults = ClientSize()
+    return ClientSize(
+        _within("--threads", threads, 1, MAX_THREADS) or defaults.threads,
+        _within("--acquisitions", acquisitions, 1, MAX_ACQUISITIONS) or defaults.acquisitions,
     )
 
 
@@ -146,13 +146,13 @@ def settings(  # noqa: PLR0913 - one parameter for each option
         )
     if seconds is not None and not 0 < seconds <= MAX_SECONDS:
         raise UsageError(f"--seconds {seconds:g}: must be more than 0, and at most a day")
-    usual = min(len(os.sched_getaffinity(0)), MAX_WORKERS)
+    defaults = min(len(os.sched_getaffinity(0)), MAX_WORKERS)
     return Settings(
         search=search,
         bound=_within("--bound", bound, 1, MAX_BOUND),
         seconds=seconds,
         memory_bytes=_memory_bytes(memory),
-        workers=_within("--workers", workers, 1, MAX_WORKERS) or usual,
+        workers=_within("--workers", workers, 1, MAX_WORKERS) or defaults,
         cache=not no_cache,
     )
 

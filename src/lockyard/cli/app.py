@@ -126,7 +126,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     """Measure chosen studies of chosen locks."""
     from lockyard import options
     from lockyard.commands import measure as command
-    from lockyard.measure import asked
+    from lockyard.measure import request
     from lockyard.measure import scenario as scenarios
 
     given = context.params
@@ -139,7 +139,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
         whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
         wanted = scenarios.measuring(scenario, context.command, whole)
     else:
-        wanted = asked.measuring_of(given)
+        wanted = request.measure_request_of(given)
     raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
 
 
@@ -225,9 +225,9 @@ def check(  # noqa: PLR0913 - one parameter for each option
     from lockyard.checks import choice
     from lockyard.commands import check as command
 
-    shape = choice.shape(threads, acquisitions)
+    size = choice.size(threads, acquisitions)
     wanted = choice.own(own_locks or (), client, include or (), flags)
-    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
+    chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, size, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
     raise typer.Exit(command.run(chosen, settings, as_json))
 

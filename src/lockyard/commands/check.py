@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, module, mutations, subjects
+from lockyard.checks import bench, clients, module, mutations
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lockyard.checks.choice import Choice
+    from lockyard.checks.clients import Client
     from lockyard.checks.mutations import MutationResult
-    from lockyard.checks.subjects import Subject
 
 
 Outcome = TypeVar("Outcome", "Result", "MutationResult")
@@ -30,12 +30,12 @@ Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
     with Checker(module.built(choice.own) if choice.own else None) as checker:
-        known = subjects.listed(checker)
+        known = clients.listed(checker)
         if own := choice.own:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
-            (subject,) = known if choice.own else subjects.named(known, choice.names)
-            return _replay(replayed(checker, subject, choice.replay), as_json)
+            (client,) = known if choice.own else clients.named(known, choice.names)
+            return _replay(replayed(checker, client, choice.replay), as_json)
         session = Session(checker)
         with shown_progress(session):
             if choice.bench:
@@ -57,9 +57,9 @@ def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
     return _status([*results, *mutated], bool(stale), session.interrupted)
 
 
-def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
-    litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
-    faults = subjects.of_groups(known, "mutant") if choice.mutants else []
+def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Check]:
+    litmus = clients.of_groups(known, "litmus") if choice.litmus else []
+    faults = clients.of_groups(known, "mutant") if choice.mutants else []
     if choice.mutants and not faults:
         say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
@@ -67,12 +67,12 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
             f"the checker at {checker_path()} lists no litmus test, so the run would prove "
             "nothing; reinstall lockyard, or correct LOCKYARD_CHECKER"
         )
-    ordinary = subjects.of_groups(known, "lock", "client")
-    wanted = ordinary if choice.all or choice.own else subjects.named(ordinary, choice.names)
+    ordinary = clients.of_groups(known, "lock", "client")
+    wanted = ordinary if choice.all or choice.own else clients.named(ordinary, choice.names)
     return [
-        Check(subject, shape, each)
-        for subject in (*litmus, *wanted, *faults)
-        for shape in ((choice.shape,) if choice.shape else subject.shapes)
+        Check(client, size, each)
+        for client in (*litmus, *wanted, *faults)
+        for size in ((choice.size,) if choice.size else client.sizes)
         for each in settings.by_bound()
     ]
 
@@ -91,11 +91,11 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, known: Iterable[Subject], settings: Settings, as_json: bool
+    session: Session, known: Iterable[Client], settings: Settings, as_json: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
     listed = read_list()
-    locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
+    locks, clients = (clients.of_groups(known, group) for group in ("lock", "client"))
     try:
         wanted = mutations.mutations_of(session, locks, clients, settings)
     except KeyboardInterrupt:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from lockyard import harness
 from lockyard.compare import gates
-from lockyard.compare.circumstances import Weight, differences
 from lockyard.compare.comparison import Comparison, Outcome, compare
+from lockyard.compare.environment_diff import Weight, differences
 from lockyard.compare.reading import read_two
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.noise import NOISE_STUDY
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lockyard.compare.circumstances import EnvironmentDifference
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
     from lockyard.compare.pairing import Chosen
 
 # A larger share of the processors' time than an idle machine uses itself.
@@ -64,7 +64,7 @@ def status(found: Comparison) -> ExitStatus:
 
 
 def _check_one_machine(
-    a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]
+    a: Measurement, b: Measurement, environment: Sequence[EnvironmentDifference]
 ) -> None:
     """Raises UsageError where a gate would judge machines instead of locks."""
     unknown = [str(each.path) for each in (a, b) if not each.environment]
@@ -82,7 +82,9 @@ def _check_one_machine(
         )
 
 
-def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]) -> list[str]:
+def _notes(
+    a: Measurement, b: Measurement, environment: Sequence[EnvironmentDifference]
+) -> list[str]:
     """Returns what a reader has to know before any figure."""
     notes = []
     if a.path.samefile(b.path):
@@ -109,7 +111,7 @@ def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifferen
     return notes
 
 
-def _lost_share(measuring: Measuring) -> float:
+def _lost_share(measuring: Measurement) -> float:
     """Returns the share of time lost to other processes, 0 where the study noise did not run."""
     runs = (run for cell in measuring.cells if cell.study == NOISE_STUDY for run in cell.runs)
     found = [share for run in runs if (share := run["figures"].get("lost_share")) is not None]

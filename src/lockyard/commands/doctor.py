@@ -25,7 +25,7 @@ def run(as_json: bool) -> ExitStatus:
     environment = {
         **facts.described,
         "harness": facts.harness,
-        "pressure_cpu": facts.tree.read("/proc/pressure/cpu"),
+        "pressure_cpu": facts.kernel.read("/proc/pressure/cpu"),
     }
     if as_json:
         print(json.dumps(document(diagnosis, environment)))  # noqa: T201

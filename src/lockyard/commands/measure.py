@@ -10,7 +10,7 @@ from lockyard import harness, records
 from lockyard.catalog import BEST_SLEEPING_PEER
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.machine.conditions import inherited
-from lockyard.measure import session, usual
+from lockyard.measure import defaults, session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.parameters import check_names
 from lockyard.measure.plan import plan_grids
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lockyard.catalog import Catalog, Lock
-    from lockyard.measure.asked import Measuring, Sweep
     from lockyard.measure.grid import Grid
+    from lockyard.measure.request import MeasureRequest, Sweep
 
 
-def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
+def run(wanted: MeasureRequest, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
     """Measures. `dry` only prints what would be measured; `yes` lifts the limit on its size."""
-    if wanted.own is not None:
-        adopt(wanted.own, [study for sweep in wanted.sweeps for study in sweep.choice.studies])
-        sweeps = [_measured_too(wanted.own.names, sweep) for sweep in wanted.sweeps]
+    if wanted.user_locks is not None:
+        adopt(
+            wanted.user_locks, [study for sweep in wanted.sweeps for study in sweep.choice.studies]
+        )
+        sweeps = [_measured_too(wanted.user_locks.names, sweep) for sweep in wanted.sweeps]
         wanted = replace(wanted, sweeps=sweeps)
     catalog = harness.catalog()
     references, reference = _references(wanted, catalog)
@@ -45,7 +47,7 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
         return ExitStatus.DONE
     if not yes:
         check_size(expansion)
-    plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.own)
+    plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.user_locks)
     path = wanted.out if wanted.out or as_json else records.default_path("measure")
     return _measured(plan, path, as_json)
 
@@ -57,12 +59,14 @@ def _measured_too(names: Sequence[str], sweep: Sweep) -> Sweep:
         choice,
         locks=[*choice.locks, *names],
         locks_or_all=[*choice.locks_or_all, *names],
-        beside_usual=None if choice.beside_usual is None else [*choice.beside_usual, *names],
+        added_to_defaults=None
+        if choice.added_to_defaults is None
+        else [*choice.added_to_defaults, *names],
     )
     return replace(sweep, choice=choice)
 
 
-def _references(wanted: Measuring, catalog: Catalog) -> tuple[list[Lock], str | None]:
+def _references(wanted: MeasureRequest, catalog: Catalog) -> tuple[list[Lock], str | None]:
     """Returns the reference locks, which are measured too, and the name the tables compare with."""
     against = wanted.against
     if against is None or against in catalog.ways:
@@ -101,12 +105,12 @@ def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[G
     locks = _with(catalog.select_locks(choice.locks), references, catalog.locks)
     studies = catalog.select_studies(choice.studies)
     check_names(request.parameters, studies, catalog.studies)
-    if choice.beside_usual is not None:
-        beside = [*choice.beside_usual, *(lock.name for lock in references if lock in locks)]
-        request = replace(request, usual_locks=usual.locks(catalog, studies, beside))
+    if choice.added_to_defaults is not None:
+        beside = [*choice.added_to_defaults, *(lock.name for lock in references if lock in locks)]
+        request = replace(request, default_locks=defaults.locks(catalog, studies, beside))
     if not choice.policy_given:
-        conditions, remarks = usual.conditions(studies, request.conditions[0])
-        request = replace(request, usual_conditions=conditions)
+        conditions, remarks = defaults.conditions(studies, request.conditions[0])
+        request = replace(request, default_conditions=conditions)
         for remark in remarks:
             session.say(remark)
     return plan_grids(studies, locks, request)
@@ -136,8 +140,8 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
             f"{path} was changed by hand or written by another version: its plan and its runs do "
             f"not match ({type(error).__name__}: {error}); measure again with --out"
         ) from None
-    if plan.own is not None:
-        adopt(plan.own, list(dict.fromkeys(cell.study for cell in plan.cells)))
+    if plan.user_locks is not None:
+        adopt(plan.user_locks, list(dict.fromkeys(cell.study for cell in plan.cells)))
     return _measured(plan, path, as_json, content)
 
 

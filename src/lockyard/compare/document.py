@@ -7,15 +7,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lockyard.compare.circumstances import EnvironmentDifference
     from lockyard.compare.comparison import Comparison, Finding
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
     from lockyard.report.summary import CellSummary
 
 
 def document(
-    a: Measuring,
-    b: Measuring,
+    a: Measurement,
+    b: Measurement,
     found: Comparison,
     environment: list[EnvironmentDifference],
     notes: list[str],
@@ -51,7 +51,7 @@ def document(
     }
 
 
-def _measuring(measuring: Measuring) -> dict[str, Any]:
+def _measuring(measuring: Measurement) -> dict[str, Any]:
     return {
         "path": str(measuring.path),
         "environment": measuring.environment.get("environment"),

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, cast
 from lockyard.errors import MissingCapabilityError
 from lockyard.machine import cgroup
 from lockyard.machine.conditions import AUTOGROUP
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -121,7 +121,7 @@ def _guard(autogroup: bool | None, quotas_cpus: list[float]) -> None:
                 _set_autogroup(autogroup, undo)
             groups = []
             for quota_cpus in quotas_cpus:
-                groups.append(cgroup.create(quota_cpus, Tree()))
+                groups.append(cgroup.create(quota_cpus, KernelFiles()))
                 undo.callback(cgroup.remove, groups[-1])
         except (_RefusedError, cgroup.CgroupError) as error:
             print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201

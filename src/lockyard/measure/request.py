@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request: what is to be measured, before anything is planned."""
+"""The request: what `lockyard measure` is to measure, derived from the values of its options."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from lockyard.machine.conditions import Conditions
-from lockyard.measure.work import NONE
+from lockyard import options
+from lockyard.machine.conditions import Asked, Conditions, inherited, variants
+from lockyard.measure.parameters import parsed
+from lockyard.measure.work import NO_TIME, NONE, works
+from lockyard.user_locks.lock_spec import user_locks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
     from lockyard.catalog import Lock
     from lockyard.machine.conditions import Pinning
     from lockyard.measure.work import Work
+    from lockyard.user_locks.lock_spec import UserLocks
 
 
 @dataclass(frozen=True)
@@ -25,15 +31,112 @@ class Request:
     pinning: Pinning = "none"
     conditions: Sequence[Conditions] = (Conditions(),)
     work: Sequence[Work] = (NONE,)
-    usual_gap: bool = True  # no gap was given, so a study uses its default gap if it has one
+    default_gap: bool = True  # no gap was given, so a study uses its default gap if it has one
     ways: Sequence[str] = ()  # ways to wait; empty: all
     pools: Sequence[Lock] = ()  # measured instead of locks by studies of worker pools
     shared: Sequence[Lock] = ()  # measured instead of locks by studies of readers
     recovering: Sequence[Lock] = ()  # for studies that measure only some locks
     parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # others: the defaults
-    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
-    usual_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # likewise
+    default_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
+    default_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # likewise
     budget_s: float | None = None
     runs: int | None = None
     loops: int | None = None
     as_published: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The locks, pools and studies to measure, by their names on the command line."""
+
+    studies: Sequence[str]
+    locks: Sequence[str]
+    locks_or_all: Sequence[str]  # all if no lock was named, for studies that measure few locks
+    pools: Sequence[str]
+    # The locks measured in addition to a study's default ones; None if locks were named.
+    added_to_defaults: Sequence[str] | None = None
+    policy_given: bool = True  # or one of its parameters, so that a study's default is not used
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every combination of a choice of locks and a condition."""
+
+    choice: Choice
+    request: Request
+    where: str = field(default="", compare=False)  # its place in the scenario file, if any
+
+
+@dataclass(frozen=True)
+class MeasureRequest:
+    sweeps: Sequence[Sweep]
+    seed: int
+    out: Path | None
+    against: str | None
+    user_locks: UserLocks | None = None  # the user's locks, measured in every sweep
+
+
+def measure_request_of(given: Mapping[str, Any]) -> MeasureRequest:
+    """Returns what one command line asks for; the keys of `given` are the command's parameters."""
+    return whole_of(given, [sweep_of(given)])
+
+
+def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> MeasureRequest:
+    """Adds what applies to all sweeps together."""
+    return MeasureRequest(
+        sweeps,
+        seed=options.seed(given["seed"]),
+        out=Path(given["out"]) if given["out"] else None,
+        against=given["against"] or None,
+        user_locks=user_locks_of(given["lock"] or [], given["include"] or [], given["flags"]),
+    )
+
+
+def sweep_of(given: Mapping[str, Any]) -> Sweep:
+    others = ["peers"] if given["peers"] else []
+    named = options.names("--locks", given["locks"]) if given["locks"] else []
+    asked = _asked_of(given)
+    choice = Choice(
+        studies=options.studies(list(given["studies"] or ())),
+        locks=[*(named or ["seeds"]), *others],
+        locks_or_all=[*(named or ["all"]), *others],
+        pools=[*options.names("--pools", given["pools"]), *others],
+        added_to_defaults=None if named else others,
+        policy_given=asked != Asked(others=asked.others),
+    )
+    return Sweep(choice, _request_of(given, asked))
+
+
+def _asked_of(given: Mapping[str, Any]) -> Asked:
+    policy, slices, deadline = given["policy"], given["slice_"], given["deadline"]
+    return Asked(
+        policies=options.policies(policy) if policy else (),
+        slices_ns=options.slices_ns(slices) if slices else (),
+        priority=given["priority"],
+        nice=options.nice("--nice", given["nice"]),
+        deadline=options.deadline(deadline) if deadline else None,
+        others=options.surroundings(
+            given["load"],
+            given["load_nice"],
+            given["timer_slack"],
+            given["autogroup"],
+            given["quota"],
+            given["rest"],
+        ),
+    )
+
+
+def _request_of(given: Mapping[str, Any], asked: Asked) -> Request:
+    return Request(
+        threads=options.threads(given["threads"] or str(os.cpu_count() or 1)),
+        pinning=options.pinning(given["pin"]),
+        conditions=variants(asked, inherited()),
+        work=works(given["hold"] or NO_TIME, given["gap"] or NO_TIME, given["lengths"]),
+        default_gap=not given["gap"],
+        ways=options.ways(given["ways"]) if given["ways"] else (),
+        parameters=parsed(given["set_"] or ()),
+        budget_s=options.duration_s("--for", given["for_"]) if given["for_"] else None,
+        runs=options.positive("--runs", given["runs"]),
+        loops=options.positive("--loops", given["loops"]),
+        as_published=given["as_published"],
+    )

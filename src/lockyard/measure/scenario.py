@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockyard.errors import UsageError
-from lockyard.measure.asked import sweep_of, whole_of
+from lockyard.measure.request import sweep_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lockyard.measure.asked import Measuring, Sweep
+    from lockyard.measure.request import MeasureRequest, Sweep
 
 SWEEP = "sweep"
 # Keys for the whole measurement; the command line may set them in addition to the file.
@@ -119,7 +119,7 @@ class _Table:
         return isinstance(self.known[key], click.Argument)
 
 
-def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> Measuring:
+def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> MeasureRequest:
     """Returns what the file asks for; `beside` are values for keys of WHOLE from the command
     line."""
     text = _read(path)

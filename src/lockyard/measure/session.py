@@ -24,7 +24,7 @@ from lockyard.measure.sweep import runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
 from lockyard.report.clock import why_refused
-from lockyard.user_locks.given import Given  # noqa: TC001 - msgspec reads the annotations
+from lockyard.user_locks.lock_spec import UserLocks  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,15 +59,15 @@ def checks_hold(record: Record) -> bool:
     return all(value is not False for value in record["checks"].values())
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Everything that defines a measurement; a file keeps it, so that --resume can continue."""
 
     command: str
     cells: Sequence[Cell]
     seed: int
     reference: str | None  # the lock that tables compare with
-    own: Given | None = None  # the user locks that the harness was built with
+    # The user locks that the harness was built with.
+    user_locks: UserLocks | None = msgspec.field(default=None, name="own")
 
     def to_json(self) -> Record:
         return {
@@ -76,7 +76,7 @@ class Plan:
             "command": self.command,
             "seed": self.seed,
             "reference": self.reference,
-            "own": self.own.to_json() if self.own else None,
+            "own": self.user_locks.to_json() if self.user_locks else None,
             "cells": [dataclasses.asdict(cell) for cell in self.cells],
         }
 

@@ -11,14 +11,14 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.user_locks.given import Given, OwnLock
+    from lockyard.user_locks.lock_spec import UserLock, UserLocks
 
 
-def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
+def of_check(locks: Sequence[UserLock], said: str) -> UsageError:
     named = " ".join(map(str, locks))
     first_error = next((line for line in said.splitlines() if "error:" in line), "")
     requirement = re.search(
-        r"own/requirements\.hpp:.*static assertion failed(?: due to requirement '.*')?: (.*)",
+        r"requirements\.hpp:.*static assertion failed(?: due to requirement '.*')?: (.*)",
         first_error,
     )
     if requirement:
@@ -42,7 +42,7 @@ def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
     )
 
 
-def of_study(given: Given, study: str, said: str) -> UsageError:
+def of_study(given: UserLocks, study: str, said: str) -> UsageError:
     return _error(
         f"{given}: does not compile in study '{study}', so nothing was measured; fix the errors "
         "that the compiler reports",
@@ -50,7 +50,7 @@ def of_study(given: Given, study: str, said: str) -> UsageError:
     )
 
 
-def of_link(given: Given, said: str) -> UsageError:
+def of_link(given: UserLocks, said: str) -> UsageError:
     return _error(
         f"{given}: does not link, so nothing was measured; put the missing definitions into the "
         "header, or name their object or library by --flags",
