@@ -63,9 +63,7 @@ def test_checks_a_lock_in_a_suite_of_shapes(lockyard: Callable[..., Outcome]) ->
 def test_checks_a_timed_lock_with_time_outs_too(lockyard: Callable[..., Outcome]) -> None:
     checked = lockyard("check", "futex_mutex", "--json")
     assert checked.returncode == 0, checked.stdout
-    found = [
-        (each["size"]["threads"], flags_of(each["size"])) for each in lines_of(checked.stdout)
-    ]
+    found = [(each["size"]["threads"], flags_of(each["size"])) for each in lines_of(checked.stdout)]
     assert found[-2:] == [(2, "timed"), (3, "timed")]
 
 

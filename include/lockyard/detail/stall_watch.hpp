@@ -160,7 +160,7 @@ class stall_watch {
 
   /// Ends the wait.
   void end() noexcept {
-    if (before_) tables::end_wait(*place_, lock_.address, *before_);
+    if (interrupted_) tables::end_wait(*place_, lock_.address, *interrupted_);
     interrupted_.reset();
   }
 

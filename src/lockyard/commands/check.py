@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard check: explores every execution of a lock that the memory model allows."""
+"""Check locks in every execution that weak memory allows."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from lockyard.checker import Checker, checker_path
 from lockyard.checks import bench, clients, module, mutations
+from lockyard.checks import choice as parse
+from lockyard.checks.choice import Choice
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
 from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
+from lockyard.cli import completions
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
+from lockyard.user_locks.arguments import PANEL, Flags, Include
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lockyard.checks.choice import Choice
     from lockyard.checks.clients import Client
     from lockyard.checks.mutations import MutationResult
 
@@ -28,13 +35,188 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 
-def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
-    with Checker(module.built(choice.own) if choice.own else None) as checker:
+SEARCH = "Search"
+
+
+@options_class
+class CheckOptions:
+    locks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOCK]...",
+            help="The locks and clients to check, by name.",
+            autocompletion=completions.checked,
+            show_default=False,
+        ),
+    ] = None
+    every: Annotated[bool, typer.Option("--all", help="Check every lock, and every client.")] = (
+        False
+    )
+    litmus: Annotated[
+        bool, typer.Option("--litmus", help="Check the checker: what the memory model allows.")
+    ] = False
+    mutants: Annotated[
+        bool,
+        typer.Option(
+            "--mutants",
+            help="Check hand-written faults, and every order weakened; each must be killed.",
+        ),
+    ] = False
+    bench: Annotated[bool, typer.Option("--bench", help="Measure the speed of the checker.")] = (
+        False
+    )
+    replay: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Show the execution that a failed check of LOCK printed.",
+            show_default=False,
+        ),
+    ] = ""
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of threads, up to 5.",
+            show_default="several client sizes",
+            click_type=Parsed(parse.threads),
+        ),
+    ] = None
+    acquisitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Acquisitions of each thread.",
+            show_default="several client sizes",
+            click_type=Parsed(parse.acquisitions),
+        ),
+    ] = None
+    bound: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Search with at most 1 preemption, then 2, and so on up to N.",
+            show_default="any number",
+            click_type=Parsed(parse.bound),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Time limit of each check; a check not done by then is inconclusive.",
+            show_default="none; 10 for pct and random",
+            click_type=Parsed(parse.seconds),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    search: Annotated[
+        str,
+        typer.Option(
+            metavar="exhaustive|pct|random",
+            help="How to search: every execution, or samples.",
+            click_type=Parsed(parse.search),
+            rich_help_panel=SEARCH,
+        ),
+    ] = "exhaustive"
+    memory: Annotated[
+        int,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory for known states, as in 512M, 2G.",
+            show_default="2G",
+            click_type=Parsed(parse.memory_bytes),
+            rich_help_panel=SEARCH,
+        ),
+    ] = 2 << 30
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of threads that search.",
+            show_default="one for each processor",
+            click_type=Parsed(parse.workers),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache",
+            help="Explore again from states that were explored before.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = False
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lock",
+            metavar="HEADER:TYPE",
+            help="Compile your own lock type, written with std::atomic, and check it, as in "
+            "my/lock.hpp:my::lock; repeat the option for more locks.",
+            autocompletion=completions.headers,
+            show_default=False,
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    client: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Compile a client of your own, the class `client` in this C++ file, and check it.",
+            show_default=False,
+            rich_help_panel=PANEL,
+        ),
+    ] = ""
+    include: Include = None
+    flags: Flags = ""
+    as_json: Json = False
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(
+            names=tuple(self.locks or ()),
+            all=self.every,
+            litmus=self.litmus,
+            mutants=self.mutants,
+            bench=self.bench,
+            replay=self.replay,
+            size=parse.size(self.threads, self.acquisitions),
+            user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
+        )
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            search=self.search,
+            bound=self.bound,
+            seconds=self.seconds,
+            memory_bytes=self.memory,
+            workers=self.workers or parse.default_workers(),
+            cache=not self.no_cache,
+        )
+
+
+@command_of(
+    CheckOptions,
+    "lockyard check futex_mutex",
+    "lockyard check --all",
+    "lockyard check ticket_spinlock --threads 4 --bound 3",
+    "lockyard check futex_mutex --threads 3 --acquisitions 2 --search pct --seconds 60",
+    "lockyard check --all --mutants",
+)
+def command(options: CheckOptions) -> int:
+    return _run(options.choice, options.settings, options.as_json)
+
+
+def _run(choice: Choice, settings: Settings, as_json: bool) -> int:
+    with Checker(module.built(choice.user_code) if choice.user_code else None) as checker:
         known = clients.listed(checker)
-        if own := choice.own:
+        if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
-            (client,) = known if choice.own else clients.named(known, choice.names)
+            (client,) = known if choice.user_code else clients.named(known, choice.names)
             return _replay(replayed(checker, client, choice.replay), as_json)
         session = Session(checker)
         with shown_progress(session):
@@ -68,7 +250,7 @@ def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Che
             "nothing; reinstall lockyard, or correct LOCKYARD_CHECKER"
         )
     ordinary = clients.of_groups(known, "lock", "client")
-    wanted = ordinary if choice.all or choice.own else clients.named(ordinary, choice.names)
+    wanted = ordinary if choice.all or choice.user_code else clients.named(ordinary, choice.names)
     return [
         Check(client, size, each)
         for client in (*litmus, *wanted, *faults)

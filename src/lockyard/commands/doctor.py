@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard doctor: what would distort measurements here, and how to fix it."""
+"""Show what would distort measurements here, what is not permitted, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import command_of, options_class
 from lockyard.doctor.checks import examine
 from lockyard.doctor.facts import collect
 from lockyard.doctor.findings import Severity
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def run(as_json: bool) -> ExitStatus:
+@options_class
+class DoctorOptions:
+    as_json: Json = False
+
+
+@command_of(DoctorOptions, "lockyard doctor", "lockyard doctor --json | jq '.findings[].remedy'")
+def command(options: DoctorOptions) -> int:
     """Returns the exit status: findings do not fail; a harness that cannot start does."""
     facts = collect()
     diagnosis = examine(facts)
@@ -27,7 +35,7 @@ def run(as_json: bool) -> ExitStatus:
         "harness": facts.harness,
         "pressure_cpu": facts.kernel.read("/proc/pressure/cpu"),
     }
-    if as_json:
+    if options.as_json:
         print(json.dumps(document(diagnosis, environment)))  # noqa: T201
     else:
         from lockyard.doctor.text import print_diagnosis

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard machines: the machines and schedulers that can be simulated."""
+"""List the machines and schedulers that can be simulated, or show a machine's costs and their
+sources."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.text import Text
 
+from lockyard.cli import completions
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import command_of, options_class
+from lockyard.errors import ExitStatus
 from lockyard.report.console import print_line, stdout_console, titled_table
 from lockyard.simulate import machines
 from lockyard.simulate.simulator import abilities
@@ -18,11 +24,36 @@ if TYPE_CHECKING:
     from lockyard.simulate.simulator import Abilities
 
 
-def run(name: str, as_json: bool) -> None:
+@options_class
+class MachinesOptions:
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME|FILE.toml]",
+            help="The machine to show; without it, all are listed.",
+            autocompletion=completions.machines,
+            show_default=False,
+        ),
+    ] = ""
+    as_json: Json = False
+
+
+@command_of(
+    MachinesOptions,
+    "lockyard machines",
+    "lockyard machines ryzen1700",
+    "lockyard machines my-server.toml --json",
+)
+def command(options: MachinesOptions) -> int:
     of = abilities()
-    if name:
-        _show(machines.load(name, of), of, as_json)
-        return
+    if options.name:
+        _show(machines.load(options.name, of), of, options.as_json)
+    else:
+        _list_all(of, options.as_json)
+    return ExitStatus.DONE
+
+
+def _list_all(of: Abilities, as_json: bool) -> None:
     all_machines = [machines.load(each, of) for each in machines.names()]
     if as_json:
         document = {

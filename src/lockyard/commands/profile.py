@@ -1,41 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard profile: which locks of an unmodified program make threads wait, behind which other
-threads, and why."""
+"""Run an unmodified program and show which of its locks make threads wait, behind which other
+threads, and why. Needs no symbols and no root; the report goes to standard error."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from lockyard.cli.arguments import FILE, Program
+from lockyard.cli.command import command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.contention import Contention, added_up
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records import read
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+
+@options_class
+class ProfileOptions:
+    program: Program = None
+    from_pid: Annotated[
+        int | None,
+        typer.Option(
+            "--from",
+            metavar="PID",
+            min=1,
+            help="Read the records of this program, which is running under profile.",
+            show_default=False,
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the profile as JSON Lines, too.",
+            click_type=FILE,
+        ),
+    ] = None
+    folded: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write folded stacks, for flame graphs, too.", click_type=FILE
+        ),
+    ] = None
 
 
-def run(command: Sequence[str], from_pid: int | None, out: Path | None, folded: Path | None) -> int:
+@command_of(
+    ProfileOptions,
+    "lockyard profile -- ./server --threads 8",
+    "lockyard profile -o profile.jsonl --folded waits.folded -- make check",
+    "lockyard profile --from 4711",
+    starts_program=True,
+)
+def command(options: ProfileOptions) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
-    if (from_pid is None) == (not command):
+    if (options.from_pid is None) == (not options.program):
         raise UsageError(
             "profile starts one program, or reads the records of one that runs; give a program "
             "behind '--', or --from PID"
         )
-    if from_pid is not None:
-        _show([added_up(read(records_path_of(from_pid)))], out, folded, to_stderr=False)
+    if options.from_pid is not None:
+        _show(
+            [added_up(read(records_path_of(options.from_pid)))],
+            options.out,
+            options.folded,
+            to_stderr=False,
+        )
         return ExitStatus.DONE
     with records_folder() as folder:
         settings = {"LOCKYARD_RECORDS": str(folder)}
-        launch = preload.Launch(command, None, settings, preload.recorder())
+        launch = preload.Launch(options.program or (), None, settings, preload.recorder())
         with preload.report_file() as reports:
             status = preload.run_as_one(launch, reports)
             launch.check(preload.read_reports(reports))
         recorded = all_records(folder)
-    _show([added_up(each) for each in recorded], out, folded, to_stderr=True)
+    _show([added_up(each) for each in recorded], options.out, options.folded, to_stderr=True)
     return preload.end_as(status)
 
 

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard report: measures this machine and its locks in a few minutes, or shows a file."""
+"""Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lockyard import harness, records
+from lockyard import options as parse
+from lockyard.cli.arguments import FILE, Json, Out, Seed
+from lockyard.cli.command import command_of, options_class
 from lockyard.machine.conditions import inherited
 from lockyard.measure import session
 from lockyard.measure.noise import with_noise
@@ -14,8 +20,6 @@ from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lockyard.catalog import Catalog
     from lockyard.errors import ExitStatus
     from lockyard.machine.conditions import Conditions
@@ -35,21 +39,50 @@ UNCONTENDED_BUDGET_S = 0.85
 QUICK_UNCONTENDED_BUDGET_S = 0.2
 
 
-def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+@options_class
+class ReportOptions:
+    quick: Annotated[
+        bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")
+    ] = False
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Show the records of FILE instead of measuring.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    seed: Seed = None
+    out: Out = None
+    as_json: Json = False
+
+
+@command_of(
+    ReportOptions,
+    "lockyard report",
+    "lockyard report --quick",
+    "lockyard report --from records.jsonl",
+)
+def command(options: ReportOptions) -> int:
+    if options.source is not None:
+        return _show(options.source)
     catalog = harness.catalog()
     conditions = inherited()
-    cells = with_noise(_cells(catalog, quick, conditions), catalog, conditions)
+    cells = with_noise(_cells(catalog, options.quick, conditions), catalog, conditions)
+    seed = parse.random_seed() if options.seed is None else options.seed
     plan = session.Plan("report", cells, seed, REFERENCE)
-    path = out if out or as_json else records.default_path("report")
-    measured = session.measure(plan, path, to_stdout=as_json, refuse_unavailable=False)
-    if not as_json:
+    path = options.out if options.out or options.as_json else records.default_path("report")
+    measured = session.measure(plan, path, options.as_json, refuse_unavailable=False)
+    if not options.as_json:
         from lockyard.report.text import print_measured
 
         print_measured(measured, REFERENCE)
     return measured.status
 
 
-def show(path: Path) -> ExitStatus:
+def _show(path: Path) -> ExitStatus:
     """Prints the tables of a file that was measured earlier."""
     from lockyard.report.text import print_measured
 

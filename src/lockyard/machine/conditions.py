@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 POLICIES = ("other", "batch", "idle", "fifo", "rr", "deadline")
 # The system's numbers; Python names none for `deadline`.
@@ -93,15 +93,34 @@ def autogroup_enabled() -> bool | None:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The conditions that the command line asks for; None or empty where it names none."""
+class RequestedConditions:
+    """The conditions that the command line names; None or empty where it names none."""
 
     policies: Sequence[str] = ()
     slices_ns: Sequence[int] = ()
     priority: int | None = None
     nice: int | None = None
     deadline: Deadline | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)  # conditions that fit every policy
+    # Conditions that fit every policy.
+    load: int = 0
+    load_nice: int | None = None
+    timer_slack_ns: int | None = None
+    autogroup: bool | None = None
+    quota_cpus: float | None = None
+    rest_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.load == 0 and self.load_nice is not None:
+            raise UsageError(
+                f"--load-nice {self.load_nice}: there is no load that it could apply to; give "
+                "--load N too, or drop --load-nice"
+            )
+
+    def under_every_policy(self, base: Conditions) -> Conditions:
+        """Returns `base` with those conditions that fit every policy."""
+        names = ("load", "load_nice", "timer_slack_ns", "autogroup", "quota_cpus", "rest_s")
+        named = {name: getattr(self, name) for name in names}
+        return replace(base, **{name: value for name, value in named.items() if value is not None})
 
 
 # The policies that each parameter applies to.
@@ -113,36 +132,38 @@ USED_BY = {
 }
 
 
-def variants(asked: Asked, base: Conditions) -> list[Conditions]:
+def variants(requested: RequestedConditions, base: Conditions) -> list[Conditions]:
     """Returns one variant for each policy, and under a policy with slices one for each slice. A
     parameter goes to the policies that use it; a parameter that none of them uses is an error."""
-    policies = asked.policies or [base.policy]
+    policies = requested.policies or [base.policy]
     for name, (option, users) in USED_BY.items():
-        if getattr(asked, name) not in (None, ()) and not set(users) & set(policies):
+        if getattr(requested, name) not in (None, ()) and not set(users) & set(policies):
             raise UsageError(
                 f"{option}: has no effect under {', '.join(policies)}; give --policy "
                 f"{' or '.join(users)}, or drop {option}"
             )
-    if asked.others.get("autogroup") is not None and base.autogroup is None:
+    if requested.autogroup is not None and base.autogroup is None:
         raise UsageError(
             "--autogroup: this kernel does not group processes by session; drop --autogroup"
         )
-    shared = replace(base, **asked.others)
+    shared = requested.under_every_policy(base)
     return [
-        variant for policy in policies for variant in _variants_of_policy(policy, asked, shared)
+        variant for policy in policies for variant in _variants_of_policy(policy, requested, shared)
     ]
 
 
-def _variants_of_policy(policy: str, asked: Asked, base: Conditions) -> list[Conditions]:
+def _variants_of_policy(
+    policy: str, requested: RequestedConditions, base: Conditions
+) -> list[Conditions]:
     own: dict[str, Any] = {"policy": policy, "priority": 0, "nice": 0}
     if policy in REAL_TIME:
         inherited_priority = base.priority if policy == base.policy else PRIORITIES[0]
-        own["priority"] = inherited_priority if asked.priority is None else asked.priority
+        own["priority"] = inherited_priority if requested.priority is None else requested.priority
     if policy in FAIR:
-        own["nice"] = base.nice if asked.nice is None else asked.nice
+        own["nice"] = base.nice if requested.nice is None else requested.nice
     if policy == "deadline":
-        own["deadline"] = asked.deadline
-    slices: Sequence[int | None] = asked.slices_ns if policy in FAIR else ()
+        own["deadline"] = requested.deadline
+    slices: Sequence[int | None] = requested.slices_ns if policy in FAIR else ()
     return [replace(base, **own, slice_ns=slice_ns) for slice_ns in slices or [None]]
 
 

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request: what `lockyard measure` is to measure, derived from the values of its options."""
+"""The request: what `lockyard measure` is to measure, before anything is planned."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lockyard import options
-from lockyard.machine.conditions import Asked, Conditions, inherited, variants
-from lockyard.measure.parameters import parsed
-from lockyard.measure.work import NO_TIME, NONE, works
-from lockyard.user_locks.lock_spec import user_locks_of
+from lockyard.machine.conditions import Conditions
+from lockyard.measure.work import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from lockyard.catalog import Lock
     from lockyard.machine.conditions import Pinning
@@ -74,69 +70,3 @@ class MeasureRequest:
     out: Path | None
     against: str | None
     user_locks: UserLocks | None = None  # the user's locks, measured in every sweep
-
-
-def measure_request_of(given: Mapping[str, Any]) -> MeasureRequest:
-    """Returns what one command line asks for; the keys of `given` are the command's parameters."""
-    return whole_of(given, [sweep_of(given)])
-
-
-def whole_of(given: Mapping[str, Any], sweeps: Sequence[Sweep]) -> MeasureRequest:
-    """Adds what applies to all sweeps together."""
-    return MeasureRequest(
-        sweeps,
-        seed=options.seed(given["seed"]),
-        out=Path(given["out"]) if given["out"] else None,
-        against=given["against"] or None,
-        user_locks=user_locks_of(given["lock"] or [], given["include"] or [], given["flags"]),
-    )
-
-
-def sweep_of(given: Mapping[str, Any]) -> Sweep:
-    others = ["peers"] if given["peers"] else []
-    named = options.names("--locks", given["locks"]) if given["locks"] else []
-    asked = _asked_of(given)
-    choice = Choice(
-        studies=options.studies(list(given["studies"] or ())),
-        locks=[*(named or ["seeds"]), *others],
-        locks_or_all=[*(named or ["all"]), *others],
-        pools=[*options.names("--pools", given["pools"]), *others],
-        added_to_defaults=None if named else others,
-        policy_given=asked != Asked(others=asked.others),
-    )
-    return Sweep(choice, _request_of(given, asked))
-
-
-def _asked_of(given: Mapping[str, Any]) -> Asked:
-    policy, slices, deadline = given["policy"], given["slice_"], given["deadline"]
-    return Asked(
-        policies=options.policies(policy) if policy else (),
-        slices_ns=options.slices_ns(slices) if slices else (),
-        priority=given["priority"],
-        nice=options.nice("--nice", given["nice"]),
-        deadline=options.deadline(deadline) if deadline else None,
-        others=options.surroundings(
-            given["load"],
-            given["load_nice"],
-            given["timer_slack"],
-            given["autogroup"],
-            given["quota"],
-            given["rest"],
-        ),
-    )
-
-
-def _request_of(given: Mapping[str, Any], asked: Asked) -> Request:
-    return Request(
-        threads=options.threads(given["threads"] or str(os.cpu_count() or 1)),
-        pinning=options.pinning(given["pin"]),
-        conditions=variants(asked, inherited()),
-        work=works(given["hold"] or NO_TIME, given["gap"] or NO_TIME, given["lengths"]),
-        default_gap=not given["gap"],
-        ways=options.ways(given["ways"]) if given["ways"] else (),
-        parameters=parsed(given["set_"] or ()),
-        budget_s=options.duration_s("--for", given["for_"]) if given["for_"] else None,
-        runs=options.positive("--runs", given["runs"]),
-        loops=options.positive("--loops", given["loops"]),
-        as_published=given["as_published"],
-    )
