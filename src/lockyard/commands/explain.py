@@ -18,6 +18,8 @@ from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.explain import source
 from lockyard.explain.session import Wanted, explained
+from lockyard.field_kit import long_waits, profile_files
+from lockyard.field_kit.long_waits import Chosen
 from lockyard.measure.session import say
 
 MOST_WRONG_SHOWN = 20
@@ -88,6 +90,9 @@ class ExplainOptions:
 def command(options: ExplainOptions) -> int:
     if options.truth:
         return _judge(options)
+    if options.result is not None and profile_files.is_profile(options.result):
+        chosen = Chosen(tuple(options.lock), options.top, options.longer_than)
+        return _show_profile(options.result, chosen, options.as_json)
     wanted = Wanted(tuple(options.lock), options.top, options.longer_than)
     found = explained(source.found(options.result, options.file, options.pid), wanted)
     if options.as_json:
@@ -100,6 +105,17 @@ def command(options: ExplainOptions) -> int:
     from lockyard.explain.text import print_explained
 
     print_explained(found)
+    return ExitStatus.DONE
+
+
+def _show_profile(path: Path, chosen: Chosen, as_json: bool) -> int:
+    """Shows the longest waits of a profile that 'lockyard profile' wrote."""
+    processes = profile_files.read(path)
+    if as_json:
+        print(json.dumps(long_waits.document(processes, chosen)))  # noqa: T201
+        return ExitStatus.DONE
+    for line in long_waits.lines(processes, chosen):
+        print(line)  # noqa: T201
     return ExitStatus.DONE
 
 

@@ -18,7 +18,7 @@ from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
-from lockyard.field_kit.records import SUFFIX, bytes_used, read
+from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
 
 MODES = ("report", "error", "error-to-all", "abort")
 
@@ -119,7 +119,8 @@ def command(options: GuardOptions) -> int:
     if not options.quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
     if options.out is not None:
-        profile_files.write(options.out, (json.dumps(each) for each in findings.documents))
+        lines = (f"{json.dumps(each)}\n" for each in findings.documents)
+        profile_files.write(options.out, "".join(lines).encode())
     return preload.end_as(status)
 
 

@@ -13,6 +13,8 @@ from lockyard import harness, records
 from lockyard import options as parse
 from lockyard.cli.arguments import FILE, Json, Out, Seed
 from lockyard.cli.command import command_of, options_class
+from lockyard.commands import profile
+from lockyard.field_kit import profile_files
 from lockyard.machine.conditions import inherited
 from lockyard.measure import session
 from lockyard.measure.noise import with_noise
@@ -67,6 +69,8 @@ class ReportOptions:
 )
 def command(options: ReportOptions) -> int:
     if options.source is not None:
+        if profile_files.is_profile(options.source):
+            return profile.show_file(options.source, profile.Files(), options.as_json)
         return _show(options.source)
     catalog = harness.catalog()
     conditions = inherited()
