@@ -19,7 +19,14 @@ from conftest import COMMAND, as_nobody
 from lockyard.errors import UsageError
 from lockyard.harness import Harness
 from lockyard.machine import cgroup
-from lockyard.machine.conditions import AUTOGROUP, Asked, Conditions, Deadline, check, variants
+from lockyard.machine.conditions import (
+    AUTOGROUP,
+    Conditions,
+    Deadline,
+    RequestedConditions,
+    check,
+    variants,
+)
 from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
@@ -207,15 +214,17 @@ def test_refuses_bad_conditions_with_cause_and_remedy(
 
 
 def test_a_parameter_goes_to_the_policies_that_know_it() -> None:
-    asked = Asked(policies=["other", "fifo"], slices_ns=[100_000, 200_000], priority=7)
+    asked = RequestedConditions(
+        policies=["other", "fifo"], slices_ns=[100_000, 200_000], priority=7
+    )
     found = [(each.policy, each.priority, each.slice_ns) for each in variants(asked, Conditions())]
     assert found == [("other", 0, 100_000), ("other", 0, 200_000), ("fifo", 7, None)]
 
 
 def test_runs_are_as_the_command_was_started_unless_something_else_is_asked() -> None:
     base = Conditions(policy="rr", priority=3, autogroup=True)
-    assert variants(Asked(), base) == [base]
-    (fifo,) = variants(Asked(policies=["fifo"]), base)
+    assert variants(RequestedConditions(), base) == [base]
+    (fifo,) = variants(RequestedConditions(policies=["fifo"]), base)
     assert (fifo.policy, fifo.priority) == ("fifo", 1)
 
 

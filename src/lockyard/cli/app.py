@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from lockyard import commands
-from lockyard.cli.command import CONTEXT_SETTINGS
+from lockyard.cli.command import CONTEXT_SETTINGS, help_text
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _help(module: str) -> str:
     """Reads the docstring of a module, which is its command's help."""
     path = os.path.join(commands.__path__[0], f"{module.rpartition('.')[2]}.py")  # noqa: PTH118
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - no pathlib for --help
-        return ast.get_docstring(ast.parse(file.read())) or ""
+        return help_text(ast.get_docstring(ast.parse(file.read())))
 
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 
 import click
 import typer
@@ -68,14 +68,14 @@ def command_of(
 
         hints = get_type_hints(of, include_extras=True)
         parameters = inspect.signature(of).parameters.values()
-        typed = [each.replace(annotation=hints[each.name]) for each in parameters]
+        typed = [each.replace(annotation=_for_typer(hints[each.name])) for each in parameters]
         call.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined] # for Typer
         call.__annotations__ = {each.name: each.annotation for each in typed}
         notes = [f"Examples:  {'  ·  '.join(examples)}", exit_status]
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         app.command(
             cls=cls,
-            help=sys.modules[run.__module__].__doc__,
+            help=help_text(sys.modules[run.__module__].__doc__),
             epilog="  ·  ".join(filter(None, notes)),
             context_settings=CONTEXT_SETTINGS
             | ({"allow_interspersed_args": False} if starts_program else {}),
@@ -83,6 +83,20 @@ def command_of(
         return typer.main.get_command(app)
 
     return build
+
+
+def _for_typer(hint: Any) -> Any:
+    """Hides the type of a field that has a click type, which says all that Typer must know."""
+    for info in getattr(hint, "__metadata__", ()):
+        if getattr(info, "click_type", None) is not None:
+            return Annotated[Any, info]
+    return hint
+
+
+def help_text(docstring: str | None) -> str:
+    """Returns a module's docstring with each paragraph on one line, which the terminal wraps."""
+    paragraphs = (docstring or "").strip().split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def check_alone(option: str, allowed: Sequence[str]) -> None:
