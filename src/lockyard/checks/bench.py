@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,7 +11,9 @@ from rich import box
 from rich.table import Table
 
 from lockyard.checks.clients import ClientSize
+from lockyard.checks.document import BenchDocument, BenchMemory
 from lockyard.checks.result import Check, Result, Settings, Standing
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.report.console import stdout_console
 
@@ -58,7 +59,7 @@ def run(
 ) -> ExitStatus:
     by_name = {each.name: each for each in clients}
     settings = replace(settings, seconds=settings.seconds or LIMIT_S)
-    rows: list[dict[str, object]] = []
+    rows: list[BenchDocument] = []
     for figure in figures(clients):
         checks = [Check(by_name[name], figure.size, settings) for name in figure.names]
         results = list(session.results(checks))
@@ -71,8 +72,8 @@ def run(
     peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if as_json:
         for row in rows:
-            print(json.dumps({"record": "bench", **row}), flush=True)  # noqa: T201
-        print(json.dumps({"record": "bench_memory", "peak_bytes": peak_bytes}))  # noqa: T201
+            print_document(row)
+        print_document(BenchMemory(peak_bytes))
     else:
         _print(rows, peak_bytes, settings.workers)
     return ExitStatus.INCONCLUSIVE if session.interrupted else ExitStatus.DONE
@@ -82,7 +83,7 @@ def _spent_s(results: Sequence[Result]) -> float:
     return sum(each.seconds for each in results)
 
 
-def _row(figure: Figure, results: Sequence[Result], workers: int) -> dict[str, object]:
+def _row(figure: Figure, results: Sequence[Result], workers: int) -> BenchDocument:
     seconds = _spent_s(results)
     states = sum(each.states for each in results)
     rate = states / seconds / workers if seconds > 0 else 0.0
@@ -91,33 +92,33 @@ def _row(figure: Figure, results: Sequence[Result], workers: int) -> dict[str, o
         met = done and rate >= TARGET_PER_S_PER_CORE
     else:
         met = done and seconds < figure.at_most_s
-    return {
-        "figure": figure.title,
-        "states": states,
-        "seconds": seconds,
-        "states_per_s_per_core": rate,
-        "target_seconds": figure.at_most_s,
-        "target_states_per_s_per_core": None if figure.at_most_s else TARGET_PER_S_PER_CORE,
-        "done": done,
-        "met": met,
-    }
+    return BenchDocument(
+        figure=figure.title,
+        states=states,
+        seconds=seconds,
+        states_per_s_per_core=rate,
+        target_seconds=figure.at_most_s,
+        target_states_per_s_per_core=None if figure.at_most_s else TARGET_PER_S_PER_CORE,
+        done=done,
+        met=met,
+    )
 
 
-def _print(rows: Sequence[dict[str, object]], peak_bytes: int, workers: int) -> None:
+def _print(rows: Sequence[BenchDocument], peak_bytes: int, workers: int) -> None:
     console = stdout_console()
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("figure")
     for title in ("states", "seconds", "M states/s/core", "target", "met"):
         table.add_column(title, justify="right")
     for row in rows:
-        limit_s = row["target_seconds"]
+        limit_s = row.target_seconds
         table.add_row(
-            str(row["figure"]),
-            f"{row['states']:,}",
-            f"{row['seconds']:.2f}",
-            f"{float(str(row['states_per_s_per_core'])) / 1e6:.2f}",
+            row.figure,
+            f"{row.states:,}",
+            f"{row.seconds:.2f}",
+            f"{row.states_per_s_per_core / 1e6:.2f}",
             f"< {limit_s:g} s" if limit_s else f">= {TARGET_PER_S_PER_CORE / 1e6:g} M/s/core",
-            ("yes" if row["met"] else "no") if row["done"] else "not finished",
+            ("yes" if row.met else "no") if row.done else "not finished",
         )
     console.print(table)
     console.print(f"{workers} workers; the checker took at most {peak_bytes / 2**20:,.0f} MiB")

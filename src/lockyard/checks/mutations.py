@@ -71,24 +71,6 @@ class MutationResult:
             return Standing.FAILED
         return Standing.INCONCLUSIVE if self.open else Standing.FAILED
 
-    def to_json(self) -> dict[str, Any]:
-        by = self.last.check
-        return {
-            "record": "mutation",
-            "mutation": self.mutation.words,
-            "source": self.mutation.key.source,
-            "clients": [each.name for each in self.mutation.clients],
-            "outcome": self.outcome,
-            "standing": self.standing.value,
-            "client": by.client.name,
-            "size": by.size.to_json(),
-            "verdict": self.last.verdict,
-            "what": self.last.what,
-            "left_out": self.last.left_out,
-            "checks": self.checks,
-            "reason": self.reason,
-        }
-
 
 def mutations_of(
     session: Session, locks: Iterable[Client], clients: Iterable[Client], settings: Settings

@@ -132,30 +132,3 @@ class Result:
         if not self.bounded:
             return bounds or "exhaustive"
         return "bounded: " + (f"{bounds}, {self.bounded}" if bounds else self.bounded)
-
-    def to_json(self) -> dict[str, Any]:
-        from lockyard.checks.replay import replay_text
-
-        check = self.check
-        return {
-            "record": "check",
-            "client": check.client.name,
-            "group": check.client.group,
-            "size": check.size.to_json(),
-            "search": check.settings.search,
-            "preemptions": self.bound,
-            "expected": check.client.expected,
-            "verdict": self.verdict,
-            "standing": self.standing.value,
-            "what": self.what,
-            "coverage": self.coverage,
-            "left_out": self.left_out,
-            "bounded": self.bounded,
-            "executions": self.executions,
-            "states": self.states,
-            "cut": self.cut,
-            "too_deep": self.too_deep,
-            "seconds": self.seconds,
-            "steps": self.steps,
-            "replay": replay_text(check, self.choices) if self.choices else None,
-        }

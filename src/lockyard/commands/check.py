@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -13,6 +12,7 @@ from lockyard.checker import Checker, checker_path
 from lockyard.checks import bench, clients, module, mutations
 from lockyard.checks import choice as parse
 from lockyard.checks.choice import Choice
+from lockyard.checks.document import document
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -21,6 +21,7 @@ from lockyard.checks.survivors import read_list, stale_entries
 from lockyard.cli import completions
 from lockyard.cli.arguments import Json
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
 from lockyard.user_locks.arguments import PANEL, Flags, Include
@@ -266,7 +267,7 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
         for each in found:
             kept.append(each)
             if as_json:
-                print(json.dumps(each.to_json()), flush=True)  # noqa: T201
+                print_document(document(each))
     except KeyboardInterrupt:
         session.interrupted = True
     return kept
@@ -290,7 +291,7 @@ def _mutated(
 
 def _replay(result: Result, as_json: bool) -> ExitStatus:
     if as_json:
-        print(json.dumps(result.to_json()))  # noqa: T201
+        print_document(document(result))
     else:
         from lockyard.checks.text import print_replayed
 

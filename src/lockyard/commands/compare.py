@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.environment_diff import Weight, differences
 from lockyard.compare.pairing import chosen
 from lockyard.compare.reading import read_two
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.noise import NOISE_STUDY
 from lockyard.measure.session import say
@@ -115,7 +115,7 @@ def command(options: CompareOptions) -> int:
     if options.as_json:
         from lockyard.compare.document import document
 
-        print(json.dumps(document(left, right, found, environment, notes)))  # noqa: T201
+        print_document(document(left, right, found, environment, notes))
     else:
         from lockyard.compare.text import print_comparison
 

@@ -3,21 +3,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from typing import TYPE_CHECKING, Any
-
 from lockyard.cli.arguments import Json
 from lockyard.cli.command import command_of, options_class
 from lockyard.doctor.checks import examine
+from lockyard.doctor.document import document
 from lockyard.doctor.facts import collect
-from lockyard.doctor.findings import Severity
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
-
-if TYPE_CHECKING:
-    from lockyard.doctor.checks import Diagnosis
-
-SCHEMA = 1
 
 
 @options_class
@@ -36,31 +28,9 @@ def command(options: DoctorOptions) -> int:
         "pressure_cpu": facts.kernel.read("/proc/pressure/cpu"),
     }
     if options.as_json:
-        print(json.dumps(document(diagnosis, environment)))  # noqa: T201
+        print_document(document(diagnosis, environment))
     else:
         from lockyard.doctor.text import print_diagnosis
 
         print_diagnosis(diagnosis, environment)
     return ExitStatus.DONE if facts.harness is not None else ExitStatus.MISSING_CAPABILITY
-
-
-def document(diagnosis: Diagnosis, environment: dict[str, Any]) -> dict[str, Any]:
-    """Returns the document that schema/doctor.schema.json describes."""
-    return {
-        "schema": SCHEMA,
-        "record": "doctor",
-        "summary": {
-            "sentence": diagnosis.sentence,
-            **{severity.value: diagnosis.count(severity) for severity in Severity},
-            "fine": len(diagnosis.fine),
-            "unknown": len(diagnosis.unknown),
-        },
-        "findings": [
-            {"name": name, **dataclasses.asdict(each)} for name, each in diagnosis.findings.items()
-        ],
-        "fine": [{"name": name, "text": each.text} for name, each in diagnosis.fine.items()],
-        "unknown": [
-            {"name": name, "reason": each.reason} for name, each in diagnosis.unknown.items()
-        ],
-        "environment": environment,
-    }

@@ -15,6 +15,7 @@ from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.explain import source
 from lockyard.explain.session import Wanted, explained
@@ -98,7 +99,7 @@ def command(options: ExplainOptions) -> int:
     if options.as_json:
         from lockyard.explain.document import document
 
-        print(json.dumps(document(found)))  # noqa: T201
+        print_document(document(found))
         return ExitStatus.DONE
     for warning in found.warnings:
         say(warning)
@@ -121,7 +122,8 @@ def _show_profile(path: Path, chosen: Chosen, as_json: bool) -> int:
 
 def _judge(options: ExplainOptions) -> int:
     """Prints the confusion matrix of traces whose causes were injected."""
-    from lockyard.explain.truth import matrix_document, matrix_of, print_matrix, wrong_lines
+    from lockyard.explain.document import matrix_document
+    from lockyard.explain.truth import RIGHT_SHARE, matrix_of, print_matrix, wrong_lines
 
     if options.pid is not None or options.lock:
         raise UsageError(
@@ -130,7 +132,7 @@ def _judge(options: ExplainOptions) -> int:
         )
     matrix = matrix_of(source.found(options.result, options.file, None), options.longer_than)
     if options.as_json:
-        print(json.dumps(matrix_document(matrix)))  # noqa: T201
+        print_document(matrix_document(matrix, RIGHT_SHARE))
     else:
         print_matrix(matrix)
         for line in wrong_lines(matrix, MOST_WRONG_SHOWN):

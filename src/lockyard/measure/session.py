@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from lockyard.measure.sweep import runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
 from lockyard.report.clock import why_refused
-from lockyard.user_locks.lock_spec import UserLocks  # noqa: TC001 - msgspec reads the annotations
+from lockyard.user_locks.lock_spec import UserLocks
 
 if TYPE_CHECKING:
     from pathlib import Path
