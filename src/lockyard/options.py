@@ -4,15 +4,18 @@ text, and returns the value or raises UsageError."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from typing import TYPE_CHECKING
 
 from lockyard.errors import UsageError
-from lockyard.machine.conditions import NICES, POLICIES, PRIORITIES, SLICES_NS, Deadline
+from lockyard.machine.conditions import NICES, POLICIES, PRIORITIES, SLICES_NS, Deadline, Load
 
 if TYPE_CHECKING:
-    from lockyard.machine.conditions import Pinning
+    from collections.abc import Sequence
+
+    from lockyard.machine.conditions import Machine, Pinning
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 SHORTEST_S = 0.5e-9  # the shortest time that rounds to a nanosecond
@@ -21,6 +24,8 @@ MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
 MAX_LOAD_PER_PROCESSOR = 64
 MAX_TIMER_SLACK_NS = 2_000_000_000
+BUILD = "build"
+BUILD_JOBS = 16  # as in make -j16
 
 
 def duration_s(option: str, text: str) -> float:
@@ -100,8 +105,40 @@ def nice(option: str, text: str) -> int:
     return whole_number(option, text, *NICES)
 
 
-def load(option: str, text: str) -> int:
-    return whole_number(option, text, 0, MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0)))
+def load(option: str, text: str) -> Load:
+    most = MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0))
+    kind, colon, number = text.partition(":")
+    is_build = kind == BUILD
+    number = text if not is_build else number if colon else str(BUILD_JOBS)
+    if not number.isdecimal() or not int(is_build) <= int(number) <= most:
+        raise UsageError(
+            f"{option} {text}: must be a number of threads from 0 to {most}, or build, or build:N "
+            f"with N compilers at a time, from 1 to {most}"
+        )
+    return Load(int(number), BUILD if is_build else None)
+
+
+def machines(option: str, given: Sequence[str]) -> list[Machine]:
+    """Returns the combinations of settings of the machine, from words like idle_states=off,on."""
+    from lockyard.machine.settings import NAMES
+
+    found: dict[str, list[str]] = {}
+    for word in given:
+        name, equals, values = word.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not values or name not in NAMES:
+            raise UsageError(
+                f"{option} {word}: not a setting of the machine and its values; give NAME=VALUE,… "
+                f"with a name of {', '.join(NAMES)}; the value as_found changes nothing"
+            )
+        if name in found:
+            raise UsageError(
+                f"{option} {word}: {name} is given twice; separate its values by commas, as in "
+                f"{name}={','.join(found[name])},{values}"
+            )
+        found[name] = [value.strip() for value in values.split(",")]
+    combinations = itertools.product(*found.values())
+    return [tuple(zip(found, values, strict=True)) for values in combinations] if found else []
 
 
 def timer_slack_ns(option: str, text: str) -> int:

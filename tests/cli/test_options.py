@@ -8,7 +8,7 @@ import pytest
 from lockyard import options
 from lockyard.cli.condition_options import ConditionOptions
 from lockyard.errors import UsageError
-from lockyard.machine.conditions import Conditions, Deadline
+from lockyard.machine.conditions import Conditions, Deadline, Load
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,22 @@ def test_keeps_only_the_conditions_that_were_given() -> None:
     base = Conditions(load_nice=3, autogroup=True)
     assert ConditionOptions().conditions.under_every_policy(base) == base
     given = ConditionOptions(
-        load=2, load_nice=-5, timer_slack=1000, autogroup=False, quota=1.5, rest=0.01
+        load=Load(2), load_nice=-5, timer_slack=1000, autogroup=False, quota=1.5, rest=0.01
     )
     assert given.conditions.under_every_policy(base) == Conditions(
         load=2, load_nice=-5, timer_slack_ns=1000, autogroup=False, quota_cpus=1.5, rest_s=0.01
     )
     with pytest.raises(UsageError, match=r"--load-nice -5: there is no load"):
         _ = ConditionOptions(load_nice=-5).conditions
+
+
+def test_a_load_is_a_number_of_threads_or_a_build() -> None:
+    assert options.load("--load", "3") == Load(3)
+    for text, count in (("build", 16), ("build:3", 3)):
+        assert options.load("--load", text) == Load(count, "build")
+    for text in ("-1", "build:", "build:0", "make", "1.5", "99999", "build:99999"):
+        with pytest.raises(UsageError, match=f"--load {text}: must be"):
+            options.load("--load", text)
 
 
 @pytest.mark.parametrize("cpus", ["0.99", "0", "-1", "5000", "nan", "inf", "many"])

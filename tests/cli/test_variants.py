@@ -14,6 +14,7 @@ from lockyard.machine.conditions import (
     POLICIES,
     Conditions,
     Deadline,
+    Load,
     RequestedConditions,
     completed,
     default_deadline,
@@ -74,7 +75,7 @@ def test_a_deadline_goes_to_deadline_threads_only() -> None:
 
 
 def test_load_holds_under_every_policy() -> None:
-    found = made(["other", "fifo"], Conditions(), load=2)
+    found = made(["other", "fifo"], Conditions(), load=Load(2))
     assert [each.load for each in found] == [2, 2]
 
 

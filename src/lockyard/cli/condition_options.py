@@ -11,7 +11,7 @@ import typer
 from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.command import Parsed, options_class
-from lockyard.machine.conditions import Deadline, RequestedConditions
+from lockyard.machine.conditions import NO_LOAD, Deadline, Load, RequestedConditions
 
 PANEL = "Conditions"
 
@@ -71,14 +71,16 @@ class ConditionOptions:
         ),
     ] = None
     load: Annotated[
-        int,
+        Load,
         typer.Option(
-            metavar="N",
-            help="Number of busy threads that another process runs meanwhile.",
+            metavar="N|build[:N]",
+            help="Number of busy threads that another process runs meanwhile; or a build of this "
+            "project's headers, with 16 or N compilers at a time.",
+            show_default="0",
             click_type=Parsed(parse.load),
             rich_help_panel=PANEL,
         ),
-    ] = 0
+    ] = NO_LOAD
     load_nice: Annotated[
         int | None,
         typer.Option(
@@ -130,6 +132,17 @@ class ConditionOptions:
         ),
     ] = None
 
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE,…",
+            help="Settings of the whole machine, one cell for each value; restored afterwards. "
+            "Several --machine are combined. docs/conditions.md lists them.",
+            autocompletion=completions.machine_settings,
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+
     @property
     def names_a_policy(self) -> bool:
         """Tells whether a policy or one of its parameters was given."""
@@ -150,4 +163,5 @@ class ConditionOptions:
             autogroup=self.autogroup,
             quota_cpus=self.quota,
             rest_s=self.rest,
+            machines=parse.machines("--machine", self.machine or ()),
         )

@@ -37,6 +37,8 @@ from lockyard.measure.work import (
     holds_ns,
     works,
 )
+from lockyard.page.arguments import PageFile, Simulated
+from lockyard.page.wanted import WantedPage
 from lockyard.user_locks.adopt import adopt
 from lockyard.user_locks.arguments import Flags, Include, Lock
 from lockyard.user_locks.lock_spec import user_locks_of
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from lockyard.user_locks.lock_spec import UserLocks
 
 WORK = "Work"
+PAGE = ("page", "simulated_files")
 
 
 @options_class
@@ -212,7 +215,8 @@ class MeasureOptions(ConditionOptions):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Continue the measurement in FILE where it stopped; only --json may be added.",
+            help="Continue the measurement in FILE where it stopped; only --json, --page and "
+            "--simulated may be added.",
             show_default=False,
             click_type=FILE,
         ),
@@ -222,7 +226,8 @@ class MeasureOptions(ConditionOptions):
         typer.Option(
             metavar="FILE.toml",
             help="Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
-            "--against, --lock, --include, --flags, --dry-run, --yes and --json may be added.",
+            "--against, --lock, --include, --flags, --page, --simulated, --dry-run, --yes and "
+            "--json may be added.",
             show_default=False,
             click_type=FILE,
         ),
@@ -236,7 +241,13 @@ class MeasureOptions(ConditionOptions):
     yes: Annotated[
         bool, typer.Option("--yes", help="Measure even a very large number of cells.")
     ] = False
+    page: PageFile = None
+    simulated_files: Simulated = None
     as_json: Json = False
+
+    @property
+    def wanted_page(self) -> WantedPage:
+        return WantedPage(self.page, tuple(self.simulated_files or ()))
 
     @property
     def whole(self) -> MeasureRequest:
@@ -314,10 +325,10 @@ class MeasureOptions(ConditionOptions):
 )
 def command(options: MeasureOptions) -> int:
     if options.resume is not None:
-        check_alone("--resume", ("resume", "as_json"))
-        return _resume(options.resume, options.as_json)
+        check_alone("--resume", ("resume", "as_json", *PAGE))
+        return _resume(options.resume, options.as_json, options.wanted_page)
     if options.scenario is not None:
-        added = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        added = (*scenarios.WHOLE, *PAGE, "as_json", "dry_run", "yes")
         check_alone("--scenario", ("scenario", *added))
         wanted = request_in(options.scenario, click.get_current_context().command, options)
     else:
@@ -341,6 +352,7 @@ def request_in(path: Path, of: click.Command, added: MeasureOptions) -> MeasureR
 
 
 def _measure(wanted: MeasureRequest, options: MeasureOptions) -> int:
+    options.wanted_page.check()
     if wanted.user_locks is not None:
         adopt(
             wanted.user_locks, [study for sweep in wanted.sweeps for study in sweep.choice.studies]
@@ -363,11 +375,12 @@ def _measure(wanted: MeasureRequest, options: MeasureOptions) -> int:
         check_size(expansion)
     plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.user_locks)
     path = wanted.out if wanted.out or options.as_json else records.default_path("measure")
-    return _measured(plan, path, options.as_json)
+    return _measured(plan, path, options.as_json, options.wanted_page)
 
 
-def _resume(path: Path, as_json: bool) -> int:
+def _resume(path: Path, as_json: bool, page: WantedPage) -> int:
     """Continues the measurement in the file where it stopped."""
+    page.check()
     content = records.read_records(path)
     for warning in content.warnings:
         session.say(warning)
@@ -387,11 +400,15 @@ def _resume(path: Path, as_json: bool) -> int:
         ) from None
     if plan.user_locks is not None:
         adopt(plan.user_locks, list(dict.fromkeys(cell.study for cell in plan.cells)))
-    return _measured(plan, path, as_json, content)
+    return _measured(plan, path, as_json, page, content)
 
 
 def _measured(
-    plan: session.Plan, path: Path | None, as_json: bool, content: records.RecordFile | None = None
+    plan: session.Plan,
+    path: Path | None,
+    as_json: bool,
+    page: WantedPage,
+    content: records.RecordFile | None = None,
 ) -> int:
     refuse = plan.command == "measure"
     measured = session.measure(plan, path, as_json, refuse_unavailable=refuse, resume=content)
@@ -399,4 +416,5 @@ def _measured(
         from lockyard.report.text import print_measured
 
         print_measured(measured, plan.reference)
+    page.write_records(measured, plan.reference)
     return measured.status

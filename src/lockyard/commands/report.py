@@ -20,10 +20,11 @@ from lockyard.measure import session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
+from lockyard.page.arguments import PageFile, Simulated
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
     from lockyard.catalog import Catalog
-    from lockyard.errors import ExitStatus
     from lockyard.machine.conditions import Conditions
     from lockyard.measure.cell import Cell
 
@@ -58,20 +59,28 @@ class ReportOptions:
     ] = None
     seed: Seed = None
     out: Out = None
+    page: PageFile = None
+    simulated_files: Simulated = None
     as_json: Json = False
+
+    @property
+    def wanted_page(self) -> WantedPage:
+        return WantedPage(self.page, tuple(self.simulated_files or ()))
 
 
 @command_of(
     ReportOptions,
     "lockyard report",
     "lockyard report --quick",
-    "lockyard report --from records.jsonl",
+    "lockyard report --from records.jsonl --page report.html",
 )
 def command(options: ReportOptions) -> int:
+    page = options.wanted_page
     if options.source is not None:
         if profile_files.is_profile(options.source):
             return profile.show_file(options.source, profile.Files(), options.as_json)
-        return _show(options.source)
+        return _show(options.source, page)
+    page.check()
     catalog = harness.catalog()
     conditions = inherited()
     cells = with_noise(_cells(catalog, options.quick, conditions), catalog, conditions)
@@ -83,19 +92,23 @@ def command(options: ReportOptions) -> int:
         from lockyard.report.text import print_measured
 
         print_measured(measured, REFERENCE)
+    page.write_records(measured, REFERENCE)
     return measured.status
 
 
-def _show(path: Path) -> ExitStatus:
+def _show(path: Path, page: WantedPage) -> int:
     """Prints the tables of a file that was measured earlier."""
     from lockyard.report.text import print_measured
 
+    page.check()
     content = records.read_records(path)
     records.check_one_measuring(path, content, "show")
     for warning in content.warnings:
         session.say(warning)
     measured = session.Measured(content.environment, content.runs, path=path)
-    print_measured(measured, content.plan.get("reference", REFERENCE))
+    reference = content.plan.get("reference", REFERENCE)
+    print_measured(measured, reference)
+    page.write_records(measured, reference, content.warnings)
     return measured.status
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a program with a lock of the catalogue in place of its mutexes."""
+"""Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from lockyard.cli.arguments import Program
 from lockyard.cli.command import command_of, options_class
-from lockyard.field_kit import preload
+from lockyard.field_kit import preload, sites
 
 if TYPE_CHECKING:
     from lockyard.field_kit.preload import Reported
@@ -36,6 +36,15 @@ class RunOptions:
             show_default="condition_variable with mutex, condition_variable_any with other locks",
         ),
     ] = ""
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="SITE",
+            help="Swap only the mutexes that are this variable, or that functions of this name, "
+            "class or namespace initialise or acquire first.",
+            show_default="all mutexes",
+        ),
+    ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
         False
     )
@@ -45,25 +54,37 @@ class RunOptions:
     RunOptions,
     "lockyard run --mutex mutex -- server --port 8080",
     "lockyard run --mutex fair_mutex -q -- db_bench --benchmarks=readrandom",
+    "lockyard run --only LRUCacheShard -- db_bench",
     starts_program=True,
     exit_status="Exit status: the program's; 126 if it cannot be executed; 127 if it was not found",
 )
 def command(options: RunOptions) -> int:
     """Returns the program's exit status. A signal that ends the program ends this process, too."""
     settings = dict(preload.settings_of(options.condition))
-    launch = preload.Launch(options.program or (), options.mutex, settings)
+    program = options.program or ()
+    if options.only and program:
+        settings["LOCKYARD_ONLY"] = sites.setting(program[0], options.only)
+    launch = preload.Launch(program, options.mutex, settings)
     with preload.report_file() as reports:
         status = preload.run_as_one(launch, reports)
         reported = preload.read_reports(reports)
     launch.check(reported)
     if not options.quiet:
-        print(f"lockyard: {summary(options.mutex, reported)}", file=sys.stderr)  # noqa: T201
+        found = summary(options.mutex, options.only, reported)
+        print(f"lockyard: {found}", file=sys.stderr)  # noqa: T201
     return preload.end_as(status)
 
 
-def summary(lock: str, reported: Reported) -> str:
+def summary(lock: str, only: str, reported: Reported) -> str:
     count = len(reported.processes)
     parts = [f"{lock} in {count} process{'es' if count != 1 else ''}"]
+    if only and reported.chosen:
+        parts.append(f"mutexes of {only}: {reported.chosen}")
+    elif only:
+        parts.append(
+            f"no mutex was swapped, because {only} neither is one nor initialises or first "
+            "acquires one"
+        )
     passed = ", ".join(
         f"{reported.passed[kind]} {kind}" for kind in preload.PASSED if reported.passed[kind]
     )

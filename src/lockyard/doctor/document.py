@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from lockyard.doctor.findings import Severity
+from lockyard.doctor.fixing import Fix
 from lockyard.documents import Count, Text
 
 if TYPE_CHECKING:
@@ -58,6 +59,21 @@ class DoctorDocument(Struct, frozen=True, tag_field="record", tag="doctor", kw_o
     fine: list[NamedFine]
     unknown: Annotated[list[NamedUnknown], Meta(description="Checks that could not run.")]
     environment: dict[str, Any]
+
+
+class FixesDocument(Struct, frozen=True, tag_field="record", tag="fixes"):
+    """The output with --fix."""
+
+    schema: Literal[1]
+    fixes: list[Fix]
+
+
+class UndoneDocument(Struct, frozen=True, tag_field="record", tag="undone"):
+    """The output with --undo."""
+
+    schema: Literal[1]
+    settings: list[str]
+    problems: list[str]
 
 
 def document(diagnosis: Diagnosis, environment: dict[str, Any]) -> DoctorDocument:

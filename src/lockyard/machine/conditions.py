@@ -54,15 +54,21 @@ class Conditions:
     nice: int = 0
     slice_ns: int | None = None  # None: the kernel's default
     deadline: Deadline | None = None
-    load: int = 0  # busy threads of another process
+    load: int = 0  # busy threads of another process, or its compilers at a time
     load_nice: int = 0
     timer_slack_ns: int | None = None  # None: the kernel's default for the policy
     autogroup: bool | None = None  # None: the kernel does not group processes
     quota_cpus: float | None = None  # None: no control group
     rest_s: float = 0.0  # before each run
+    load_kind: str | None = None  # "build"; None: the threads of the load count
+    machine: tuple[tuple[str, str], ...] = ()  # settings of the whole machine, by name
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "deadline": asdict(self.deadline) if self.deadline else None}
+        return {
+            **vars(self),
+            "deadline": asdict(self.deadline) if self.deadline else None,
+            "machine": dict(self.machine),
+        }
 
 
 def inherited() -> Conditions:
@@ -93,6 +99,18 @@ def autogroup_enabled() -> bool | None:
 
 
 @dataclass(frozen=True)
+class Load:
+    """A load as requested: busy threads, or a build with so many compilers at a time."""
+
+    count: int = 0
+    kind: str | None = None  # "build"; None: the threads of the load count
+
+
+NO_LOAD = Load()
+Machine = tuple[tuple[str, str], ...]  # settings of the whole machine, by name
+
+
+@dataclass(frozen=True)
 class RequestedConditions:
     """The conditions that the command line names; None or empty where it names none."""
 
@@ -102,15 +120,16 @@ class RequestedConditions:
     nice: int | None = None
     deadline: Deadline | None = None
     # Conditions that fit every policy.
-    load: int = 0
+    load: Load = NO_LOAD
     load_nice: int | None = None
     timer_slack_ns: int | None = None
     autogroup: bool | None = None
     quota_cpus: float | None = None
     rest_s: float | None = None
+    machines: Sequence[Machine] = ()  # settings of the whole machine, one cell each
 
     def __post_init__(self) -> None:
-        if self.load == 0 and self.load_nice is not None:
+        if self.load == NO_LOAD and self.load_nice is not None:
             raise UsageError(
                 f"--load-nice {self.load_nice}: there is no load that it could apply to; give "
                 "--load N too, or drop --load-nice"
@@ -118,9 +137,10 @@ class RequestedConditions:
 
     def under_every_policy(self, base: Conditions) -> Conditions:
         """Returns `base` with those conditions that fit every policy."""
-        names = ("load", "load_nice", "timer_slack_ns", "autogroup", "quota_cpus", "rest_s")
+        names = ("load_nice", "timer_slack_ns", "autogroup", "quota_cpus", "rest_s")
         named = {name: getattr(self, name) for name in names}
-        return replace(base, **{name: value for name, value in named.items() if value is not None})
+        given = {name: value for name, value in named.items() if value is not None}
+        return replace(base, load=self.load.count, load_kind=self.load.kind, **given)
 
 
 # The policies that each parameter applies to.
@@ -148,7 +168,10 @@ def variants(requested: RequestedConditions, base: Conditions) -> list[Condition
         )
     shared = requested.under_every_policy(base)
     return [
-        variant for policy in policies for variant in _variants_of_policy(policy, requested, shared)
+        replace(variant, machine=machine)
+        for machine in requested.machines or [base.machine]
+        for policy in policies
+        for variant in _variants_of_policy(policy, requested, shared)
     ]
 
 
@@ -199,7 +222,12 @@ def check(of: Conditions, pinning: Pinning) -> None:
             f"--timer-slack with --policy {of.policy}: the kernel gives such threads no slack; "
             "drop one of the two"
         )
-    if of.load > 0 and of.policy in REAL_TIME:
+    if of.quota_cpus is not None and any(name == "isolation" for name, _ in of.machine):
+        raise UsageError(
+            "--quota with --machine isolation=…: a run can join only one control group; drop one "
+            "of the two"
+        )
+    if of.load > 0 and of.load_kind is None and of.policy in REAL_TIME:
         _check_load_beside_real_time(of)
     if of.quota_cpus is not None and of.policy not in (*FAIR, "idle"):
         raise UsageError(

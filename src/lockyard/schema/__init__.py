@@ -41,7 +41,7 @@ SOURCES = {
     "doctor": Source(
         "The output of lockyard doctor --json",
         "lockyard.doctor.document",
-        ("DoctorDocument",),
+        ("DoctorDocument", "FixesDocument", "UndoneDocument"),
     ),
     "explain": Source(
         "The output of lockyard explain --json; docs/explain.md describes the causes",
