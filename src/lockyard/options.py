@@ -52,7 +52,7 @@ def whole_number(option: str, text: str, least: int, most: int | None = None) ->
     found = int(text) if re.fullmatch(r"[+-]?[0-9]{1,30}", text.strip()) else None
     if found is None or found < least or (most is not None and found > most):
         range_ = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise UsageError(f"{option} {text}: must be a whole number, {range_}")
+        raise UsageError(f"{option} {text}: must be {range_}, and a whole number")
     return found
 
 

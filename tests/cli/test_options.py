@@ -114,7 +114,7 @@ def test_refuses_invalid_quotas(cpus: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", ""])
 def test_refuses_counts_that_are_no_whole_numbers_above_0(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--runs {text}: must be a whole number, at least 1"):
+    with pytest.raises(UsageError, match=f"--runs {text}: must be at least 1, and a whole number"):
         options.count("--runs", text)
 
 
@@ -122,7 +122,7 @@ def test_reads_counts_and_switches() -> None:
     assert options.count("--runs", " 12") == 12
     assert options.nice("--nice", "-20") == -20
     assert options.switch("--autogroup", "off") is False
-    with pytest.raises(UsageError, match="--nice 20: must be a whole number, from -20 to 19"):
+    with pytest.raises(UsageError, match="--nice 20: must be from -20 to 19"):
         options.nice("--nice", "20")
     with pytest.raises(UsageError, match="--autogroup yes: must be on or off"):
         options.switch("--autogroup", "yes")
