@@ -42,6 +42,10 @@ struct checked {
   checked_client what;
   std::optional<plain::entry> of_module{};
 
+  [[nodiscard]] unsigned threads(const model::client_size& size) const {
+    if (of_module && of_module->program != nullptr) return plain::program_threads::count;
+    return of_module && of_module->thread != nullptr ? of_module->threads : size.threads;
+  }
   [[nodiscard]] model::client_maker clients(const model::client_size& size) const {
     return of_module ? plain::clients_of(*of_module, size) : what.make(size);
   }
@@ -66,7 +70,7 @@ void load(const std::string& path) {
   }
 }
 
-const checked& subject_of(const json& job) {
+const checked& client_of_job(const json& job) {
   const auto name = job.at("client").get<std::string>();
   const auto chosen = std::ranges::find(checked_clients(), name,
                                         [](const checked& each) { return each.what.name; });
@@ -107,18 +111,18 @@ model::mutation mutation_of(const json& text) {
           .becomes = order_of(text.at("becomes").get<std::string>())};
 }
 
-model::client_size size_of(const json& job, const model::client_size& defaults) {
-  const auto threads = job.value("threads", defaults.threads);
+model::client_size size_of(const json& job, const model::client_size& usual) {
+  const auto threads = job.value("threads", usual.threads);
   // One more thread sets the client up and checks its result.
   if (threads < 1 || threads >= model::max_threads) {
     throw std::invalid_argument{"a client has 1 to " + std::to_string(model::max_threads - 1) +
                                 " threads"};
   }
   return {.threads = threads,
-          .acquisitions = job.value("acquisitions", defaults.acquisitions),
-          .tries = job.value("tries", defaults.tries),
-          .timed = job.value("timed", defaults.timed),
-          .destroys = job.value("destroys", defaults.destroys)};
+          .acquisitions = job.value("acquisitions", usual.acquisitions),
+          .tries = job.value("tries", usual.tries),
+          .timed = job.value("timed", usual.timed),
+          .destroys = job.value("destroys", usual.destroys)};
 }
 
 plan plan_of(const json& job, const checked_client& of) {
@@ -151,15 +155,38 @@ plan plan_of(const json& job, const checked_client& of) {
   return by;
 }
 
-json to_json(const found& result, const model::settings& how) {
-  auto steps = json::array();
-  for (const model::trace_line& each : result.steps) {
-    json where = nullptr;
-    if (each.where.line() != 0) {
-      where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
-    }
-    steps.push_back({{"thread", each.thread}, {"where", where}, {"text", each.text}});
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+/// A line of a failing execution; docs/checking.md describes the keys.
+json to_json(const model::trace_line& each) {
+  json where = nullptr;
+  if (each.where.line() != 0) {
+    where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
   }
+  auto others = json::array();
+  for (const model::other_message& other : each.others) {
+    others.push_back({{"value", other.value}, {"written_by", or_null(other.written_by)}});
+  }
+  return {{"thread", each.thread},
+          {"where", std::move(where)},
+          {"text", each.text},
+          {"kind", each.kind},
+          {"order", each.order},
+          {"word", each.word},
+          {"read", or_null(each.read)},
+          {"written", or_null(each.written)},
+          {"reads_from", or_null(each.reads_from)},
+          {"could_read", std::move(others)},
+          {"after", each.after},
+          {"conflicts_with", or_null(each.conflicts_with)}};
+}
+
+json to_json(const found& result, const model::settings& how, unsigned threads) {
+  auto steps = json::array();
+  for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
   return {{"verdict", model::name_of(result.result)},
           {"what", result.what},
           {"executions", result.executions},
@@ -170,11 +197,12 @@ json to_json(const found& result, const model::settings& how) {
           {"bounded", result.bounded},
           {"seconds", result.seconds},
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
+          {"threads", threads},
           {"steps", std::move(steps)},
           {"replay", result.replay}};
 }
 
-json list_subjects() {
+json list_clients() {
   auto list = json::array();
   for (const auto& [each, of_module] : checked_clients()) {
     list.push_back({{"name", each.name},
@@ -194,7 +222,7 @@ json list_subjects() {
 
 /// Lists every weaker order and dropped wake that the executions, one after the other, reach.
 json list_mutations(const json& job) {
-  const checked& of = subject_of(job);
+  const checked& of = client_of_job(job);
   const model::client_maker make = of.clients(size_of(job, of.what.size));
   const model::site_list sites =
       plain::searched([&] { return model::sites_of(make, plan_of(job, of.what)); });
@@ -209,10 +237,11 @@ json list_mutations(const json& job) {
 
 json answer(const json& job) {
   const auto asked = job.at("ask").get<std::string>();
-  if (asked == "list") return list_subjects();
+  if (asked == "list") return list_clients();
   if (asked == "mutations") return list_mutations(job);
-  const checked& of = subject_of(job);
-  const model::client_maker make = of.clients(size_of(job, of.what.size));
+  const checked& of = client_of_job(job);
+  const model::client_size size = size_of(job, of.what.size);
+  const model::client_maker make = of.clients(size);
   plan by = plan_of(job, of.what);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
@@ -221,12 +250,14 @@ json answer(const json& job) {
   }
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
-    return to_json(plain::searched([&] { return model::replay(make, by.how, text); }), by.how);
+    const found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    return to_json(again, by.how, of.threads(size));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
   // A module's variables are the process's, so one worker runs its code at a time.
   if (of.of_module) by.workers = 1;
-  return to_json(plain::searched([&] { return model::explore(make, by); }), by.how);
+  const found result = plain::searched([&] { return model::explore(make, by); });
+  return to_json(result, by.how, of.threads(size));
 }
 
 int serve() {

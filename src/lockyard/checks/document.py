@@ -44,6 +44,7 @@ class CheckDocument(Struct, frozen=True, tag_field="record", tag="check", kw_onl
     cut: Count
     too_deep: Count
     seconds: float
+    threads: AtLeastOne
     steps: list[dict[str, Any]]
     replay: Annotated[str | None, Meta(description="For --replay, if the check failed.")]
     subject: Annotated[str, _former_name_of("client")]
@@ -114,6 +115,7 @@ def _(result: Result) -> CheckDocument:
         cut=result.cut,
         too_deep=result.too_deep,
         seconds=result.seconds,
+        threads=result.lanes,
         steps=result.steps,
         replay=replay_text(result.check, result.choices) if result.choices else None,
         subject=client.name,

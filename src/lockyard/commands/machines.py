@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List the machines and schedulers that can be simulated, or show a machine's costs and their
-sources."""
+"""List the machines and schedulers that can be simulated, show a machine's costs and their
+sources, or measure this machine."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from lockyard.cli import completions
-from lockyard.cli.arguments import Json
+from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import command_of, options_class
-from lockyard.errors import ExitStatus
+from lockyard.errors import ExitStatus, LockyardError, UsageError
+from lockyard.files import replace_file
+from lockyard.machine.procfs import KernelFiles
+from lockyard.measure.session import say
 from lockyard.report.console import print_line, stdout_console, titled_table
-from lockyard.simulate import machines
+from lockyard.simulate import definition, machines
 from lockyard.simulate.simulator import abilities
 
 if TYPE_CHECKING:
@@ -24,17 +32,43 @@ if TYPE_CHECKING:
     from lockyard.simulate.simulator import Abilities
 
 
+MEASURE = "measure"  # in place of a machine's name
+FIRST_CORE = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
+RUNS = 10
+
+
 @options_class
 class MachinesOptions:
     name: Annotated[
         str,
         typer.Argument(
-            metavar="[NAME|FILE.toml]",
-            help="The machine to show; without it, all are listed.",
+            metavar="[NAME|FILE.toml|measure]",
+            help="The machine to show; without it, all are listed. 'measure' defines this machine "
+            "by its measured costs.",
             autocompletion=completions.machines,
             show_default=False,
         ),
     ] = ""
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE.toml",
+            help="With measure: write the definition here and not to standard output.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="With measure: take the costs from records that 'lockyard measure costs' wrote.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
     as_json: Json = False
 
 
@@ -43,8 +77,13 @@ class MachinesOptions:
     "lockyard machines",
     "lockyard machines ryzen1700",
     "lockyard machines my-server.toml --json",
+    "lockyard machines measure --out here.toml",
 )
 def command(options: MachinesOptions) -> int:
+    if options.name == MEASURE:
+        return _define(options.records, options.out)
+    if options.out is not None or options.records is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     of = abilities()
     if options.name:
         _show(machines.load(options.name, of), of, options.as_json)
@@ -76,6 +115,43 @@ def _list_all(of: Abilities, as_json: bool) -> None:
         parameters = ", ".join(f"{one['name']}={one['default']:g}" for one in about["parameters"])
         schedulers.add_row(name_of, about["summary"], parameters, about["source"])
     console.print(schedulers)
+
+
+def _define(records: Path | None, out: Path | None) -> int:
+    """Measures this machine, or takes records of one, and writes its definition."""
+    of = abilities()
+    siblings = KernelFiles().read(FIRST_CORE) or ""
+    if records is not None:
+        found, notes = definition.measured(records, siblings, of)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / f"{out.stem if out else platform.node() or 'machine'}.jsonl"
+            _measure_costs(file)
+            found, notes = definition.measured(file, siblings, of)
+    text = definition.to_toml(found)
+    if out is None:
+        print(text, end="")  # noqa: T201
+    else:
+        replace_file(out, text.encode(), "so there is no definition")
+        say(f"{out}: simulate it by lockyard simulate throughput --machine {out}")
+    for note in notes:
+        say(note)
+    return ExitStatus.DONE
+
+
+def _measure_costs(file: Path) -> None:
+    """Runs `lockyard measure costs` as a user would; its tables are of no interest here."""
+    command = [sys.executable, "-c", "from lockyard.cli.app import main; main()", "measure"]
+    done = subprocess.run(
+        [*command, "costs", "--runs", str(RUNS), "--out", str(file)],
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise LockyardError(
+            f"the costs of this machine were not measured (exit status {done.returncode}), so "
+            "there is no definition; the lines above say why"
+        )
 
 
 def _show(machine: Machine, of: Abilities, as_json: bool) -> None:

@@ -16,8 +16,10 @@ from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.simulate import likeness, machines, published, request, spread, text
+from lockyard.simulate import likeness, machines, own, published, request, spread, text
 from lockyard.simulate.simulator import abilities
+from lockyard.user_locks.arguments import Flags, Include, Lock
+from lockyard.user_locks.lock_spec import UserLocks, user_locks_of
 
 if TYPE_CHECKING:
     from lockyard.simulate.published import Figure
@@ -38,7 +40,7 @@ class SimulateOptions:
         str,
         typer.Argument(
             metavar="[STUDY]",
-            help="What to simulate: wait, idle, throughput or scale.",
+            help="What to simulate: wait, idle, throughput, contention or scale.",
             autocompletion=completions.simulated_studies,
             show_default=False,
         ),
@@ -81,6 +83,9 @@ class SimulateOptions:
             autocompletion=completions.simulated_locks,
         ),
     ] = "mutex,fair_mutex,mcs_spinlock,queued_spinlock"
+    lock: Lock = None
+    include: Include = None
+    flags: Flags = ""
     hold: Annotated[
         float,
         typer.Option(
@@ -200,6 +205,10 @@ class SimulateOptions:
     as_json: Json = False
 
     @property
+    def user_locks(self) -> UserLocks | None:
+        return user_locks_of(self.lock or (), self.include or (), self.flags)
+
+    @property
     def work(self) -> request.Work:
         return request.Work(
             hold_ns=self.hold,
@@ -275,6 +284,7 @@ def _show_compared(
 
 
 def _cells(options: SimulateOptions, of: Abilities) -> list[request.Cell]:
+    user_locks = options.user_locks
     if not options.study:
         raise UsageError(f"nothing to simulate: name a study, one of {', '.join(of.studies)}, or "
                          "give --against-published or --like FILE")  # fmt: skip
@@ -296,6 +306,10 @@ def _cells(options: SimulateOptions, of: Abilities) -> list[request.Cell]:
         seed=options.seed,
     )
     locks = request.known_locks(options.locks, of)
+    combined = request.cells(cell, locks, schedulers, threads)
+    if user_locks is not None:
+        mine = dataclasses.replace(cell, module=str(own.module_of(user_locks)))
+        combined += request.cells(mine, user_locks.names, schedulers, threads)
     return [
         dataclasses.replace(
             each,
@@ -305,7 +319,7 @@ def _cells(options: SimulateOptions, of: Abilities) -> list[request.Cell]:
                 if one["name"] in parameters
             },
         )
-        for each in request.cells(cell, locks, schedulers, threads)
+        for each in combined
     ]
 
 
