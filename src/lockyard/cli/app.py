@@ -128,6 +128,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     yes: arguments.Yes = False,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -138,8 +139,9 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.page.wanted import WantedPage
 
     given = context.params
-    on_page = ("page", "simulated_files")
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    on_page = ("page", "simulated_files", "charts")
+    shows = sys.stdout.isatty() if charts is None else charts
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), shows and not as_json)
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
         raise typer.Exit(command.resume(resume, as_json, wanted_page))
@@ -164,6 +166,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     out: arguments.Out = None,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
@@ -171,7 +174,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import report as command
     from lockyard.page.wanted import WantedPage
 
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    shows = False if charts is None else charts
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), shows and not as_json)
     if source is not None:
         from lockyard.field_kit import profile_files
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
 from lockyard.checks import bench, module, mutations, subjects
+from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -48,12 +49,14 @@ def run(
             if choice.bench:
                 return bench.run(session, known, settings, as_json)
             checks = _checks(choice, known, settings)
-            results = _kept(session, session.results(checks), as_json)
+            results = _kept(session, _readable(session, checks), as_json)
             _say_left_out(session, len(checks) - len(results))
             mutated: list[MutationResult] = []
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
-                mutated, stale = _mutated(session, known, settings, as_json)
+                mutated, stale = _mutated(
+                    session, known, settings, as_json, is_own=choice.own is not None
+                )
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
 
@@ -77,7 +80,7 @@ def _write_page(
 def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
     litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
     faults = subjects.of_groups(known, "mutant") if choice.mutants else []
-    if choice.mutants and not faults:
+    if choice.mutants and not faults and not choice.own:
         say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
         raise MissingCapabilityError(
@@ -94,6 +97,12 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
     ]
 
 
+def _readable(session: Session, checks: Iterable[Check]) -> Iterator[Result]:
+    """Yields the results; an unexpected failure is shown by its simplest execution."""
+    for each in session.results(checks):
+        yield minimised(session, each) if each.standing is Standing.FAILED else each
+
+
 def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Outcome]:
     """Collects the outcomes and prints each as it arrives; Ctrl-C keeps what arrived so far."""
     kept: list[Outcome] = []
@@ -108,13 +117,13 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, known: Iterable[Subject], settings: Settings, as_json: bool
+    session: Session, known: Sequence[Subject], settings: Settings, as_json: bool, *, is_own: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
-    listed = read_list()
+    listed = {} if is_own else read_list()
     locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, clients, settings)
+        wanted = mutations.mutations_of(session, locks, clients, settings, is_own=is_own)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []
