@@ -69,8 +69,8 @@ def _doubt(of: Placed) -> str:
     factor = of.model_per_s / of.program_per_s if of.program_per_s else 0.0
     if not 1 / UNLIKE <= factor <= UNLIKE:
         return (
-            f"glibc's mutex makes {factor:.2g} times as many turns here as in the program, so these "
-            "lengths do not stand for the program, and the prediction is doubtful"
+            f"glibc's mutex makes {factor:.2g} times as many turns here as in the program, so "
+            "these lengths do not stand for the program, and the prediction is doubtful"
         )
     return ""
 
