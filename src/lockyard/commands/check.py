@@ -303,9 +303,9 @@ def _mutated(
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
     listed = {} if is_own else read_list()
-    locks, clients = (clients.of_groups(known, group) for group in ("lock", "client"))
+    locks, others = (clients.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, clients, settings, is_own=is_own)
+        wanted = mutations.mutations_of(session, locks, others, settings, is_own=is_own)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []
