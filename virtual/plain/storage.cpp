@@ -20,7 +20,7 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
   return object;
 }
 
-void give_back(void* object, std::source_location where) {
+void release(void* object, std::source_location where) {
   if (object == nullptr) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
   worker& mine = worker::mine();
@@ -70,7 +70,7 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 void __wrap_free(void* object) {
   if (!is_active()) return std::free(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void* __wrap__Znwm(std::size_t bytes) {
   if (!is_active()) return ::operator new(bytes);
@@ -86,23 +86,23 @@ void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::size_t alignment) {
 }
 void __wrap__ZdlPv(void* object) {
   if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void __wrap__ZdlPvm(void* object, std::size_t /*bytes*/) {
   if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void __wrap__ZdaPv(void* object) {
   if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void __wrap__ZdaPvm(void* object, std::size_t /*bytes*/) {
   if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void __wrap__ZdlPvmSt11align_val_t(void* object, std::size_t /*bytes*/, std::size_t alignment) {
   if (!is_active()) return ::operator delete(object, std::align_val_t{alignment});
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {

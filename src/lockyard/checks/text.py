@@ -58,14 +58,14 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
 
 
 def print_failure(console: Console, result: Result) -> None:
-    expected = result.check.subject.expected
+    expected = result.check.client.expected
     remark = "" if expected == "passed" else f" (expected: {expected})"
     _print_line(console, f"\n{result.check.label}: {_verdict(result)}{remark}")
     _print_interleaving(console, result)
     if result.choices:
         text = shlex.quote(replay_text(result.check, result.choices))
         _print_line(
-            console, f"  replay: lockyard check {result.check.subject.in_command} --replay {text}"
+            console, f"  replay: lockyard check {result.check.client.in_command} --replay {text}"
         )
 
 
@@ -79,7 +79,7 @@ def _print_line(console: Console, text: str) -> None:
 
 
 def _table(results: Iterable[Result]) -> Table:
-    shows_expected = any(each.check.subject.expected != "passed" for each in results)
+    shows_expected = any(each.check.client.expected != "passed" for each in results)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("client", no_wrap=True)
     table.add_column("size")
@@ -91,14 +91,14 @@ def _table(results: Iterable[Result]) -> Table:
     table.add_column("coverage", overflow="fold", min_width=10)
     table.add_column("s", justify="right", no_wrap=True)
     for each in results:
-        expected = [each.check.subject.expected] if shows_expected else []
+        expected = [each.check.client.expected] if shows_expected else []
         table.add_row(
-            escape(each.check.subject.name),
-            each.check.shape.words,
+            escape(each.check.client.name),
+            each.check.size.words,
             *expected,
             f"[{COLOURS[each.standing]}]{each.verdict}[/]",
             f"{each.executions:,}",
-            f"{each.prefixes:,}",
+            f"{each.states:,}",
             escape(each.coverage),
             f"{each.seconds:.2f}",
         )

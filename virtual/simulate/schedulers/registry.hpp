@@ -13,7 +13,7 @@ namespace lockyard::simulation {
 
 struct parameter_declaration {
   std::string_view name;
-  double usual;
+  double default_value;
   std::string_view meaning;
 };
 

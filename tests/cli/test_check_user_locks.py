@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a user's own lock, written with plain std::atomic, and of a user's own client."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+pytestmark = pytest.mark.timeout(300)
+
+LOCKS = """
+#pragma once
+#include <atomic>
+namespace my {
+template <std::memory_order Give>
+class basic_ttas {
+ public:
+  void lock() {
+    while (owner_.exchange(true, std::memory_order_acquire))
+      while (owner_.load(std::memory_order_relaxed)) __builtin_ia32_pause();
+  }
+  void unlock() { owner_.store(false, Give); }
+
+ private:
+  char padding_[60];
+  std::atomic<bool> owner_{false};
+};
+using ttas = basic_ttas<std::memory_order_release>;
+using weak_ttas = basic_ttas<std::memory_order_relaxed>;
+struct large_lock {
+  struct state { long words[3]; };
+  std::atomic<state> state_{};
+  void lock() { state_.load(); }
+  void unlock() {}
+};
+struct assembled_lock {
+  int state_ = 0;
+  void lock() {
+    char failed = 1;
+    while (failed) asm volatile("xchg %0, %1" : "+q"(failed), "+m"(state_) : : "memory");
+  }
+  void unlock() { asm volatile("" : : : "memory"); state_ = 0; }
+};
+struct no_lock { void lock() {} };
+void absent();
+struct misspelt { void lock() { absent(); } void unlock() {} };
+}
+"""
+THREADED = """
+#include <thread>
+namespace my {
+struct threaded {
+  void lock() { std::thread{[] {}}.join(); }
+  void unlock() {}
+};
+}
+"""
+CLIENT = """
+#include <atomic>
+#include <cassert>
+struct client {
+  static constexpr unsigned threads = 2;
+  std::atomic<bool> ready_{false};
+  int value_ = 0;
+  void thread(unsigned index) {
+    if (index == 0) { value_ = 42; ready_.store(true, std::memory_order_ORDER); }
+    else if (ready_.load(std::memory_order_acquire)) assert(value_ == 42);
+  }
+};
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]:
+    """Runs `lockyard check` in a folder with the headers above."""
+    (tmp_path / "my.hpp").write_text(LOCKS)
+    (tmp_path / "misspelt.hpp").write_text(LOCKS.replace("absent();", "absent() + ;"))
+    (tmp_path / "threaded.hpp").write_text(THREADED)
+    for order in ("release", "relaxed"):
+        (tmp_path / f"{order}.cpp").write_text(CLIENT.replace("ORDER", order))
+
+    def run(*arguments: str) -> Outcome:
+        return subprocess.run(
+            [COMMAND, "check", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+            env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        )
+
+    return run
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_passes_a_lock_in_every_client_size(check: Callable[..., Outcome]) -> None:
+    checked = check("--lock", "my.hpp:my::ttas", "--json")
+    assert checked.returncode == 0, checked.stderr
+    found = lines_of(checked.stdout)
+    sizes = [(each["size"]["threads"], each["size"]["acquisitions"]) for each in found]
+    assert sizes == [(2, 1), (2, 2), (3, 1), (2, 1)]
+    for each in found:
+        assert (each["client"], each["verdict"]) == ("my::ttas", "passed")
+        assert each["coverage"] == "exhaustive"
+
+
+def test_shows_a_race_with_the_members_name_and_replays_it(check: Callable[..., Outcome]) -> None:
+    checked = check("--lock", "my.hpp:my::weak_ttas", "--threads", "2")
+    assert checked.returncode == 4, checked.stderr
+    assert re.search(r"my\.hpp:\d+ +T0  store relaxed to owner_: 0", checked.stdout)
+    assert "reads plain data of the critical section that T0 writes" in checked.stdout
+    command = re.search(r"replay: lockyard check (.*)", checked.stdout)
+    assert command
+    replayed = check(*command[1].split())
+    assert replayed.returncode == 4, replayed.stderr
+    assert "store relaxed to owner_: 0" in replayed.stdout
+
+
+def test_checks_a_client_of_ones_own(check: Callable[..., Outcome]) -> None:
+    passed = check("--client", "release.cpp", "--json")
+    assert passed.returncode == 0, passed.stderr
+    assert lines_of(passed.stdout)[0]["coverage"] == "exhaustive"
+    failed = check("--client", "relaxed.cpp")
+    assert failed.returncode == 4, failed.stderr
+    assert "reads plain data value_ that T0 writes at the same time" in failed.stdout
+
+
+@pytest.mark.parametrize(
+    ("lock", "cause", "remedy"),
+    [
+        ("my.hpp:my::large_lock", "an atomic object is larger than 16 bytes", "make it smaller"),
+        ("my.hpp:my::assembled_lock", "has the instruction `xchg", "write it with std::atomic"),
+        ("my.hpp:my::no_lock", "it lacks lock() or unlock()", "add the missing functions"),
+        ("my.hpp:my::absent", "declares no type my::absent", "write the type"),
+        ("misspelt.hpp:my::misspelt", "does not compile", "fix the errors"),
+        ("threaded.hpp:my::threaded", "creates a thread", "give the client more threads"),
+        ("nowhere.hpp:my::ttas", "there is no file nowhere.hpp", "correct the path"),
+    ],
+)
+def test_says_what_it_cannot_check(
+    check: Callable[..., Outcome], lock: str, cause: str, remedy: str
+) -> None:
+    checked = check("--lock", lock)
+    assert checked.returncode == 2, checked.stdout + checked.stderr
+    assert cause in checked.stderr
+    assert "nothing was checked" in checked.stderr
+    assert remedy in checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--lock", "my.hpp:my::ttas", "--all"), "is checked alone"),
+        (("--lock", "my.hpp:my::ttas", "mutex"), "is checked alone"),
+        (("--client", "release.cpp", "--threads", "3"), "its constant `threads`"),
+        (("--client", "absent.cpp"), "there is no such file"),
+        (("--client", "release.cpp", "--lock", "my.hpp:my::ttas"), "drop --lock"),
+    ],
+)
+def test_refuses_contradictory_options(
+    check: Callable[..., Outcome], arguments: tuple[str, ...], message: str
+) -> None:
+    checked = check(*arguments)
+    assert checked.returncode == 2, checked.stdout
+    assert message in checked.stderr
