@@ -4,7 +4,7 @@
 // Completes every type that the catalogue names, except locks of missing libraries.
 
 // User locks are measured where the other libraries' headers may be missing.
-#ifndef LOCKYARD_USER_LOCKS
+#ifndef LOCKYARD_OWN_LOCKS
 
 #include <peers/catalog.hpp>
 #include <peers/controls.hpp>
@@ -28,4 +28,4 @@
 #include <peers/parking_lot.hpp>
 #endif
 
-#endif  // LOCKYARD_USER_LOCKS
+#endif  // LOCKYARD_OWN_LOCKS

@@ -55,9 +55,9 @@ def test_help_imports_no_command() -> None:
 
 
 def test_an_unknown_command_is_refused() -> None:
-    refused = CliRunner().invoke(get_command(assembled.app), ["chekc"])
+    refused = CliRunner().invoke(get_command(assembled.app), ["chick"])
     assert refused.exit_code == 2
-    assert "chekc" in refused.output
+    assert "chick" in refused.output
 
 
 def _even(option: str, text: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stored JSON schemas are those of the documents' types."""
+"""The stored JSON schemas follow from the types of the documents."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ inline cell cell_of(std::string_view study, const subject& lock, std::string_vie
   made.cost = plausible();
   made.scheduler = declared(scheduler_declarations(), scheduler);
   for (const auto& each : made.scheduler->parameters) {
-    made.parameters[std::string{each.name}] = each.default_value;
+    made.parameters[std::string{each.name}] = each.usual;
   }
   made.settings.threads = processors;
   return made;

@@ -21,7 +21,7 @@ std::unique_ptr<scheduler> made(std::string_view name, int processors,
                                 const parameter_values& changed = {}) {
   const scheduler_declaration& of = *declared(scheduler_declarations(), name);
   parameter_values values;
-  for (const auto& each : of.parameters) values[std::string{each.name}] = each.default_value;
+  for (const auto& each : of.parameters) values[std::string{each.name}] = each.usual;
   for (const auto& [parameter, value] : changed) values[parameter] = value;
   return of.make(values, processors);
 }

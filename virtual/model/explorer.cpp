@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer.hpp"
 
-#include "state_cache.hpp"
+#include "prefix_cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,7 +120,7 @@ class search_state {
     tally books;
     const auto goes_on = [&](const hash128& prefix) {
       if (by_.uses_cache && !cache_.insert(prefix)) return false;
-      ++books.states;
+      ++books.prefixes;
       return true;
     };
     bool more = true;
@@ -191,7 +191,7 @@ class search_state {
   /// A worker's counts since it last published them.
   struct tally {
     std::uint64_t executions = 0;
-    std::uint64_t states = 0;
+    std::uint64_t prefixes = 0;
     std::uint64_t cut = 0;
   };
 
@@ -218,7 +218,7 @@ class search_state {
 
   void take_in(tally& books) {
     result_.executions += books.executions;
-    result_.states += books.states;
+    result_.prefixes += books.prefixes;
     result_.cut += books.cut;
     books = {};
   }
@@ -233,7 +233,7 @@ class search_state {
     if (limit_s > 0 && seconds_since(start_) > limit_s) {
       reason = samples ? "sampled" : "the time limit was reached";
     }
-    const progress now{.executions = result_.executions, .states = result_.states};
+    const progress now{.executions = result_.executions, .prefixes = result_.prefixes};
     if (by_.on_progress && !by_.on_progress(now)) reason = "stopped";
     if (reason != nullptr) {
       result_.left_out = reason;
@@ -244,7 +244,7 @@ class search_state {
 
   const client_maker& make_;
   const plan& by_;
-  state_cache cache_;
+  prefix_cache cache_;
   work_pile pile_;
   std::mutex lock_;
   found result_;

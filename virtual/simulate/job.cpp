@@ -113,7 +113,7 @@ gaps gaps_of(const json& given) {
 
 parameter_values parameters_of(const json& given, const scheduler_declaration& of) {
   parameter_values values;
-  for (const auto& each : of.parameters) values[std::string{each.name}] = each.default_value;
+  for (const auto& each : of.parameters) values[std::string{each.name}] = each.usual;
   if (!given.is_object()) return values;
   for (const auto& [key, value] : given.items()) {
     named(of.parameters, key, "parameter of the scheduler");
@@ -208,8 +208,7 @@ json list_all() {
   for (const auto& each : scheduler_declarations()) {
     json parameters = json::array();
     for (const auto& one : each.parameters) {
-      parameters.push_back(
-          {{"name", one.name}, {"default", one.default_value}, {"meaning", one.meaning}});
+      parameters.push_back({{"name", one.name}, {"usual", one.usual}, {"meaning", one.meaning}});
     }
     all["schedulers"].push_back({{"name", each.name},
                                  {"summary", each.summary},

@@ -160,8 +160,8 @@ class stall_watch {
 
   /// Ends the wait.
   void end() noexcept {
-    if (interrupted_) tables::end_wait(*place_, lock_.address, *interrupted_);
-    interrupted_.reset();
+    if (before_) tables::end_wait(*place_, lock_.address, *before_);
+    before_.reset();
   }
 
   /// Reports to the handler why the wait failed, if the reason is one to report. Precondition: the
@@ -200,7 +200,7 @@ class stall_watch {
   /// Makes the wait visible to other threads: not earlier, so that short waits cost nothing.
   void begin(time_point now) noexcept {
     if (place_ == nullptr) return;
-    interrupted_ =
+    before_ =
         tables::begin_wait(*place_, lock_.address, now.time_since_epoch().count(), lock_.name, at_);
   }
 
@@ -246,7 +246,7 @@ class stall_watch {
   unsigned looks_at_cycle_ = 0;
   bool is_of_cycle_ = false;
   std::optional<lock_event> event_;
-  std::optional<typename tables::interrupted> interrupted_;
+  std::optional<typename tables::interrupted> before_;
   time_point last_look_{};
   nanoseconds stalled_{};
   std::optional<wait_graph<W>> graph_;  // large, and rarely needed

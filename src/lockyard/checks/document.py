@@ -129,7 +129,7 @@ def _(found: MutationResult) -> MutationDocument:
     client, size = found.last.check.client.name, found.last.check.size
     clients = [each.name for each in found.mutation.clients]
     return MutationDocument(
-        mutation=found.mutation.words,
+        mutation=found.mutation.summary,
         source=found.mutation.key.source,
         clients=clients,
         outcome=found.outcome,

@@ -27,6 +27,7 @@ class Settings:
     memory_bytes: int = 2 << 30
     workers: int = 1
     cache: bool = True
+    depth: int | None = None  # most steps of an execution
 
     def by_bound(self) -> list[Settings]:
         """Returns settings for each bound in turn: most faults need few preemptions."""
@@ -35,7 +36,9 @@ class Settings:
         return [replace(self, bound=bound) for bound in range(1, self.bound + 1)]
 
     def to_job(self) -> dict[str, Any]:
+        deep = {} if self.depth is None else {"depth": self.depth}
         return {
+            **deep,
             "search": self.search,
             "preemptions": self.bound,
             "seconds": self.seconds or 0,
@@ -65,7 +68,7 @@ class Check:
     def to_job(self) -> dict[str, Any]:
         return {
             "ask": "check",
-            "client": self.client.name,
+            "subject": self.client.name,
             **self.size.to_json(),
             **self.settings.to_job(),
             "mutation": self.mutation,
@@ -92,8 +95,9 @@ class Result:
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
         """Converts an answer; a pass without full coverage becomes inconclusive."""
-        keys = ("what", "executions", "states", "cut", "too_deep", "left_out", "seconds", "steps")
+        keys = ("what", "executions", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
+        values |= {"states": answer["prefixes"]}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
         values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
         found = cls(check, answer["verdict"], **values)

@@ -101,7 +101,7 @@ def help_text(docstring: str | None) -> str:
 
 def check_alone(option: str, allowed: Sequence[str]) -> None:
     """Raises UsageError if another option was given next to one that names a file with complete
-    settings. The names are those of fields."""
+    settings. The names are names of fields."""
     context = click.get_current_context()
     given = [
         name

@@ -13,6 +13,7 @@ from lockyard.checks import bench, clients, module, mutations
 from lockyard.checks import choice as parse
 from lockyard.checks.choice import Choice
 from lockyard.checks.document import document
+from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -24,10 +25,12 @@ from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
+from lockyard.page.arguments import PageFile
+from lockyard.page.wanted import WantedPage
 from lockyard.user_locks.arguments import PANEL, Flags, Include
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lockyard.checks.clients import Client
     from lockyard.checks.mutations import MutationResult
@@ -172,6 +175,7 @@ class CheckOptions:
     ] = ""
     include: Include = None
     flags: Flags = ""
+    page: PageFile = None
     as_json: Json = False
 
     @property
@@ -208,42 +212,57 @@ class CheckOptions:
     "lockyard check --all --mutants",
 )
 def command(options: CheckOptions) -> int:
-    return _run(options.choice, options.settings, options.as_json)
+    return _run(options.choice, options.settings, options.as_json, WantedPage(options.page))
 
 
-def _run(choice: Choice, settings: Settings, as_json: bool) -> int:
+def _run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> int:
+    page.check()
     with Checker(module.built(choice.user_code) if choice.user_code else None) as checker:
         known = clients.listed(checker)
         if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
             (client,) = known if choice.user_code else clients.named(known, choice.names)
-            return _replay(replayed(checker, client, choice.replay), as_json)
+            result = replayed(checker, client, choice.replay)
+            _write_page(page, [result], [])
+            return _replay(result, as_json)
         session = Session(checker)
         with shown_progress(session):
             if choice.bench:
                 return bench.run(session, known, settings, as_json)
             checks = _checks(choice, known, settings)
-            results = _kept(session, session.results(checks), as_json)
+            results = _kept(session, _readable(session, checks), as_json)
             _say_left_out(session, len(checks) - len(results))
             mutated: list[MutationResult] = []
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
-                mutated, stale = _mutated(session, known, settings, as_json)
+                mutated, stale = _mutated(
+                    session, known, settings, as_json, is_own=choice.user_code is not None
+                )
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
 
         print_results(results)
         print_mutations(mutated)
+    _write_page(page, results, mutated)
     for each in stale:
         say(each)
     return _status([*results, *mutated], bool(stale), session.interrupted)
 
 
+def _write_page(
+    page: WantedPage, results: Sequence[Result], mutated: Sequence[MutationResult]
+) -> None:
+    if page.path is not None:
+        from lockyard.page.of_checks import page_of
+
+        page.write(page_of(results, mutated))
+
+
 def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Check]:
     litmus = clients.of_groups(known, "litmus") if choice.litmus else []
     faults = clients.of_groups(known, "mutant") if choice.mutants else []
-    if choice.mutants and not faults:
+    if choice.mutants and not faults and not choice.user_code:
         say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
         raise MissingCapabilityError(
@@ -260,6 +279,12 @@ def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Che
     ]
 
 
+def _readable(session: Session, checks: Iterable[Check]) -> Iterator[Result]:
+    """Yields the results; an unexpected failure is shown by its simplest execution."""
+    for each in session.results(checks):
+        yield minimised(session, each) if each.standing is Standing.FAILED else each
+
+
 def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Outcome]:
     """Collects the outcomes and prints each as it arrives; Ctrl-C keeps what arrived so far."""
     kept: list[Outcome] = []
@@ -274,13 +299,13 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, known: Iterable[Client], settings: Settings, as_json: bool
+    session: Session, known: Sequence[Client], settings: Settings, as_json: bool, *, is_own: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
-    listed = read_list()
-    locks, clients = (clients.of_groups(known, group) for group in ("lock", "client"))
+    listed = {} if is_own else read_list()
+    locks, others = (clients.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, clients, settings)
+        wanted = mutations.mutations_of(session, locks, others, settings, is_own=is_own)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []

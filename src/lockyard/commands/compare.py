@@ -24,6 +24,8 @@ from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.noise import NOISE_STUDY
 from lockyard.measure.session import say
+from lockyard.page.arguments import PageFile
+from lockyard.page.wanted import WantedPage
 from lockyard.report.units import percent
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class CompareOptions:
             show_default="each with itself",
         ),
     ] = ""
+    page: PageFile = None
     as_json: Json = False
 
 
@@ -101,6 +104,8 @@ class CompareOptions:
 def command(options: CompareOptions) -> int:
     choice = chosen(options.study, options.locks, alone=options.b is None)
     b = options.b or options.a
+    page = WantedPage(options.page)
+    page.check()
     catalog = harness.catalog()
     asked = gates.parse(options.fail_if or (), catalog)
     with _shown_reading((options.a, b)):
@@ -120,6 +125,10 @@ def command(options: CompareOptions) -> int:
         from lockyard.compare.text import print_comparison
 
         print_comparison(left, right, found, environment, notes)
+    if page.path is not None:
+        from lockyard.page.of_comparison import page_of
+
+        page.write(page_of(left, right, found, environment, notes))
     return status(found)
 
 

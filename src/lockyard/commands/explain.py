@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +19,13 @@ from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.explain import source
-from lockyard.explain.session import Wanted, explained
-from lockyard.field_kit import long_waits, profile_files
+from lockyard.explain.session import Explained, Wanted, explained
+from lockyard.field_kit import long_waits, perfetto_file, profile_files
 from lockyard.field_kit.long_waits import Chosen
+from lockyard.files import replace_file
 from lockyard.measure.session import say
+from lockyard.page.arguments import PageFile
+from lockyard.page.wanted import WantedPage
 
 MOST_WRONG_SHOWN = 20
 
@@ -77,7 +81,26 @@ class ExplainOptions:
             "--truth", help="Compare with the injected causes, and print the confusion matrix."
         ),
     ] = False
+    page: PageFile = None
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            "--perfetto",
+            metavar="FILE.json",
+            help="Write the traces to FILE, for https://ui.perfetto.dev or chrome://tracing.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
     as_json: Json = False
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that explanations are written to."""
+
+    page: WantedPage
+    perfetto: Path | None = None
 
 
 @command_of(
@@ -87,36 +110,62 @@ class ExplainOptions:
     "lockyard explain --pid 4711 --longer-than 1ms",
     "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'",
     "lockyard explain --truth injected/",
+    "lockyard explain records.jsonl --page stalls.html --perfetto stalls.json",
 )
 def command(options: ExplainOptions) -> int:
+    files = Files(WantedPage(options.page), options.perfetto)
     if options.truth:
         return _judge(options)
     if options.result is not None and profile_files.is_profile(options.result):
         chosen = Chosen(tuple(options.lock), options.top, options.longer_than)
-        return _show_profile(options.result, chosen, options.as_json)
+        return _show_profile(options.result, chosen, options.as_json, files)
     wanted = Wanted(tuple(options.lock), options.top, options.longer_than)
-    found = explained(source.found(options.result, options.file, options.pid), wanted)
+    traces = source.found(options.result, options.file, options.pid)
+    files.page.check()
+    found = explained(traces, wanted)
     if options.as_json:
         from lockyard.explain.document import document
 
         print_document(document(found))
-        return ExitStatus.DONE
-    for warning in found.warnings:
-        say(warning)
-    from lockyard.explain.text import print_explained
+    else:
+        for warning in found.warnings:
+            say(warning)
+        from lockyard.explain.text import print_explained
 
-    print_explained(found)
+        print_explained(found)
+    _write(files, traces, found)
     return ExitStatus.DONE
 
 
-def _show_profile(path: Path, chosen: Chosen, as_json: bool) -> int:
+def _write(files: Files, traces: source.Found, found: Explained) -> None:
+    if files.perfetto is not None:
+        from lockyard.explain.perfetto import lines
+
+        content = "\n".join(lines(traces.traces)).encode()
+        replace_file(files.perfetto, content, "so there is no trace for Perfetto")
+        say(f"trace for https://ui.perfetto.dev: {files.perfetto}")
+    if files.page.path is not None:
+        from lockyard.page.of_explanation import page_of
+
+        names = ", ".join(dict.fromkeys(each.path.name for each in traces.traces[:3]))
+        files.page.write(page_of(found, names))
+
+
+def _show_profile(path: Path, chosen: Chosen, as_json: bool, files: Files) -> int:
     """Shows the longest waits of a profile that 'lockyard profile' wrote."""
+    files.page.check()
     processes = profile_files.read(path)
     if as_json:
         print(json.dumps(long_waits.document(processes, chosen)))  # noqa: T201
-        return ExitStatus.DONE
-    for line in long_waits.lines(processes, chosen):
-        print(line)  # noqa: T201
+    else:
+        for line in long_waits.lines(processes, chosen):
+            print(line)  # noqa: T201
+    if files.perfetto is not None:
+        profile_files.write(files.perfetto, perfetto_file.content(processes))
+    if files.page.path is not None:
+        from lockyard.page.of_profile import page_of
+
+        files.page.write(page_of(processes))
     return ExitStatus.DONE
 
 
@@ -130,6 +179,8 @@ def _judge(options: ExplainOptions) -> int:
             "--truth judges every cause that was injected into the traces, so it cannot be "
             "limited to one process or lock; drop --pid and --lock"
         )
+    if options.page or options.perfetto:
+        raise UsageError("--truth draws nothing; drop --page and --perfetto")
     matrix = matrix_of(source.found(options.result, options.file, None), options.longer_than)
     if options.as_json:
         print_document(matrix_document(matrix, RIGHT_SHARE))

@@ -112,7 +112,7 @@ def _list_all(of: Abilities, as_json: bool) -> None:
     for title in ("name", "what it is", "parameters", "source"):
         schedulers.add_column(title)
     for name_of, about in of.schedulers.items():
-        parameters = ", ".join(f"{one['name']}={one['default']:g}" for one in about["parameters"])
+        parameters = ", ".join(f"{one['name']}={one['usual']:g}" for one in about["parameters"])
         schedulers.add_row(name_of, about["summary"], parameters, about["source"])
     console.print(schedulers)
 

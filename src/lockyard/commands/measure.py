@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,7 @@ from lockyard.measure.work import (
     holds_ns,
     works,
 )
-from lockyard.page.arguments import PageFile, Simulated
+from lockyard.page.arguments import Charts, PageFile, Simulated
 from lockyard.page.wanted import WantedPage
 from lockyard.user_locks.adopt import adopt
 from lockyard.user_locks.arguments import Flags, Include, Lock
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from lockyard.user_locks.lock_spec import UserLocks
 
 WORK = "Work"
-PAGE = ("page", "simulated_files")
+PAGE = ("page", "simulated_files", "charts")
 
 
 @options_class
@@ -243,11 +244,13 @@ class MeasureOptions(ConditionOptions):
     ] = False
     page: PageFile = None
     simulated_files: Simulated = None
+    charts: Charts = None
     as_json: Json = False
 
     @property
     def wanted_page(self) -> WantedPage:
-        return WantedPage(self.page, tuple(self.simulated_files or ()))
+        shows = sys.stdout.isatty() if self.charts is None else self.charts
+        return WantedPage(self.page, tuple(self.simulated_files or ()), shows and not self.as_json)
 
     @property
     def whole(self) -> MeasureRequest:

@@ -18,6 +18,8 @@ from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.added_up import added_up
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records_file import read
+from lockyard.page.arguments import PageFile
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,7 @@ class Files:
     pprof: Path | None = None
     folded: Path | None = None
     lengths: Path | None = None
+    page: WantedPage = WantedPage()  # noqa: RUF009 - it is frozen
 
     def write(self, processes: list[Contention]) -> None:
         from lockyard.field_kit import lengths, perfetto_file, pprof_file
@@ -47,6 +50,10 @@ class Files:
         ):
             if path is not None:
                 profile_files.write(path, content(processes))
+        if self.page.path is not None:
+            from lockyard.page.of_profile import page_of
+
+            self.page.write(page_of(processes))
 
 
 @options_class
@@ -100,9 +107,18 @@ class ProfileOptions:
         ),
     ] = None
 
+    page: PageFile = None
+
     @property
     def files(self) -> Files:
-        return Files(self.out, self.perfetto, self.pprof, self.folded, self.lengths)
+        return Files(
+            self.out,
+            self.perfetto,
+            self.pprof,
+            self.folded,
+            self.lengths,
+            WantedPage(self.page),
+        )
 
 
 @command_of(
@@ -123,6 +139,8 @@ def command(options: ProfileOptions) -> int:
             "profile starts one program, or shows one that runs or has run; give a program "
             "behind '--', or --from PID or FILE"
         )
+    files.page.check()
+    files.page.check()
     if source.isdecimal():
         found = [added_up(read(records_path_of(int(source))))]
         _show(found, files, to_stderr=False)

@@ -20,7 +20,7 @@ from lockyard.measure import session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
-from lockyard.page.arguments import PageFile, Simulated
+from lockyard.page.arguments import Charts, PageFile, Simulated
 from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ class ReportOptions:
     out: Out = None
     page: PageFile = None
     simulated_files: Simulated = None
+    charts: Charts = None
     as_json: Json = False
 
     @property
     def wanted_page(self) -> WantedPage:
-        return WantedPage(self.page, tuple(self.simulated_files or ()))
+        shows = bool(self.charts) and not self.as_json
+        return WantedPage(self.page, tuple(self.simulated_files or ()), shows)
 
 
 @command_of(
@@ -78,7 +80,7 @@ def command(options: ReportOptions) -> int:
     page = options.wanted_page
     if options.source is not None:
         if profile_files.is_profile(options.source):
-            return profile.show_file(options.source, profile.Files(), options.as_json)
+            return profile.show_file(options.source, profile.Files(page=page), options.as_json)
         return _show(options.source, page)
     page.check()
     catalog = harness.catalog()

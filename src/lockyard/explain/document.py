@@ -110,6 +110,16 @@ class ExplanationDocument(Struct, frozen=True, tag_field="record", tag="explanat
     has_wakeups: Annotated[bool, Meta(description="Over all traces.")]
     why_no_switches: list[str]
     why_no_wakeups: list[str]
+    waited_for_processor_ns: Annotated[
+        Time | None,
+        Meta(
+            description="Time in which threads waited for a processor; null if it is unknown "
+            "which processors were idle.",
+        ),
+    ]
+    idle_processor_meanwhile_ns: Annotated[
+        Time | None, Meta(description="The part in which a processor was idle.")
+    ]
     overhead: list[OverheadOfCell]
     locks: Annotated[
         list[LockTotal],
@@ -151,11 +161,17 @@ def document(explained: Explained) -> ExplanationDocument:
         has_wakeups=not (explained.why_no_wakeups or explained.why_no_switches),
         why_no_switches=list(explained.why_no_switches),
         why_no_wakeups=list(explained.why_no_wakeups),
+        waited_for_processor_ns=_if(explained.knows_idle, explained.waited_ns),
+        idle_processor_meanwhile_ns=_if(explained.knows_idle, explained.wasted_ns),
         overhead=[_overhead(each) for each in explained.overheads],
         locks=[_total(total) for total in totals],
         stalls=[_stall(long) for long in explained.longest],
         warnings=explained.warnings,
     )
+
+
+def _if(known: bool, value: float) -> float | None:
+    return float(value) if known else None
 
 
 def _overhead(each: Overhead) -> OverheadOfCell:

@@ -14,6 +14,7 @@ from typing import Any
 from lockyard.harness import ask
 from lockyard.machine.cgroup import CONTROLLER, groups, quotas_cpus
 from lockyard.machine.procfs import KernelFiles, bracketed
+from lockyard.machine.tick import tick_hz, tickless
 from lockyard.measure.cell import SCHEMA
 
 SCHEDULER_TUNABLES = (
@@ -28,8 +29,8 @@ SCHEDULER_TUNABLES = (
 
 def collect() -> dict[str, Any]:
     """Reads the environment; unreadable values are None. The hash omits what changes quickly."""
-    kernel = KernelFiles()
-    lasting = {**describe(kernel), "harness": ask("--environment")}
+    tree = KernelFiles()
+    lasting = {**describe(tree), "harness": ask("--environment")}
     clock = lasting["harness"].pop("clock")
     canonical = json.dumps(lasting, sort_keys=True).encode()
     return {
@@ -39,80 +40,81 @@ def collect() -> dict[str, Any]:
         "started_unix_s": round(time.time(), 3),
         "clock": clock,
         "load_average": list(os.getloadavg()),
-        "steal_ticks": _steal_ticks(kernel),
+        "steal_ticks": _steal_ticks(tree),
         **lasting,
     }
 
 
-def describe(kernel: KernelFiles) -> dict[str, Any]:
+def describe(tree: KernelFiles) -> dict[str, Any]:
     """Describes what is permanent and needs no harness."""
     return {
-        "system": _system(kernel),
-        "cpu": _cpu(kernel),
-        "scheduler": {Path(path).name: kernel.read(path) for path in SCHEDULER_TUNABLES},
-        "limits": _limits(kernel),
+        "system": _system(tree),
+        "cpu": _cpu(tree),
+        "scheduler": {Path(path).name: tree.read(path) for path in SCHEDULER_TUNABLES},
+        "limits": _limits(tree),
     }
 
 
-def _system(kernel: KernelFiles) -> dict[str, Any]:
+def _system(tree: KernelFiles) -> dict[str, Any]:
     clocks = "/sys/devices/system/clocksource/clocksource0"
     return {
         "kernel": platform.release(),
         "kernel_version": platform.version(),
         "architecture": platform.machine(),
         "libc": " ".join(platform.libc_ver()),
-        "preemption": bracketed(kernel.read("/sys/kernel/debug/sched/preempt")),
-        "clocksource": kernel.read(f"{clocks}/current_clocksource"),
-        "hypervisor": kernel.read("/sys/hypervisor/type")
-        or ("yes" if is_virtual(kernel) else "no"),
+        "tick_hz": tick_hz(tree),
+        "tickless": tickless(tree),
+        "preemption": bracketed(tree.read("/sys/kernel/debug/sched/preempt")),
+        "clocksource": tree.read(f"{clocks}/current_clocksource"),
+        "hypervisor": tree.read("/sys/hypervisor/type") or ("yes" if is_virtual(tree) else "no"),
         "transparent_hugepages": bracketed(
-            kernel.read("/sys/kernel/mm/transparent_hugepage/enabled")
+            tree.read("/sys/kernel/mm/transparent_hugepage/enabled")
         ),
-        "aslr": kernel.read("/proc/sys/kernel/randomize_va_space"),
+        "aslr": tree.read("/proc/sys/kernel/randomize_va_space"),
     }
 
 
-def _cpu(kernel: KernelFiles) -> dict[str, Any]:
+def _cpu(tree: KernelFiles) -> dict[str, Any]:
     cpu = "/sys/devices/system/cpu"
     return {
-        "model": cpuinfo(kernel, "model name") or cpuinfo(kernel, "CPU part"),
-        "governor": kernel.read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
-        "boost": kernel.read(f"{cpu}/cpufreq/boost"),
-        "smt": kernel.read(f"{cpu}/smt/active"),
-        "isolated": kernel.read(f"{cpu}/isolated"),
+        "model": cpuinfo(tree, "model name") or cpuinfo(tree, "CPU part"),
+        "governor": tree.read(f"{cpu}/cpu0/cpufreq/scaling_governor"),
+        "boost": tree.read(f"{cpu}/cpufreq/boost"),
+        "smt": tree.read(f"{cpu}/smt/active"),
+        "isolated": tree.read(f"{cpu}/isolated"),
         "mitigations": {
-            Path(path).name: kernel.read(path) for path in kernel.glob(f"{cpu}/vulnerabilities/*")
+            Path(path).name: tree.read(path) for path in tree.glob(f"{cpu}/vulnerabilities/*")
         },
     }
 
 
-def _limits(kernel: KernelFiles) -> dict[str, Any]:
+def _limits(tree: KernelFiles) -> dict[str, Any]:
     return {
-        "cgroup_quota_cpus": _quota_cpus(kernel),
+        "cgroup_quota_cpus": _quota_cpus(tree),
         "processors_usable": len(os.sched_getaffinity(0)),
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
     }
 
 
-def cpuinfo(kernel: KernelFiles, key: str) -> str | None:
-    for line in (kernel.read("/proc/cpuinfo") or "").splitlines():
+def cpuinfo(tree: KernelFiles, key: str) -> str | None:
+    for line in (tree.read("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == key:
             return value.strip()
     return None
 
 
-def is_virtual(kernel: KernelFiles) -> bool:
-    return "hypervisor" in (cpuinfo(kernel, "flags") or "").split()
+def is_virtual(tree: KernelFiles) -> bool:
+    return "hypervisor" in (cpuinfo(tree, "flags") or "").split()
 
 
-def _steal_ticks(kernel: KernelFiles) -> int | None:
-    fields = (kernel.read("/proc/stat") or "").splitlines()[:1]
+def _steal_ticks(tree: KernelFiles) -> int | None:
+    fields = (tree.read("/proc/stat") or "").splitlines()[:1]
     columns = fields[0].split() if fields else []
     return int(columns[8]) if len(columns) > 8 else None
 
 
-def _quota_cpus(kernel: KernelFiles) -> float | None:
+def _quota_cpus(tree: KernelFiles) -> float | None:
     """Returns the tightest quota of all groups that this process is in."""
-    where = groups(kernel, CONTROLLER)
-    return min(quotas_cpus(where, kernel).values(), default=None) if where else None
+    where = groups(tree, CONTROLLER)
+    return min(quotas_cpus(where, tree).values(), default=None) if where else None

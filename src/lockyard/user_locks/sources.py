@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lockyard.user_locks.lock_spec import UserLock
 
-LOCKS = "user_locks.hpp"
+LOCKS = "own_locks.hpp"
 HEADER = "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
 
 
@@ -32,19 +32,19 @@ def locks(named: Sequence[UserLock]) -> str:
         f"# 1 {_text(str(lock))}\nusing lock_{number} = {lock.type_name};\n"
         for number, lock in enumerate(named)
     )
-    return f"{HEADER}#pragma once\n{includes}namespace lockyard_user {{\n{names}}}\n"
+    return f"{HEADER}#pragma once\n{includes}namespace lockyard_own {{\n{names}}}\n"
 
 
 def check(named: Sequence[UserLock]) -> str:
     """Writes a program that compiles if every type is a lock and its functions compile."""
     uses = "".join(
         f"# 1 {_text(str(lock))}\n"
-        f"template void user::require_lock<lockyard_user::lock_{number}>();\n"
-        f"template void user::use_as_lock(lockyard_user::lock_{number}&);\n"
+        f"template void own::require_lock<lockyard_own::lock_{number}>();\n"
+        f"template void own::use_as_lock(lockyard_own::lock_{number}&);\n"
         for number, lock in enumerate(named)
     )
     return (
-        f'{HEADER}#include "{LOCKS}"\n#include <user_locks/requirements.hpp>\n'
+        f'{HEADER}#include "{LOCKS}"\n#include <own/requirements.hpp>\n'
         f"namespace lockyard::harness {{\n{uses}}}\n"
     )
 
@@ -54,29 +54,29 @@ def study(
 ) -> str:
     """Writes the study again for these locks, renamed, since the harness already has the study."""
     entries = "".join(
-        f"  visit(entry_of<lockyard_user::lock_{number}>({_text(lock.type_name)}, "
+        f"  visit(entry_of<lockyard_own::lock_{number}>({_text(lock.type_name)}, "
         f"{_text(lock.header)}));\n"
         for number, lock in enumerate(named)
     )
     sources = {lock.type_name: described[lock.type_name] for lock in named}
     adopted = "".join(
-        f"    {{.traits = user::entry_of<lockyard_user::lock_{number}>({_text(lock.type_name)}, "
+        f"    {{.traits = own::entry_of<lockyard_own::lock_{number}>({_text(lock.type_name)}, "
         f"{_text(lock.header)}).traits,\n"
-        f"     .size_bytes = sizeof(lockyard_user::lock_{number}),\n"
+        f"     .size_bytes = sizeof(lockyard_own::lock_{number}),\n"
         "     .source = {"
         + ", ".join(f".{key} = {_text(value)}" for key, value in sources[lock.type_name].items())
         + "}},\n"
         for number, lock in enumerate(named)
     )
     return (
-        f"{HEADER}#define LOCKYARD_USER_LOCKS\n#define {name}_study own_{name}_study\n"
-        f'#include "{LOCKS}"\n#include <user_locks/adopted.hpp>\n'
-        "namespace lockyard::harness::user {\n"
+        f"{HEADER}#define LOCKYARD_OWN_LOCKS\n#define {name}_study own_{name}_study\n"
+        f'#include "{LOCKS}"\n#include <own/adopted.hpp>\n'
+        "namespace lockyard::harness::own {\n"
         "template <class Visitor>\nvoid for_each_lock(Visitor&& visit) {\n"
         f"{entries}}}\n}}\n"
         f'#include "{source}"\n'
         "namespace lockyard::harness {\n"
-        f"static const adoption adopted_locks_of_{name}{{std::vector<user_lock>{{\n{adopted}}}}};\n"
+        f"static const adoption adopted_locks_of_{name}{{std::vector<own_lock>{{\n{adopted}}}}};\n"
         f"static const adoption adopted_{name}{{own_{name}_study()}};\n}}\n"
     )
 

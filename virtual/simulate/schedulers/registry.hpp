@@ -13,7 +13,7 @@ namespace lockyard::simulation {
 
 struct parameter_declaration {
   std::string_view name;
-  double default_value;
+  double usual;
   std::string_view meaning;
 };
 

@@ -6,6 +6,7 @@ const PATTERNS = ["", "/", "x", "-", ".", "\\", "|", "+"];
 const MOST_TICKS = 8; // that name the values of an axis themselves
 const NEAR_END = 0.7; // a line that ends before this part of the width has its label in the plot
 const ROW_OF_SERIES = 9; // pixels between the series of one name
+const VERDICT_MARKERS = ["triangle-down", "triangle-up", "diamond"]; // of differences that are shown
 const OPEN_MARKERS = ["circle-open", "diamond-open", "square-open", "triangle-up-open", "x-open", "star-open"];
 
 function markOf(series, place, look) {
@@ -136,13 +137,14 @@ function endLabels(spec, drawn, x, y, size, look) {
     (at < size.width * NEAR_END ? early : labels).push(label);
   }
   const right = spread(labels, size.height).map((each) => ({ ...each, x: size.width + 10 }));
-  return [...right, ...placedNear(early, size)].map(annotation);
+  return [...right, ...placedNear(early, size, true)].map((each) => annotation(each, look));
 }
 
 // Returns Plotly's text at a place in pixels from the upper left of the plot.
-function annotation({ x, y, text, colour }) {
+function annotation({ x, y, text, colour }, look) {
   return { xref: "paper", yref: "paper", x: 0, y: 1, xshift: x, yshift: -y, xanchor: "left",
-    yanchor: "middle", showarrow: false, text, align: "left", font: { color: colour, size: 12 } };
+    yanchor: "middle", showarrow: false, text, align: "left", font: { color: colour, size: 12 },
+    bgcolor: look.paper, opacity: 0.9, borderpad: 0 };
 }
 
 function baseLayout(size, look, extra = {}) {
@@ -199,7 +201,7 @@ function dots(spec, look) {
   const left = nameMargin(spec.y.names, look);
   const legend = spec.series.length > 1;
   const rows = spec.y.names.length;
-  const row = Math.max(24, spec.series.length * ROW_OF_SERIES + 8);
+  const row = spec.data.verdicts ? 24 : Math.max(24, spec.series.length * ROW_OF_SERIES + 8);
   const size = { width: look.width - left - 24, height: Math.max(rows * row, 60), left, right: 24,
     top: legend ? 34 : 10, bottom: 46 };
   const place = new Map(spec.y.names.map((name, at) => [name, rows - 1 - at]));
@@ -208,8 +210,9 @@ function dots(spec, look) {
   const traces = spec.series.map((series, number) => {
     const plain = markOf(series, number, look);
     const colour = series.role === "measured" ? look.accent : look.ink2;
-    const mark = series.mark ? plain : { ...plain, colour, marker: series.role === "measured" ? "circle" : plain.marker };
-    const shift = ((spec.series.length - 1) / 2 - number) * apart;
+    const filled = spec.data.verdicts ? VERDICT_MARKERS[number % VERDICT_MARKERS.length] : "circle";
+    const mark = series.mark ? plain : { ...plain, colour, marker: series.role === "measured" ? filled : plain.marker };
+    const shift = spec.data.verdicts ? 0 : ((spec.series.length - 1) / 2 - number) * apart;
     return scatter(spec, series, mark, {
       mode: "markers", y: series.y.map((name) => place.get(name) + shift), showlegend: true, error_x: errorBars(series, series.x, mark.colour),
       marker: { color: mark.colour, symbol: mark.marker, size: series.role === "measured" ? 9 : 8,
@@ -233,7 +236,7 @@ function legendAbove(look) {
 }
 
 // Puts each label next to its point, where it covers neither another label nor another point.
-function placedNear(labels, size) {
+function placedNear(labels, size, onlyRight = false) {
   const taken = labels.map(({ x, y }) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
   const overlap = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x)) *
     Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
@@ -242,7 +245,8 @@ function placedNear(labels, size) {
     const width = label.text.length * 7;
     let best = null;
     for (const shift of shifts) {
-      for (const left of [label.x + 10, label.x - 10 - width, label.x - width / 2]) {
+      const lefts = [label.x + 10, label.x - 10 - width, label.x - width / 2];
+      for (const left of onlyRight ? lefts.slice(0, 1) : lefts) {
         if (shift === 0 && left === label.x - width / 2) continue;
         const box = { x: left, y: label.y + shift - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
         const outside = Math.max(0, -left) + Math.max(0, left + width - size.width - 16) +
@@ -275,7 +279,7 @@ function points(spec, look) {
   return {
     traces: drawn.map(({ series, mark }) => scatter(spec, series, mark, {
       mode: "markers", error_y: errorBars(series, series.y, mark.colour) })),
-    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map(annotation) }),
+    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map((each) => annotation(each, look)) }),
   };
 }
 

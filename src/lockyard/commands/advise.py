@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say which lock to use for a use of it on this machine, with the runner-up and the price: from
+records, or measured now."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lockyard import harness, options
+from lockyard.advise import evidence
+from lockyard.advise.choice import Advice, advised
+from lockyard.advise.use import Use, of_row
+from lockyard.cli import completions
+from lockyard.cli.arguments import FILE, Json, Seed
+from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.errors import ExitStatus, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockyard.catalog import Catalog, Lock
+    from lockyard.field_kit.contention import Row
+
+# The locks of a program that are worth an advice: those that cost most, and at least this share of
+# its run.
+MOST_LOCKS = 3
+SMALL_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Wanted:
+    hold: str
+    gap: str
+    threads: int | None
+    by_tail: bool
+    profile: Path | None
+    records: Sequence[Path]
+    locks: str
+    budget_s: float
+    may_measure: bool
+    seed: int
+
+
+@options_class
+class AdviseOptions:
+    hold: Annotated[
+        str,
+        typer.Option(
+            metavar="0|TIME",
+            help="How long a thread holds the lock, as in 300ns.",
+            show_default=False,
+        ),
+    ] = ""
+    gap: Annotated[
+        str,
+        typer.Option(
+            metavar="0|TIME",
+            help="How long a thread stays away before each call.",
+            show_default="0",
+        ),
+    ] = ""
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many threads use the lock.", show_default=False),
+    ] = None
+    tail: Annotated[
+        bool,
+        typer.Option("--tail", help="Choose by the longest of 1000 waits, not by throughput."),
+    ] = False
+    from_profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The most costly locks of a program instead, by its profile ('lockyard profile "
+            "-o').",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    records: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE|FOLDER",
+            help="Records of this machine; what they lack is measured.",
+            show_default=False,
+        ),
+    ] = None
+    locks: Annotated[
+        str,
+        typer.Option(
+            "--locks",
+            metavar="NAME,…",
+            help="The locks to choose from: names, seeds, ours, peers or all.",
+            autocompletion=completions.locks,
+        ),
+    ] = "ours,std::mutex"
+    for_: Annotated[
+        float,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="About how long to measure, if need be.",
+            show_default="20s",
+            click_type=Parsed(options.duration_s),
+        ),
+    ] = 20.0
+    no_measure: Annotated[
+        bool,
+        typer.Option("--no-measure", help="Refuse what the records lack, instead of measuring."),
+    ] = False
+    seed: Seed = None
+    as_json: Json = False
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            self.hold,
+            self.gap,
+            self.threads,
+            self.tail,
+            self.from_profile,
+            self.records or (),
+            self.locks,
+            self.for_,
+            not self.no_measure,
+            options.random_seed() if self.seed is None else self.seed,
+        )
+
+
+@command_of(
+    AdviseOptions,
+    "lockyard advise --hold 300ns --gap 5us --threads 12",
+    "lockyard advise --hold 20us --threads 4 --tail --locks ours",
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/",
+    "lockyard advise --from-profile profile.jsonl",
+)
+def command(given: AdviseOptions) -> int:
+    wanted, as_json = given.wanted, given.as_json
+    catalog = harness.catalog()
+    locks = _candidates(catalog, wanted.locks)
+    remarks: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="lockyard-advise-") as folder:
+        answers = [
+            _advice(use, wanted, locks, catalog, remarks) for use in _uses(wanted, Path(folder))
+        ]
+    from lockyard.advise import text
+
+    if as_json:
+        print(json.dumps(text.document(answers, remarks)))  # noqa: T201
+    else:
+        text.print_advice(answers, list(dict.fromkeys(remarks)))
+    return ExitStatus.DONE
+
+
+def _candidates(catalog: Catalog, names: str) -> list[Lock]:
+    """Returns the locks that exclude and whose libraries are there."""
+    chosen = catalog.select_locks(options.names("--locks", names))
+    missing = catalog.missing_locks
+    found = [lock for lock in chosen if lock.excludes and lock.name not in missing]
+    if not found:
+        raise UsageError(
+            f"--locks {names}: none of these is a lock that excludes other threads and can be "
+            "measured here; name others"
+        )
+    return found
+
+
+def _uses(wanted: Wanted, folder: Path) -> Iterator[Use]:
+    described = bool(wanted.hold or wanted.gap or wanted.threads)
+    if wanted.profile is not None:
+        if described:
+            raise UsageError(
+                "--from-profile has the holds, gaps and threads of a program, so --hold, --gap and "
+                "--threads would have no effect; drop one of the two"
+            )
+        for number, row in enumerate(_costly(wanted.profile)):
+            yield of_row(row, folder / f"{number}.csv")
+        return
+    if not wanted.hold or wanted.threads is None:
+        raise UsageError(
+            "say how the lock is used: --hold TIME and --threads N, and --gap TIME if threads do "
+            "other work in between; or give --from-profile FILE, which lockyard profile -o writes"
+        )
+    if not 1 <= wanted.threads <= options.MAX_THREADS:
+        raise UsageError(f"--threads {wanted.threads}: must be from 1 to {options.MAX_THREADS}")
+    yield Use(wanted.threads, _time_ns("--hold", wanted.hold), _time_ns("--gap", wanted.gap or "0"))
+
+
+def _time_ns(option: str, text: str) -> float:
+    return 0.0 if text.strip() == "0" else options.duration_s(option, text) * 1e9
+
+
+def _costly(path: Path) -> list[Row]:
+    """Returns the mutexes of a profile that made threads wait most, with enough samples."""
+    from lockyard.field_kit import lengths, profile_files
+
+    if not profile_files.is_profile(path):
+        raise UsageError(
+            f"{path}: the file has no profile; name one that 'lockyard profile -o' has written"
+        )
+    processes = profile_files.read(path)
+    rows = [
+        row
+        for process in processes
+        for row in process.rows
+        if row.threads > 1 and row.wait_ns > SMALL_SHARE * process.process.elapsed_ns
+    ]
+    known = [row for row in sorted(rows, key=lambda row: -row.cost_ns) if lengths.is_known(row)]
+    if not known:
+        raise UsageError(
+            f"{path}: no lock made threads wait for more than {SMALL_SHARE:.0%} of the run and has "
+            f"{lengths.FEWEST} sampled holds and gaps, so another lock would change nothing, or "
+            "nothing is known of it; profile the program for longer"
+        )
+    return known[:MOST_LOCKS]
+
+
+def _advice(
+    use: Use, wanted: Wanted, locks: Sequence[Lock], catalog: Catalog, remarks: list[str]
+) -> Advice:
+    cells, said = evidence.recorded(wanted.records, use, catalog)
+    remarks += said
+    source = "from records"
+    if evidence.lacking(cells, locks):
+        if not wanted.may_measure:
+            raise UsageError(
+                "the records do not have this use for all of these locks, so nothing is advised; "
+                "drop --no-measure, or name the locks that were measured with --locks"
+            )
+        cells = evidence.measured(use, locks, wanted.budget_s, wanted.seed, catalog)
+        source = "measured now"
+        if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
+            remarks.append(
+                f"The machine is busy (load {os.getloadavg()[0]:.1f}), so its neighbours may "
+                "decide these figures: ask again when it is quiet."
+            )
+    return advised(use, cells, locks, wanted.by_tail, source)

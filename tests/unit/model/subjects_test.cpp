@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Litmus tests and mutants have the verdict that they should have, however they are searched.
+
+#include <checker/registry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace lockyard::checker {
+
+void PrintTo(const subject& each, std::ostream* to) {
+  *to << each.name;
+}
+
+namespace {
+
+using model::found;
+using model::plan;
+using model::verdict;
+
+class Subject : public ::testing::TestWithParam<subject> {
+ protected:
+  static const subject& of() { return GetParam(); }
+  static found check(const plan& by) { return model::explore(of().make(of().shape), by); }
+
+  /// Small enough to be searched without the cache, too.
+  static bool is_small() {
+    if (of().bound) return false;
+    return of().shape.threads == 2 || (of().of == group::litmus && of().shape.threads == 3);
+  }
+};
+
+TEST_P(Subject, has_the_verdict_expected_of_it) {
+  const found with_two = check({.how = of().how, .workers = 2});
+  EXPECT_EQ(with_two.result, of().expected) << with_two.what << "\n" << to_text(with_two.steps);
+  // A search that fails ends there.
+  if (of().expected == verdict::passed) {
+    EXPECT_EQ(with_two.left_out, "");
+  }
+}
+
+TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
+  if (!is_small()) return;
+  const found with_one = check({.how = of().how, .workers = 1});
+  EXPECT_EQ(with_one.result, of().expected) << with_one.what;
+  const found without_cache = check({.how = of().how, .uses_cache = false, .workers = 2});
+  EXPECT_EQ(without_cache.result, of().expected) << without_cache.what;
+  // A search that fails ends there, and which of two workers is there first is not said.
+  if (of().expected != verdict::passed) return;
+  EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
+}
+
+TEST_P(Subject, fails_again_when_its_failure_is_replayed) {
+  if (of().expected == verdict::passed) return;
+  const auto make = of().make(of().shape);
+  const found failure = model::explore(make, {.how = of().how, .workers = 1});
+  const found again = model::replay(make, of().how, failure.replay);
+  EXPECT_EQ(again.result, of().expected);
+  EXPECT_EQ(again.what, failure.what);
+  EXPECT_FALSE(again.steps.empty());
+}
+
+std::string name_of_test(const ::testing::TestParamInfo<subject>& of) {
+  std::string name{of.param.name};
+  for (char& each : name) {
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0) each = '_';
+  }
+  return name;
+}
+
+/// What tells of the engine. Locks and their clients are checked by `lockyard check --all`.
+std::vector<subject> subjects_of_the_engine() {
+  std::vector<subject> found;
+  for (const subject& each : all_subjects()) {
+    if (each.of == group::litmus || each.of == group::mutant) found.push_back(each);
+  }
+  return found;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Subject, ::testing::ValuesIn(subjects_of_the_engine()),
+                         &name_of_test);
+
+TEST(Registry, knows_everything_by_a_name_of_its_own) {
+  for (const subject& each : all_subjects()) {
+    EXPECT_EQ(find_subject(each.name), &each) << each.name << " is there twice";
+  }
+  EXPECT_EQ(find_subject("no such thing"), nullptr);
+}
+
+TEST(Registry, expects_every_mutant_to_be_found) {
+  for (const subject& each : all_subjects()) {
+    if (each.of == group::mutant) {
+      EXPECT_NE(each.expected, verdict::passed) << each.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockyard::checker
