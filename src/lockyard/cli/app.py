@@ -145,22 +145,28 @@ def measure(  # noqa: PLR0913 - one parameter for each option
 
 @app.command(
     epilog="Examples:  lockyard report  ·  lockyard report --quick  ·  "
-    "lockyard report --from records.jsonl",
+    "lockyard report --full --tables  ·  lockyard report --from records.jsonl",
 )
-def report(
+def report(  # noqa: PLR0913 - one parameter for each option
     quick: arguments.Quick = False,
+    full: arguments.Full = False,
+    tables: arguments.Tables = False,
     source: arguments.From = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
     as_json: arguments.Json = False,
 ) -> None:
-    """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
+    """Say which lock to use on this machine, which to avoid, and what the machine itself did."""
     from lockyard import options
     from lockyard.commands import report as command
 
+    if quick and full:
+        raise UsageError("--quick and --full: contradict each other; drop one of the two")
     if source is not None:
-        raise typer.Exit(command.show(source))
-    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
+        raise typer.Exit(command.show(source, tables))
+    extent = "quick" if quick else "full" if full else "default"
+    shown = command.Shown(tables, as_json)
+    raise typer.Exit(command.run(extent, options.seed(seed), out, shown))
 
 
 @app.command(

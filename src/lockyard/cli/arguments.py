@@ -282,7 +282,15 @@ Set = Annotated[
         hidden=True,
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Few locks in at most a minute, instead of 4 minutes.")
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Every lock in every study of the report, in 15 minutes.")
+]
+Tables = Annotated[
+    bool, typer.Option("--tables", help="Print the evidence and all tables after the answers.")
+]
 From = Annotated[
     Path | None,
     typer.Option(

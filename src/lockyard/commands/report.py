@@ -1,84 +1,145 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard report: measures this machine and its locks in a few minutes, or shows a file."""
+"""lockyard report: says which lock to use on this machine, or shows a file."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lockyard import harness, records
+from lockyard.advice.design import Design
 from lockyard.machine.conditions import inherited
 from lockyard.measure import session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
+from lockyard.measure.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from lockyard.catalog import Catalog
+    from lockyard.catalog import Catalog, Lock
     from lockyard.errors import ExitStatus
     from lockyard.machine.conditions import Conditions
     from lockyard.measure.cell import Cell
 
-STUDIES = ("wait", "idle", "uncontended")
-LOCKS = ("all",)
-OVERSUBSCRIBED_THREADS = 16
 REFERENCE = "std::mutex"
 HARNESS_COST_LOCK = "null_lock"
+HARNESS_COST_RUNS = 6
+# The threads of an oversubscribed cell: at least this many, and at least twice the processors.
+MANY_THREADS = 16
+SHORT, LONG = Work(hold_ns=200, gap_ns=1_000), Work(hold_ns=20_000, gap_ns=100_000)
+# More runs than any time allows: the design stops a cell, not its number of runs.
+MOST_RUNS = 2000
 
-# The time of all cells together, without process starts and printing.
-BUDGET_S = 160.0
-QUICK_BUDGET_S = 36.0
-# A cell of the study uncontended needs little time to be exact.
-UNCONTENDED_BUDGET_S = 0.85
-QUICK_UNCONTENDED_BUDGET_S = 0.2
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is measured, and for how long at most."""
+
+    locks: Sequence[str]
+    run_s: float
+    budget_s: float
+    pair_run_s: float  # a run of the study uncontended, which needs little time to be exact
+    idle: bool = True
+    # Runs of every other cell of the seed locks' studies, with this length; 0: none.
+    other_runs: int = 0
+    other_run_s: float = 0.0
 
 
-def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+RECOMMENDED = ("mutex", "fair_mutex", "adaptive_mutex")
+EXTENTS = {
+    "quick": Extent(
+        ("std::mutex", "mutex", "fair_mutex", "futex_mutex", "ttas_spinlock", "ticket_spinlock"),
+        run_s=0.02,
+        budget_s=46.0,
+        pair_run_s=0.01,
+        idle=False,
+    ),
+    "default": Extent(("seeds", *RECOMMENDED), run_s=0.05, budget_s=215.0, pair_run_s=0.02),
+    "full": Extent(
+        ("all",),
+        run_s=0.05,
+        budget_s=900.0,
+        pair_run_s=0.02,
+        other_runs=30,
+        other_run_s=0.02,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is printed besides the first screen."""
+
+    tables: bool = False
+    as_json: bool = False
+
+
+def run(extent: str, seed: int, out: Path | None, show: Shown) -> ExitStatus:
     catalog = harness.catalog()
-    conditions = inherited()
-    cells = with_noise(_cells(catalog, quick, conditions), catalog, conditions)
+    cells, design = _planned(catalog, EXTENTS[extent], inherited())
     plan = session.Plan("report", cells, seed, REFERENCE)
-    path = out if out or as_json else records.default_path("report")
-    measured = session.measure(plan, path, to_stdout=as_json, refuse_unavailable=False)
-    if not as_json:
-        from lockyard.report.text import print_measured
+    path = out if out or show.as_json else records.default_path("report")
+    measured = session.measure(
+        plan, path, to_stdout=show.as_json, refuse_unavailable=False, design=design
+    )
+    if not show.as_json:
+        from lockyard.report.text import print_report
 
-        print_measured(measured, REFERENCE)
+        print_report(measured, REFERENCE, show.tables)
     return measured.status
 
 
-def show(path: Path) -> ExitStatus:
-    """Prints the tables of a file that was measured earlier."""
-    from lockyard.report.text import print_measured
+def show(path: Path, tables: bool) -> ExitStatus:
+    """Prints what an earlier measurement says."""
+    from lockyard.report.text import print_report
 
     content = records.read_records(path)
     records.check_one_measuring(path, content, "show")
     for warning in content.warnings:
         session.say(warning)
     measured = session.Measured(content.environment, content.runs, path=path)
-    print_measured(measured, content.plan.get("reference", REFERENCE))
+    print_report(measured, content.plan.get("reference", REFERENCE), tables)
     return measured.status
 
 
-def _cells(catalog: Catalog, quick: bool, conditions: Conditions) -> list[Cell]:
-    """Plans equal shares of the time for all cells except the cheap ones."""
-    uncontended_s = QUICK_UNCONTENDED_BUDGET_S if quick else UNCONTENDED_BUDGET_S
-    locks = catalog.select_locks(LOCKS)
+def _planned(catalog: Catalog, extent: Extent, conditions: Conditions) -> tuple[list[Cell], Design]:
+    locks = catalog.select_locks(extent.locks)
+    processors = len(os.sched_getaffinity(0))
+    many = max(MANY_THREADS, 2 * processors)
+    threads = [each for each in (processors, many) if each > 1]
+
+    def cells(study: str, among: Sequence[Lock], request: Request, run_s: float) -> list[Cell]:
+        planned = plan_cells(
+            catalog.select_studies([study]), among, replace(request, conditions=[conditions])
+        )
+        return [_of_length(cell, run_s, MOST_RUNS) for cell in planned]
+
     null_lock = catalog.select_locks([HARNESS_COST_LOCK])
-    threads = sorted({1, os.cpu_count() or 1, OVERSUBSCRIBED_THREADS})
-    studies = catalog.select_studies(STUDIES)
-    shared = [study for study in studies if study.threads != 1]
-    alone = [study for study in studies if study.threads == 1]
-    cheap = plan_cells(
-        alone, [*locks, *null_lock], Request([1], conditions=[conditions], budget_s=uncontended_s)
-    )
-    budget_s = QUICK_BUDGET_S if quick else BUDGET_S
-    left_s = budget_s - sum(cell.budget_s for cell in cheap)
-    share_s = left_s / (len(shared) * len(locks) * len(threads) + 1)
-    return [
-        *plan_cells(shared, locks, Request(threads, conditions=[conditions], budget_s=share_s)),
-        *plan_cells(shared[:1], null_lock, Request([1], conditions=[conditions], budget_s=share_s)),
-        *cheap,
+    sequential = [
+        *cells("wait", locks, Request(threads, work=[SHORT, LONG]), extent.run_s),
+        *(cells("idle", locks, Request([many]), extent.run_s) if extent.idle else ()),
+        *cells("uncontended", [*locks, *null_lock], Request([1]), extent.pair_run_s),
     ]
+    fixed = [
+        _of_length(cell, extent.other_run_s, extent.other_runs)
+        for study, counts in (("wait", threads), ("idle", threads[:-1]))
+        for cell in cells(study, locks, Request([1, *counts]), extent.other_run_s)
+        if extent.other_runs
+    ]
+    fixed += [
+        _of_length(cell, extent.run_s, HARNESS_COST_RUNS)
+        for cell in cells("wait", null_lock, Request([1]), extent.run_s)
+    ]
+    all_ = with_noise([*sequential, *fixed], catalog, conditions, extent.budget_s)
+    watching = len(all_) - len(sequential) - len(fixed)
+    places = range(watching + len(sequential), len(all_))
+    return all_, Design(all_, extent.budget_s, always=places)
+
+
+def _of_length(cell: Cell, run_s: float, runs: int) -> Cell:
+    """Returns the cell with so many runs of that length; slow starts use up none of them."""
+    return replace(cell, run_s=run_s, runs=runs, budget_s=10 * run_s * runs)

@@ -20,7 +20,7 @@ from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.parameters import check_clock
 from lockyard.measure.progress import shown_progress
 from lockyard.measure.runner import Runner
-from lockyard.measure.sweep import runs_in_words, time_in_words
+from lockyard.measure.sweep import in_words, runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
 from lockyard.report.clock import why_refused
@@ -29,6 +29,7 @@ from lockyard.user_locks.given import Given  # noqa: TC001 - msgspec reads the a
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lockyard.advice.design import Design
     from lockyard.harness import Record
     from lockyard.records import RecordFile
 
@@ -106,15 +107,17 @@ class Plan:
         return {quota_cpus for quota_cpus in found if quota_cpus is not None}
 
 
-def measure(
+def measure(  # noqa: PLR0913 - what to measure, where the records go, and when to stop
     plan: Plan,
     path: Path | None,
     to_stdout: bool,
     refuse_unavailable: bool,
     resume: RecordFile | None = None,
+    design: Design | None = None,
 ) -> Measured:
-    """Measures a plan; Ctrl-C ends the measurement and keeps its records. With refuse_unavailable,
-    an unavailable condition is an error; a lock whose library is missing never is."""
+    """Measures a plan, or what a design still wants of it; Ctrl-C ends the measurement and keeps
+    its records. With refuse_unavailable, an unavailable condition is an error; a lock whose library
+    is missing never is."""
     measured = Measured(environment.collect(), path=path)
     catalog = harness.catalog()
     check_clock(plan.cells, catalog.studies, measured.environment["clock"])
@@ -124,7 +127,7 @@ def measure(
         check_same_clock(resume.environment, measured.environment)
         measured.runs += resume.runs
     writer = RecordWriter(path, to_stdout, resume)
-    say(_announcement(plan, len(measured.runs)))
+    say(_announcement(plan, len(measured.runs), design))
     try:
         with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
             done = list(measured.runs)
@@ -136,6 +139,7 @@ def measure(
                 done,
                 traces=traces_beside(path) if path else None,
                 tracing_studies=catalog.tracing_studies,
+                design=design,
             )
             if refuse_unavailable:
                 runner.rehearse()
@@ -190,9 +194,14 @@ def check_same_clock(before: dict[str, Any], now: dict[str, Any]) -> None:
         )
 
 
-def _announcement(plan: Plan, done: int) -> str:
+def _announcement(plan: Plan, done: int, design: Design | None) -> str:
     whole = total(plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    if design is not None:
+        return (
+            f"measuring {cells} until their answers are decided, at most "
+            f"{in_words(design.budget_s)} (seed {plan.seed})"
+        )
     text = f"measuring {cells} in {runs_in_words(whole)}, {time_in_words(whole)} (seed {plan.seed})"
     return f"{text}; {done} runs are already in the file" if done else text
 
