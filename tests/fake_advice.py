@@ -92,7 +92,7 @@ def planned(lock: str | None, study: str = "wait", threads: int = 16) -> Cell:
 
 
 def measured_blocks(
-    cells: Sequence[Cell], rates: Mapping[str | None, float], sigma: float, most: int
+    cells: Sequence[Cell], rates: Mapping[str, float], sigma: float, most: int
 ) -> tuple[Design, list[set[int]]]:
     """Lets a design choose the places of up to `most` blocks on a machine whose locks have these
     rates, times noise. Returns the places of each block."""
@@ -101,7 +101,7 @@ def measured_blocks(
     blocks: list[set[int]] = []
     while len(blocks) < most and (places := design.places(len(blocks))):
         for place in places:
-            rate = rates[cells[place].lock] * chance.lognormvariate(0, sigma)
+            rate = rates[str(cells[place].lock)] * chance.lognormvariate(0, sigma)
             values = {**values_of("rate", rate), "wait_max_ns": 1e9 / rate}
             design.count(place, a_run(len(blocks), values))
         blocks.append(places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from fake_advice import an_aim_cell
@@ -117,8 +118,19 @@ def test_cells_without_a_common_block_say_nothing() -> None:
     assert claim.decision is Decision.OPEN
 
 
-def test_worse_by_a_factor_needs_the_whole_interval_beyond_it() -> None:
-    assert _claim([3.0] * COMPARED, "tail").is_worse_by(2)
-    assert not _claim([1.5] * COMPARED, "tail").is_worse_by(2)
-    assert _claim([0.3] * COMPARED).is_worse_by(2)
-    assert not _claim([0.6] * COMPARED).is_worse_by(2)
+@pytest.mark.parametrize(
+    ("aim", "ratio", "holds"),
+    [("tail", 3.0, True), ("tail", 1.5, False), ("rate", 0.3, True), ("rate", 0.6, False)],
+)
+def test_worse_by_a_factor_needs_the_whole_interval_beyond_it(
+    aim: str, ratio: float, holds: bool
+) -> None:
+    claim = replace(_claim([ratio] * COMPARED, aim), factor=2.0)
+    assert claim.is_settled
+    assert claim.holds is holds
+
+
+def test_a_factor_within_the_interval_leaves_the_claim_open() -> None:
+    claim = replace(_claim([1.8, 1.8, 2.2, 2.2] * 12, "tail"), factor=2.0)
+    assert not claim.is_settled
+    assert not claim.holds

@@ -100,14 +100,14 @@ def test_an_open_answer_keeps_the_reference_and_says_so() -> None:
         a_wait_cell("mutex", [100 * ratio for ratio in ratios], [MS] * BLOCKS),
     ]
     answer = advice(cells, CATALOG, 2).answers[0]
-    assert answer.use == "std::mutex or mutex?"
-    assert answer.confidence == "open, 50 blocks"
+    assert answer.use == "std::mutex, mutex?"
+    assert answer.confidence == "open (52)"
     assert not answer.is_decided
 
 
 def test_locks_that_are_alike_are_both_named() -> None:
     cells = [a_wait_cell(lock, [100.0] * BLOCKS, [MS] * BLOCKS) for lock in ("std::mutex", "mutex")]
-    assert advice(cells, CATALOG, 2).answers[0].use == "std::mutex or mutex"
+    assert advice(cells, CATALOG, 2).answers[0].use == "std::mutex, mutex"
 
 
 def test_the_reference_is_advised_where_the_next_best_is_worse() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lockyard.advice.claims import IDLE, PAIR, RATE, TAIL, Claim, Decision
-from lockyard.advice.questions import CLEARLY, REFERENCE, Question, questions
+from lockyard.advice.questions import REFERENCE, Question, questions
 from lockyard.report.units import duration, ratio_and_interval
 from lockyard.report.verdict.setting import Setting
 from lockyard.report.verdict.trouble import troubles
@@ -142,8 +142,8 @@ def _answer(of: Question, when: str) -> Answer:
     names = {
         Decision.BETTER: claim.cell.lock,
         Decision.WORSE: reference.lock,
-        Decision.ALIKE: f"{reference.lock} or {claim.cell.lock}",
-        Decision.OPEN: f"{reference.lock} or {claim.cell.lock}?",
+        Decision.ALIKE: f"{reference.lock}, {claim.cell.lock}",
+        Decision.OPEN: f"{reference.lock}, {claim.cell.lock}?",
     }
     advised = reference if claim.decision is Decision.WORSE else claim.cell
     next_best = f"{claim.cell.lock} " if claim.decision is Decision.WORSE else ""
@@ -160,8 +160,8 @@ def _answer(of: Question, when: str) -> Answer:
 
 def confidence(claim: Claim) -> str:
     if claim.decision is Decision.OPEN:
-        return f"open, {claim.blocks} blocks"
-    return f"{'yes' if claim.is_settled else 'few'}, {claim.blocks} blocks"
+        return f"open ({claim.blocks})"
+    return f"{'yes' if claim.is_settled else 'few'} ({claim.blocks})"
 
 
 def _figure(of: Question, cell: CellSummary) -> str:
@@ -170,11 +170,7 @@ def _figure(of: Question, cell: CellSummary) -> str:
 
 
 def _avoided(asked: Iterable[Question], locks: dict[str, Lock]) -> Iterator[Avoided]:
-    found = [
-        (each, each.worst)
-        for each in asked
-        if each.worst is not None and each.worst.is_worse_by(CLEARLY)
-    ]
+    found = [(each, each.worst) for each in asked if each.worst is not None and each.worst.holds]
     found.sort(key=lambda each: _badness(each[1]), reverse=True)
     named: set[str] = set()
     for of, claim in found:

@@ -8,6 +8,7 @@ holds after every block, so a measurement may stop as soon as it decides
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from lockyard.stats import Ratio
 
 # The odd ones of the first blocks choose, the even ones and all later blocks compare.
-CHOOSING_BLOCKS = 20
+CHOOSING_BLOCKS = 16
 # The fewest compared blocks that settle a claim.
 SETTLING_BLOCKS = 30
 
@@ -57,10 +58,10 @@ def _rates(cell: CellSummary) -> dict[int, float]:
     }
 
 
-RATE = Aim("rate", Compared("rate", _rates, more_is_better=True), 1.05, rate)
-TAIL = Aim("longest wait", by_value("longest wait", "wait_max_ns"), 1.5, duration)
-IDLE = Aim("free but wanted", by_value("free but wanted", "idle_wanted_max_ns"), 1.5, duration)
-PAIR = Aim("cost", by_value("lock and unlock", "pair_after_threads_ns"), 1.05, duration)
+RATE = Aim("rate", Compared("rate", _rates, more_is_better=True), 1.1, rate)
+TAIL = Aim("longest wait", by_value("longest wait", "wait_max_ns"), 2.0, duration)
+IDLE = Aim("free but wanted", by_value("free but wanted", "idle_wanted_max_ns"), 2.0, duration)
+PAIR = Aim("cost", by_value("lock and unlock", "pair_after_threads_ns"), 1.1, duration)
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,14 @@ class Claim:
     cell: CellSummary
     reference: CellSummary
     ratio: Ratio | None  # over the compared blocks; None if there are none
+    factor: float = 1.0  # above 1: the claim is that the lock is worse by more than this
 
     @classmethod
-    def of(cls, aim: Aim, cell: CellSummary, reference: CellSummary) -> Claim:
+    def of(cls, aim: Aim, cell: CellSummary, reference: CellSummary, factor: float = 1.0) -> Claim:
         ours, theirs = (_some(aim, each, compared=True) for each in (cell, reference))
         if not ours.keys() & theirs.keys():
-            return cls(aim, cell, reference, None)
-        return cls(aim, cell, reference, anytime_ratio(block_ratios(ours, theirs)))
+            return cls(aim, cell, reference, None, factor)
+        return cls(aim, cell, reference, anytime_ratio(block_ratios(ours, theirs)), factor)
 
     @property
     def decision(self) -> Decision:
@@ -94,16 +96,27 @@ class Claim:
 
     @property
     def is_settled(self) -> bool:
-        return self.blocks >= SETTLING_BLOCKS and self.decision is not Decision.OPEN
-
-    def is_worse_by(self, factor: float) -> bool:
-        """Tells whether the lock is shown to be worse by more than this factor."""
-        ratio = self.ratio
-        if self.decision is not Decision.WORSE or ratio is None:
+        if self.blocks < SETTLING_BLOCKS:
             return False
-        if self.aim.compared.more_is_better:
-            return ratio.high is not None and ratio.high * factor < 1
-        return ratio.low is not None and ratio.low > factor
+        if self.factor > 1:
+            least, most = self._badness
+            return not least <= self.factor <= most
+        return self.decision is not Decision.OPEN
+
+    @property
+    def holds(self) -> bool:
+        """Tells whether the lock is shown to be worse by more than the claim's factor."""
+        return self._badness[0] > self.factor
+
+    @property
+    def _badness(self) -> tuple[float, float]:
+        """Returns the bounds of how many times as bad as the reference the lock is."""
+        ratio = self.ratio
+        if ratio is None or ratio.low is None or ratio.high is None:
+            return 0.0, math.inf
+        if not self.aim.compared.more_is_better:
+            return ratio.low, ratio.high
+        return 1 / ratio.high if ratio.high else math.inf, 1 / ratio.low if ratio.low else math.inf
 
 
 def chosen_by(aim: Aim, cell: CellSummary, reference: CellSummary) -> float | None:

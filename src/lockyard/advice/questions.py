@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ class Question:
     group: Sequence[CellSummary]
     reference: CellSummary | None  # None: nothing to compare with
     best: Claim | None  # the best lock besides the reference
-    worst: Claim | None  # None also if the worst is the best, or no worse than the reference
+    worst: Claim | None  # None also if no other lock is clearly worse than the reference
     as_bad: Sequence[str] = ()  # locks that the choosing blocks put near the worst
 
     @property
@@ -53,12 +54,13 @@ def questions(
     sound = [cell for cell in cells if is_sound(cell) and not cell.as_published]
     contended = [cell for cell in sound if cell.threads > 1]
     waits = [cell for cell in contended if cell.study == "wait"]
-    stalling: set[str] = set()
+    stalling: Counter[str] = Counter()
     found = []
     for group in groups(waits):
         stalls = set(_stalling(group))
-        stalling |= stalls
+        stalling.update(stalls)
         found += [_question(RATE, group, stalls), _question(TAIL, group, set())]
+    often = {lock for lock, times in stalling.items() if 2 * times > len(groups(waits))}
     found += [
         _question(RATE, group, set())
         for group in groups(cell for cell in contended if cell.study == "throughput")
@@ -68,7 +70,7 @@ def questions(
         for group in groups(cell for cell in contended if cell.study == "idle")
     ]
     found += [
-        _question(PAIR, group, stalling)
+        _question(PAIR, group, often)
         for group in groups(cell for cell in sound if cell.study == "uncontended")
     ]
     return found
@@ -101,23 +103,22 @@ def _question(aim: Aim, group: Sequence[CellSummary], avoided: set[str]) -> Ques
     }
     ordered = sorted(ratios.values(), key=lambda each: each[0], reverse=True)
     allowed = [cell for _, cell in ordered if cell.lock not in avoided]
+    allowed = allowed or [cell for _, cell in ordered]
     best = Claim.of(aim, allowed[0], reference) if allowed and aim is not IDLE else None
     worst = ordered[-1][1] if ordered else None
     if worst is None or (best is not None and worst is best.cell):
         return Question(aim, group, reference, best, None)
     ratio = chosen_by(aim, worst, reference)
-    if ratio is None or aim.is_better(ratio):
+    if ratio is None or not _clearly_bad(ratio, aim):
         return Question(aim, group, reference, best, None)
     as_bad = [
         cell.lock
         for value, cell in ordered[:-1]
-        if _near(abs(value), ratio, aim) and not aim.is_better(abs(value))
+        if _clearly_bad(abs(value), aim) and not _clearly_bad(ratio / abs(value), aim)
     ]
-    return Question(aim, group, reference, best, Claim.of(aim, worst, reference), as_bad)
+    claim = Claim.of(aim, worst, reference, factor=CLEARLY)
+    return Question(aim, group, reference, best, claim, as_bad)
 
 
-def _near(ratio: float, worst: float, aim: Aim) -> bool:
-    """Tells whether a ratio is at least half as bad as the worst, and clearly bad by itself."""
-    if aim.compared.more_is_better:
-        return ratio <= CLEARLY * worst and ratio * CLEARLY <= 1
-    return ratio * CLEARLY >= worst and ratio >= CLEARLY
+def _clearly_bad(ratio: float, aim: Aim) -> bool:
+    return ratio * CLEARLY <= 1 if aim.compared.more_is_better else ratio >= CLEARLY

@@ -55,13 +55,19 @@ def _title(environment: dict[str, Any]) -> Iterator[str]:
 
 def _answers(found: Advice) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    titles = ("wanted, sections, threads", "use", "figure", f"/ {found.reference}", "95 % sure")
-    for title in titles:
-        table.add_column(title, no_wrap=True, overflow="ellipsis")
-    for answer in found.answers:
-        style = "" if answer.is_decided else "yellow"
-        cells = (answer.when, answer.use, answer.figure, answer.against)
-        table.add_row(*(Text(text) for text in cells), Text(answer.confidence, style=style))
+    rows = [
+        (each.when, each.use, each.figure, each.against, each.confidence) for each in found.answers
+    ]
+    titles = ("wanted, sections, threads", "use", "figure", f"/ {found.reference}", "sure (blocks)")
+    for place, title in enumerate(titles):
+        widest = max(len(text) for text in (title, *(row[place] for row in rows)))
+        # Where the screen is too narrow, only the names of locks are cut.
+        least = None if title == "use" else widest
+        table.add_column(title, no_wrap=True, overflow="ellipsis", min_width=least)
+    for answer, row in zip(found.answers, rows, strict=True):
+        *others, confidence = (Text(text) for text in row)
+        confidence.stylize("" if answer.is_decided else "yellow")
+        table.add_row(*others, confidence)
     return table
 
 
@@ -101,14 +107,14 @@ def _notes(found: Advice) -> Iterator[str]:
     if found.claims:
         share = percent(found.decided / len(found.claims))
         yield _cut(
-            f"decided: {found.decided} of {len(found.claims)} ratios ({share})"
-            f"{_open(found.answers)}"
+            f"decided: {found.decided} of {len(found.claims)} ratios ({share}), at 95 % each; "
+            f"two names: alike{_open(found.answers)}"
         )
 
 
 def _open(answers: Sequence[Answer]) -> str:
     if any(each.claim and each.claim.decision is Decision.OPEN for each in answers):
-        return f'; "?" = not shown to differ from {REFERENCE}'
+        return f'; "?": may differ from {REFERENCE}'
     return ""
 
 

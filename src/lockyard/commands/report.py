@@ -54,11 +54,11 @@ EXTENTS = {
     "quick": Extent(
         ("std::mutex", "mutex", "fair_mutex", "futex_mutex", "ttas_spinlock", "ticket_spinlock"),
         run_s=0.02,
-        budget_s=46.0,
+        budget_s=52.0,
         pair_run_s=0.01,
         idle=False,
     ),
-    "default": Extent(("seeds", *RECOMMENDED), run_s=0.05, budget_s=215.0, pair_run_s=0.02),
+    "default": Extent(("seeds", *RECOMMENDED), run_s=0.04, budget_s=228.0, pair_run_s=0.02),
     "full": Extent(
         ("all",),
         run_s=0.05,
