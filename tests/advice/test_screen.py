@@ -116,7 +116,7 @@ def test_the_reference_is_advised_where_the_next_best_is_worse() -> None:
         a_wait_cell("mutex", [80.0] * BLOCKS, [MS] * BLOCKS),
     ]
     answer = advice(cells, CATALOG, 2).answers[0]
-    assert (answer.use, answer.against) == ("std::mutex", "mutex 0.80 [0.80, 0.80]")
+    assert (answer.use, answer.against) == ("std::mutex", "next 0.80 [0.80, 0.80]")
 
 
 def test_one_lock_has_nothing_to_be_compared_with() -> None:

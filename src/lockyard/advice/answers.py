@@ -146,7 +146,7 @@ def _answer(of: Question, when: str) -> Answer:
         Decision.OPEN: f"{reference.lock}, {claim.cell.lock}?",
     }
     advised = reference if claim.decision is Decision.WORSE else claim.cell
-    next_best = f"{claim.cell.lock} " if claim.decision is Decision.WORSE else ""
+    next_best = "next " if claim.decision is Decision.WORSE else ""
     against = ratio_and_interval(claim.ratio) if claim.ratio else "no common block"
     return Answer(
         when,

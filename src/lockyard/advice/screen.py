@@ -6,7 +6,6 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from lockyard.advice.claims import Decision
@@ -27,6 +26,8 @@ COLUMNS = 100
 LINES = 24
 # The lines that a sentence about the machine may take.
 MACHINE_LINES = 3
+GAP = 2  # between columns
+USE, LEAST_NAME = 1, 12  # the column of locks, and its least width
 
 
 def print_screen(
@@ -38,7 +39,8 @@ def print_screen(
 ) -> None:
     for line in _title(environment):
         print_line(console, line, style="bold")
-    console.print(_answers(found), width=min(console.width, COLUMNS))
+    for row in _answers(found, console.width):
+        console.print(row, soft_wrap=True)
     for line in (*_avoided(found), *_machine(cells), *_notes(found), *footer):
         print_line(console, line)
 
@@ -53,22 +55,25 @@ def _title(environment: dict[str, Any]) -> Iterator[str]:
     yield _cut(f"which lock to use here: {place} {system['kernel']}{kind}")
 
 
-def _answers(found: Advice) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    rows = [
-        (each.when, each.use, each.figure, each.against, each.confidence) for each in found.answers
-    ]
+def _answers(found: Advice, width: int) -> Iterator[Text]:
+    """Yields a line for each answer; on a narrow terminal, only the names of locks are cut."""
     titles = ("wanted, sections, threads", "use", "figure", f"/ {found.reference}", "sure (blocks)")
-    for place, title in enumerate(titles):
-        widest = max(len(text) for text in (title, *(row[place] for row in rows)))
-        # Where the screen is too narrow, only the names of locks are cut.
-        least = None if title == "use" else widest
-        table.add_column(title, no_wrap=True, overflow="ellipsis", min_width=least)
-    for answer, row in zip(found.answers, rows, strict=True):
-        *others, confidence = (Text(text) for text in row)
-        confidence.stylize("" if answer.is_decided else "yellow")
-        table.add_row(*others, confidence)
-    return table
+    rows = [
+        titles,
+        *(
+            (each.when, each.use, each.figure, each.against, each.confidence)
+            for each in found.answers
+        ),
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    spare = min(width, COLUMNS) - sum(widths) - GAP * (len(widths) - 1)
+    widths[USE] = max(widths[USE] + min(spare, 0), LEAST_NAME)
+    for place, row in enumerate(rows):
+        cells = [_cut(text, size).ljust(size) for text, size in zip(row, widths, strict=True)]
+        line = Text((" " * GAP).join(cells).rstrip(), style="" if place else "bold")
+        if place and not found.answers[place - 1].is_decided:
+            line.highlight_words([row[-1]], style="yellow")
+        yield line
 
 
 def _avoided(found: Advice) -> Iterator[str]:
@@ -118,5 +123,5 @@ def _open(answers: Sequence[Answer]) -> str:
     return ""
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= COLUMNS else f"{text[: COLUMNS - 1]}…"
+def _cut(text: str, width: int = COLUMNS) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
