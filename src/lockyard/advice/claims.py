@@ -38,7 +38,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class Aim:
-    """What a lock is chosen for."""
+    """The purpose that a lock is chosen for."""
 
     name: str
     compared: Compared

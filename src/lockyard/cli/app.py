@@ -104,12 +104,13 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     nice: arguments.Nice = None,
     slice_: arguments.Slice = "",
     deadline: arguments.Deadline = "",
-    load: arguments.Load = 0,
+    load: arguments.Load = "",
     load_nice: arguments.LoadNice = None,
     timer_slack: arguments.TimerSlack = "",
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,
     rest: arguments.Rest = "",
+    machine: arguments.Machine = None,
     hold: arguments.Hold = "",
     gap: arguments.Gap = "",
     lengths: arguments.Lengths = "constant",
@@ -163,6 +164,12 @@ def report(  # noqa: PLR0913 - one parameter for each option
     if quick and full:
         raise UsageError("--quick and --full: contradict each other; drop one of the two")
     if source is not None:
+        from lockyard.field_kit import profile_files
+
+        if profile_files.is_profile(source):
+            from lockyard.commands import profile as profiling
+
+            raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
         raise typer.Exit(command.show(source, tables))
     extent = "quick" if quick else "full" if full else "default"
     shown = command.Shown(tables, as_json)
@@ -192,12 +199,25 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 
 
 @app.command(
-    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
+    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'  ·  "
+    "lockyard doctor --fix governor idle_states  ·  lockyard doctor --fix --all  ·  "
+    "lockyard doctor --fix huge_pages=never  ·  lockyard doctor --undo"
 )
-def doctor(as_json: arguments.Json = False) -> None:
+def doctor(
+    names: arguments.Problems = None,
+    fix: arguments.Fix = False,
+    every: arguments.AllProblems = False,
+    undo: arguments.Undo = False,
+    as_json: arguments.Json = False,
+) -> None:
     """Show what would distort measurements here, what is not permitted, and how to fix it."""
     from lockyard.commands import doctor as command
 
+    command.check_words(names or (), fix, every, undo)
+    if undo:
+        raise typer.Exit(command.undo(as_json))
+    if fix:
+        raise typer.Exit(command.fix(names or (), every, as_json))
     raise typer.Exit(command.run(as_json))
 
 
@@ -340,6 +360,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
                 "limited to one process or lock; drop --pid and --lock"
             )
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    from lockyard.field_kit import profile_files
+
+    if result is not None and profile_files.is_profile(result):
+        from lockyard.field_kit.long_waits import Chosen
+
+        chosen = Chosen((lock,) if lock else (), top, longer_than_ns)
+        raise typer.Exit(command.run_profile(result, chosen, as_json))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
     raise typer.Exit(command.run(result, file, pid, wanted, as_json))
@@ -388,19 +415,25 @@ def run_(
 @app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
-    "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
+    "profile.jsonl --perfetto waits.pftrace -- make check  ·  lockyard profile --from 4711  ·  "
+    "lockyard profile --from profile.jsonl --pprof waits.pb.gz  ·  lockyard profile --lengths "
+    "lengths.csv -- prog; lockyard measure throughput --lengths recorded:lengths.csv",
 )
-def profile(
+def profile(  # noqa: PLR0913 - one parameter for each option
     command: looked.Command = None,
-    from_pid: looked.FromPid = None,
+    source: looked.ProfileFrom = "",
     out: looked.ProfileOut = None,
+    perfetto: looked.Perfetto = None,
+    pprof: looked.Pprof = None,
     folded: looked.Folded = None,
+    lengths: looked.ProfileLengths = None,
 ) -> None:
     """Run an unmodified program and show which of its locks make threads wait, behind which other
     threads, and why. Needs no symbols and no root; the report goes to standard error."""
     from lockyard.commands import profile as profiling
 
-    raise typer.Exit(profiling.run(command or [], from_pid, out, folded))
+    files = profiling.Files(out, perfetto, pprof, folded, lengths)
+    raise typer.Exit(profiling.run(command or [], source, files))
 
 
 @app.command(

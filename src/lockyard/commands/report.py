@@ -72,7 +72,7 @@ EXTENTS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What is printed besides the first screen."""
+    """Prints more than the first screen."""
 
     tables: bool = False
     as_json: bool = False

@@ -60,20 +60,33 @@ Command = Annotated[
         show_default=False,
     ),
 ]
-FromPid = Annotated[
-    int | None,
+ProfileFrom = Annotated[
+    str,
     typer.Option(
-        "--from", metavar="PID", min=1, help="Read the records of this program, which is running "
-        "under profile.", show_default=False,
+        "--from", metavar="PID|FILE", help="Read the records of a program that is running under "
+        "profile, or a profile's file.", show_default=False,
     ),
 ]  # fmt: skip
 ProfileOut = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="FILE", help="Write the profile as JSON Lines, too."),
 ]
+Perfetto = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a trace of the long waits, for Perfetto, too."),
+]
+Pprof = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a file for pprof, too.")]
 Folded = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write folded stacks, for flame graphs, too."),
+]
+ProfileLengths = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the holds and gaps of the lock with the longest waits, which 'lockyard measure "
+        "--lengths recorded:FILE' reads. The file's name ends in .csv.",
+    ),
 ]
 TriedLocks = Annotated[
     str,

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.field_kit.process import MACHINES, Process
-from lockyard.field_kit.records import SUFFIX, Records, read
+from lockyard.field_kit.records_file import SUFFIX, read
 from lockyard.field_kit.symbols import RUNTIMES, WRAPPERS, Symbols
 from lockyard.field_kit.target import Mapping, Maps, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lockyard.field_kit.records import Records
 
 FAST_FOLDER = Path("/dev/shm")  # noqa: S108 - a folder of this process alone is made in it
 UNKNOWN = "unknown"

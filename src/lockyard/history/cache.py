@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Changes whenever the rows do, so that old caches are left alone and made anew.
 VERSION = 1
-# From this many bytes of new records, other processes help to read them.
+# Several processes read new records if there are at least this many bytes.
 LARGE_BYTES = 16_000_000
 WHY = "a history cannot be queried"
 

@@ -79,8 +79,8 @@ def reduced(path: Path) -> tuple[list[Row], list[str]]:
     warnings = list(content.warnings)
     if len(hashes - {None}) > 1:
         warnings.append(
-            f"{path}: holds runs from {len(hashes - {None})} environments; those of another "
-            "environment than its first record's are left out"
+            f"{path}: holds runs from {len(hashes - {None})} environments; runs of other "
+            "environments than its first record's are left out"
         )
     of_file: Row = {"file": str(path), **_origin(environment, path)}
     own = environment.get("environment")

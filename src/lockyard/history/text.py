@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lockyard.history.cache import Cached
     from lockyard.history.query import Series
 
-# Of more series only these are shown, the drifting ones first.
+# At most this many series are shown, the drifting ones first.
 SHOWN = 40
 DRIFTS_SHOWN = 10
 BARS = "▁▂▃▄▅▆▇█"

@@ -19,7 +19,7 @@ Row = dict[str, Scalar]
 
 
 def rows_of(runs: Iterable[Record], environment: Mapping[str, Any], source: str) -> Iterable[Row]:
-    """Yields a row for each run; names are those of the record, joined by dots."""
+    """Yields a row for each run; a column has the keys of the record, joined by dots."""
     around = {"file": source, **_machine(environment)}
     for run in runs:
         row: Row = {**around, **{key: _scalar(run.get(key)) for key in PLAIN}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rows as CSV or Parquet; a file is written beside its place and then renamed."""
+"""Writes rows as CSV or Parquet; a file is written under another name and then renamed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_csv(rows: Sequence[Row], path: Path | None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise OutputClosedError("standard output is closed") from None
         return
-    with replaced(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+    with replaced(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         _write_csv(rows, file)
 
 
@@ -50,7 +50,7 @@ def write_parquet(rows: Sequence[Row], path: Path, what: str) -> None:
     """Raises MissingCapabilityError without DuckDB; `what` says what cannot be written then."""
     duckdb = optional("duckdb", EXTRA, f"{what}; CSV needs nothing more")
     types = _types(rows)
-    with tempfile.TemporaryDirectory() as folder, replaced(path) as beside:
+    with tempfile.TemporaryDirectory() as folder, replaced(path) as temporary:
         lines = Path(folder) / "rows.jsonl"
         with lines.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
@@ -59,7 +59,7 @@ def write_parquet(rows: Sequence[Row], path: Path, what: str) -> None:
             base.execute(
                 f"COPY (SELECT * FROM read_json({quoted(str(lines))}, "  # noqa: S608 - quoted
                 f"format = 'newline_delimited', columns = {{{columns}}})) "
-                f"TO {quoted(str(beside))} (FORMAT parquet)"
+                f"TO {quoted(str(temporary))} (FORMAT parquet)"
             )
 
 
@@ -88,18 +88,18 @@ def quoted(text: str) -> str:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Yields a path beside the file, which takes the file's place unless writing fails."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Yields a temporary path; unless writing fails, it takes the place of the file."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        yield beside
-        beside.replace(path)
+        yield temporary
+        temporary.replace(path)
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be written ({error.strerror}), so nothing was written; name a file in "
             "a folder that you may write to"
         ) from None
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def rows_in(base: Any, sql: str, *values: Any) -> list[dict[str, Any]]:
