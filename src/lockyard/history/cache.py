@@ -30,10 +30,10 @@ WHY = "a history cannot be queried"
 
 @dataclass
 class Cached:
-    files: list[Path] = field(default_factory=list)  # of Parquet, with at least a row each
+    files: list[Path] = field(default_factory=list)  # Parquet files with at least a row each
     records: int = 0  # record files
-    size: int = 0  # their bytes
-    made: int = 0  # of these, read anew
+    size: int = 0  # bytes of the record files
+    made: int = 0  # record files that were read anew
     warnings: list[str] = field(default_factory=list)
 
 
