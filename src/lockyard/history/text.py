@@ -9,8 +9,6 @@ from rich.text import Text
 
 from lockyard.report.console import TEXT_COLUMNS, print_line, stdout_console, titled_table
 from lockyard.report.naming import counted
-from lockyard.report.units import ratio_and_interval
-from lockyard.stats import Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 # At most this many series are shown, the drifting ones first.
 SHOWN = 40
 DRIFTS_SHOWN = 10
+LEAST_P = 0.0001  # smaller chances are not told apart
 BARS = "▁▂▃▄▅▆▇█"
 LONGEST_PLOT = 60
 
@@ -74,14 +73,16 @@ def _drifts(found: Sequence[Series]) -> Iterator[str]:
             "(of five files or more, tested together at 5 %)"
         )
         return
+    several = len({each.machine for each in found}) > 1
     for series in sorted(shown, key=lambda each: abs(_size(each)), reverse=True)[:DRIFTS_SHOWN]:
         trend = series.trend
         assert trend is not None  # noqa: S101 - as filtered above
-        change = ratio_and_interval(Ratio(trend.ratio, None, None, trend.files)).split(" ")[0]
+        p = f"p {trend.p:.2g}" if trend.p >= LEAST_P else f"p < {LEAST_P:g}"
+        values = " to ".join(series.figure.text(value) for value in (trend.first, trend.last))
+        yield f"- {series.verdict}: {series.name}"
         yield (
-            f"{series.verdict}: {series.name}: {change} times over {counted(trend.files, 'file')}, "
-            f"{series.figure.text(trend.first)} to {series.figure.text(trend.last)}, "
-            f"p {trend.p:.1g}{_kernels(series)}"
+            f"    {trend.ratio:.2f} times, {values}, {counted(trend.files, 'file')}, {p}"
+            f"{_kernels(series)}{f', {series.machine}' if several else ''}"
         )
     if len(shown) > DRIFTS_SHOWN:
         yield f"{len(shown) - DRIFTS_SHOWN} more drift"
@@ -94,7 +95,7 @@ def _size(series: Series) -> float:
 def _kernels(series: Series) -> str:
     """Names the kernels that the files passed through, since a kernel may be the cause."""
     seen = list(dict.fromkeys(point.kernel for point in series.points if point.kernel))
-    return f" (kernels {' to '.join((seen[0], seen[-1]))})" if len(seen) > 1 else ""
+    return f", Linux {' to '.join((seen[0], seen[-1]))}" if len(seen) > 1 else ""
 
 
 def _table(machine: str, found: Sequence[Series]) -> Table:
