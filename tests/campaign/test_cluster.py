@@ -22,6 +22,7 @@ from lockyard.campaign.engine import Engine, Outcome
 from lockyard.campaign.plan import Campaign, Task
 from lockyard.campaign.pools import cluster
 from lockyard.campaign.text import side_by_side
+from lockyard.campaign.work import identity
 from lockyard.errors import MissingCapabilityError, UsageError
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def test_a_killed_worker_loses_only_its_running_task(campaign: Campaign, tmp_pat
 def test_a_worker_of_another_version_is_refused(
     campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = {**pools.identity(), "lockyard": "99.0"}
+    own = {**identity(), "lockyard": "99.0"}
     monkeypatch.setattr(pools, "identity", _Identity(own))
     with (
         _scheduler(tmp_path) as address,

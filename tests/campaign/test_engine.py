@@ -121,7 +121,7 @@ def test_a_failed_check_is_a_result(tmp_path: Path) -> None:
 
 def test_a_lost_worker_loses_only_its_running_task(tmp_path: Path) -> None:
     pool = FakePool(A, B)
-    died = []
+    died: list[Task] = []
 
     def dies(worker: Worker, task: Task) -> bool:
         if worker is B and not died:

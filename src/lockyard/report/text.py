@@ -13,6 +13,7 @@ from lockyard.advice.screen import print_screen
 from lockyard.records.accounts import accounts_of
 from lockyard.report.clock import clock_line
 from lockyard.report.console import TEXT_COLUMNS, print_line, stdout_console
+from lockyard.report.published_stalls import published_stalls
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
@@ -81,6 +82,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *own_tables(of_machine, setting),
         *tables(cells, against, console),
         *own_tables(of_locks, setting),
+        *published_stalls(of_locks, setting),
     ):
         console.print()
         console.print(table)

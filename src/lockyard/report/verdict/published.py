@@ -36,7 +36,16 @@ FAR = 10
 OTHER_LOOP = "another loop (runs bounded by time), so only orders and magnitudes are comparable"
 # The table's names of our scheduling policies, and the titles to print for them.
 SCHEDULERS = {None: "linux-cfs", "other": "linux-cfs", "rr": "linux-rr"}
-TITLES = {"linux-cfs": "Linux CFS", "linux-rr": "Linux SCHED_RR"}
+TITLES = {
+    "linux-cfs": "Linux CFS",
+    "linux-cfs pinned": "Linux CFS, pinned",
+    "linux-cfs latency=0.1ms,granularity=0.1ms": "Linux CFS, 0.1 ms slices",
+    "linux-cfs console": "Linux CFS, console",
+    "linux-rr": "Linux SCHED_RR",
+    "muqss": "MuQSS",
+    "windows": "Windows",
+}
+FILES = ("stalls_ryzen1700.csv", "stalls_ryzen1700_variants.csv")
 
 
 @dataclass(frozen=True)
@@ -51,13 +60,14 @@ class Row:
 
 @cache
 def published_table() -> dict[tuple[str, str, str], Row]:
-    """Returns the table's rows by scheduler, study and seed name."""
+    """Returns the tables' rows by scheduler, study and seed name."""
     return {
         (row["scheduler"], row["study"], row["lock"]): Row(
             float(row["mean_run_ms"]) * 1e6,
             tuple(float(row[f"longest{place}_ms"]) * 1e6 for place in range(1, 5)),
         )
-        for row in printed_rows("stalls_ryzen1700.csv")
+        for file in FILES
+        for row in printed_rows(file)
     }
 
 
