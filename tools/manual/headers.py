@@ -38,9 +38,13 @@ MEMBERS = (
     KINDS.ENUM_DECL,
     KINDS.CONCEPT_DECL,
 )
+HIDDEN = (clang.AccessSpecifier.PRIVATE, clang.AccessSpecifier.PROTECTED)
 # Macros of the library that say something to the compiler and nothing to a reader.
 ANNOTATION = "LOCKYARD_"
-# A body begins at one of these, unless it is inside parentheses; `=` ends a constant's value.
+TIGHT_BEFORE = (",", ")", "(", ">", "::", "]", "<", "&", "&&", "*", "...", ";", "]]")
+TIGHT_AFTER = ("(", "<", "::", "[", "~", "[[")
+# Headers that cannot be read alone: this one needs the checker's engine (docs/checking.md).
+NOT_ALONE = ("check.hpp",)
 FLAGS = ["-std=c++20", "-xc++", f"-I{INCLUDE}", "-DLOCKYARD_REFERENCE"]
 
 
@@ -49,7 +53,7 @@ def reference() -> dict[str, str]:
     pages: dict[str, list[str]] = defaultdict(list)
     for header in sorted(INCLUDE.rglob("*.h*")):
         relative = header.relative_to(INCLUDE)
-        if any(part in PRIVATE for part in relative.parts):
+        if relative.name in NOT_ALONE or any(part in PRIVATE for part in relative.parts):
             continue
         if relative.name == "lockyard.h":
             pages["c"] += _c_page(header)
@@ -86,7 +90,7 @@ def _within(cursor: Any, header: Path, depth: int) -> Iterator[str]:
             continue
         if child.location.file is None or Path(child.location.file.name) != header:
             continue
-        if child.access_specifier in (clang.AccessSpecifier.PRIVATE, clang.AccessSpecifier.PROTECTED):
+        if child.access_specifier in HIDDEN:
             continue
         if child.kind in RECORDS:
             yield from _record(child, header, depth)
@@ -162,9 +166,8 @@ def _signature(cursor: Any) -> str:
 def _spaced(words: list[str]) -> str:
     text = ""
     for word in words:
-        tight_before = word in (",", ")", "(", ">", "::", "]", "<", "&", "*", "...", ";", "]]", "&&")
-        tight_after = text.endswith(("(", "<", "::", "[", "~", "[["))
-        text += word if not text or tight_before or tight_after else f" {word}"
+        is_tight = word in TIGHT_BEFORE or text.endswith(TIGHT_AFTER)
+        text += word if not text or is_tight else f" {word}"
     return text.replace("template<", "template <").replace("operator()(", "operator()(")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +19,12 @@ from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
+from lockyard.page import arguments as pages  # noqa: TC001 - as above
 from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
+
+if TYPE_CHECKING:
+    from lockyard.field_kit.trial import Wanted
 
 app = typer.Typer(
     name="lockyard",
@@ -122,6 +126,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     scenario: arguments.Scenario = None,
     dry_run: arguments.DryRun = False,
     yes: arguments.Yes = False,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -129,24 +135,27 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import measure as command
     from lockyard.measure import asked
     from lockyard.measure import scenario as scenarios
+    from lockyard.page.wanted import WantedPage
 
     given = context.params
+    on_page = ("page", "simulated_files")
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
     if resume is not None:
-        options.alone("--resume", "resume", context, allowed=("as_json",))
-        raise typer.Exit(command.resume(resume, as_json))
+        options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
+        raise typer.Exit(command.resume(resume, as_json, wanted_page))
     if scenario is not None:
-        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        beside = (*scenarios.WHOLE, *on_page, "as_json", "dry_run", "yes")
         options.alone("--scenario", "scenario", context, allowed=beside)
         whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
         wanted = scenarios.measuring(scenario, context.command, whole)
     else:
         wanted = asked.measuring_of(given)
-    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json, wanted_page))
 
 
 @app.command(
     epilog="Examples:  lockyard report  ·  lockyard report --quick  ·  "
-    "lockyard report --full --tables  ·  lockyard report --from records.jsonl",
+    "lockyard report --full --tables  ·  lockyard report --from records.jsonl --page report.html",
 )
 def report(  # noqa: PLR0913 - one parameter for each option
     quick: arguments.Quick = False,
@@ -155,14 +164,19 @@ def report(  # noqa: PLR0913 - one parameter for each option
     source: arguments.From = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Say which lock to use on this machine, which to avoid, and what the machine itself did."""
     from lockyard import options
     from lockyard.commands import report as command
+    from lockyard.page.wanted import WantedPage
 
     if quick and full:
         raise UsageError("--quick and --full: contradict each other; drop one of the two")
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    shown = command.Shown(tables, as_json, wanted_page)
     if source is not None:
         from lockyard.field_kit import profile_files
 
@@ -170,9 +184,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
             from lockyard.commands import profile as profiling
 
             raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
-        raise typer.Exit(command.show(source, tables))
+        raise typer.Exit(command.show(source, shown))
     extent = "quick" if quick else "full" if full else "default"
-    shown = command.Shown(tables, as_json)
     raise typer.Exit(command.run(extent, options.seed(seed), out, shown))
 
 
@@ -397,19 +410,21 @@ def hang(
     "run",
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
-    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  lockyard run --only LRUCacheShard -- "
+    "db_bench  ·  Exit status: the program's; 126 if it "
     "cannot be executed; 127 if it was not found",
 )
 def run_(
     program: looked.Program = None,
     mutex: looked.Mutex = "mutex",
     condition: looked.Condition = "",
+    only: looked.Only = "",
     quiet: looked.Quiet = False,
 ) -> None:
-    """Run a program with a lock of the catalogue in place of its mutexes."""
+    """Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
     from lockyard.commands import run as command
 
-    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+    raise typer.Exit(command.run(program or (), mutex, condition, only, quiet))
 
 
 @app.command(
@@ -455,12 +470,54 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     """Run a program alone and with other locks in turn, and say what each lock gains or loses."""
     from lockyard import options
     from lockyard.commands import try_locks as command
-    from lockyard.field_kit.trial import Wanted, metric_of
 
-    metrics = [metric_of(text, is_lower_better=False) for text in higher or ()]
-    metrics += [metric_of(text, is_lower_better=True) for text in lower or ()]
+    wanted = _tried(program, mutex, higher, lower, rounds, options.seed(seed))
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+def _tried(  # noqa: PLR0913 - one parameter for each option
+    program: list[str] | None,
+    mutex: str,
+    higher: list[str] | None,
+    lower: list[str] | None,
+    rounds: int,
+    seed: int,
+) -> Wanted:
+    from lockyard import options
+    from lockyard.field_kit import trial
+
+    metrics = [trial.metric_of(text, is_lower_better=False) for text in higher or ()]
+    metrics += [trial.metric_of(text, is_lower_better=True) for text in lower or ()]
     locks = tuple(options.names("--mutex", mutex, known="names of locks"))
-    wanted = Wanted(tuple(program or ()), locks, tuple(metrics), rounds, options.seed(seed))
+    return trial.Wanted(tuple(program or ()), locks, tuple(metrics), rounds, seed)
+
+
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex  ·  lockyard "
+    "predict --json -- prog | jq .locks",
+)
+def predict(  # noqa: PLR0913 - one parameter for each option
+    program: looked.Program = None,
+    mutex: looked.TriedLocks = "mutex,fair_mutex",
+    source: looked.PredictFrom = None,
+    verify: looked.Verify = False,
+    higher: looked.Higher = None,
+    lower: looked.Lower = None,
+    rounds: looked.Rounds = 7,
+    most: looked.MostLocks = 3,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say what another lock would give a program: its locks' holds and gaps are recorded, and other
+    locks measured with them on this machine. With --verify, also run it with these locks."""
+    from lockyard import options
+    from lockyard.commands import predict as command
+
+    wanted = command.Wanted(
+        _tried(program, mutex, higher, lower, rounds, options.seed(seed)), source, verify, most
+    )
     raise typer.Exit(command.run(wanted, as_json))
 
 

@@ -46,7 +46,8 @@ Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Continue the measurement in FILE where it stopped; only --json may be added.",
+        help="Continue the measurement in FILE where it stopped; only --json, --page and "
+        "--simulated may be added.",
         show_default=False,
     ),
 ]
@@ -55,7 +56,8 @@ Scenario = Annotated[
     typer.Option(
         metavar="FILE.toml",
         help="Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
-        "--against, --lock, --include, --flags, --dry-run, --yes and --json may be added.",
+        "--against, --lock, --include, --flags, --page, --simulated, --dry-run, --yes and --json "
+        "may be added.",
         show_default=False,
     ),
 ]

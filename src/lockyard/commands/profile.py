@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
@@ -63,13 +63,13 @@ def run(command: Sequence[str], source: str, files: Files) -> int:
     return preload.end_as(status)
 
 
-def recorded(command: Sequence[str]) -> tuple[int, list[Contention]]:
+def recorded(command: Sequence[str], **streams: Any) -> tuple[int, list[Contention]]:
     """Runs the program. Returns its status, and its processes, the one that waited most first."""
     with records_folder() as folder:
         settings = {"LOCKYARD_RECORDS": str(folder)}
         launch = preload.Launch(command, None, settings, preload.recorder())
         with preload.report_file() as reports:
-            status = preload.run_as_one(launch, reports)
+            status = preload.run_as_one(launch, reports, **streams)
             launch.check(preload.read_reports(reports))
         processes = [added_up(each) for each in all_records(folder)]
     told = sorted((each for each in processes if not each.is_empty), key=lambda each: -each.wait_ns)

@@ -58,15 +58,7 @@ def print_comparison(
 ) -> None:
     console = stdout_console()
     naming = Naming.of(cell for measuring in (a, b) for cell in measuring.cells)
-    for line in (
-        *_answer(found),
-        "",
-        _file("A", a),
-        _file("B", b),
-        *(_environment(environment) if a.environment and b.environment else ()),
-        *notes,
-        *_apart(found),
-    ):
+    for line in (*answer(found), "", *circumstances(a, b, found, environment, notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
     if found.judged or found.unjudged:
         console.print()
@@ -76,7 +68,23 @@ def print_comparison(
         console.print(table)
 
 
-def _answer(found: Comparison) -> Iterator[str]:
+def circumstances(
+    a: Measuring,
+    b: Measuring,
+    found: Comparison,
+    environment: Sequence[EnvironmentDifference],
+    notes: Sequence[str],
+) -> Iterator[str]:
+    """Yields the lines that say what was compared, and under which conditions."""
+    yield _file("A", a)
+    yield _file("B", b)
+    if a.environment and b.environment:
+        yield from _environment(environment)
+    yield from notes
+    yield from _apart(found)
+
+
+def answer(found: Comparison) -> Iterator[str]:
     for outcome in Outcome:
         texts = [test.gate.text for test in found.judged if test.gate and test.outcome is outcome]
         if outcome is Outcome.UNDECIDED:
@@ -196,12 +204,12 @@ def _blocks(test: Finding) -> str:
     return f"{test.ratio.blocks}{'' if test.by_block else ', none shared'}"
 
 
-def _p(test: Finding) -> str:
+def p_value(test: Finding) -> str:
     return f"{test.corrected_p:.2g}" if test.corrected_p >= 0.0001 else "< 0.0001"
 
 
 RATIO = Column("B / A\n[95 % interval]", lambda test: ratio_and_interval(test.ratio))
-P_VALUE = Column("p,\ncorrected", _p, 2)
+P_VALUE = Column("p,\ncorrected", p_value, 2)
 COLUMNS = (
     Column("lock", lambda test: test.pair.lock),
     Column("figure", lambda test: test.figure.name),

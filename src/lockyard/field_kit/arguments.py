@@ -51,6 +51,15 @@ Condition = Annotated[
         show_default="condition_variable with mutex, condition_variable_any with other locks",
     ),
 ]
+Only = Annotated[
+    str,
+    typer.Option(
+        metavar="SITE",
+        help="Swap only the mutexes that are this variable, or that functions of this name, class "
+        "or namespace initialise or acquire first.",
+        show_default="all mutexes",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")]
 Command = Annotated[
     list[str] | None,
@@ -107,6 +116,21 @@ Lower = Annotated[
 ]
 Rounds = Annotated[
     int, typer.Option(metavar="N", help="How often the program runs alone and with each lock.")
+]
+PredictFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Read this profile in place of profiling the program."
+    ),
+]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Run the program with each lock, and compare with the prediction."
+    ),
+]
+MostLocks = Annotated[
+    int, typer.Option("--most", metavar="N", min=1, help="How many of its locks are measured.")
 ]
 OnDeadlock = Annotated[
     str,

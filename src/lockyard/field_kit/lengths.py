@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.errors import LockyardError
+from lockyard.errors import ExitStatus, LockyardError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 FEW_DISTURBED = 0.05
 FEWEST = 30
 LONGEST_NS = 100_000_000  # that a measurement takes
+
+
+class TooFewLengthsError(LockyardError):
+    status = ExitStatus.INCONCLUSIVE
 
 
 def used(of: Lengths) -> np.ndarray:
@@ -52,7 +56,7 @@ def content(processes: Sequence[Contention]) -> bytes:
         for row in found.rows:
             if is_known(row):
                 return csv(row)
-    raise LockyardError(
+    raise TooFewLengthsError(
         f"no lock has {FEWEST} sampled holds and gaps, so there are no lengths to write; profile "
         "the program for longer (one acquisition of 64 is sampled)"
     )

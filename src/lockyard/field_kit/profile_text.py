@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from lockyard.field_kit.recorded import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lockyard.field_kit.contention import Contention, Row
 
 SHOWN_ROWS, SHOWN_PLACES = 10, 3
@@ -52,8 +54,8 @@ def _verdict(found: Contention) -> str:
 
 def _advice(found: Contention, row: Row) -> str:
     cause, call, holder = found.main_cause(row)
-    name = _cut(row.lock)
-    where = "" if holder == UNKNOWN else f" in {_cut(holder)}"
+    name = cut(row.lock)
+    where = "" if holder == UNKNOWN else f" in {cut(holder)}"
     if cause == "holder blocked":
         return f"Move {call} out of the section of {name}{where}"
     if cause == "holder preempted":
@@ -82,7 +84,7 @@ def _table(rows: list[Row]) -> list[str]:
     head = ("lock", "kind", "waits", "waited", "p50", "p99", "longest", "acquired", "hold")
     body = [
         (
-            _cut(row.lock) + (f" ({row.objects} locks)" if row.objects > 1 else ""),
+            cut(row.lock) + (f" ({row.objects} locks)" if row.objects > 1 else ""),
             row.kind,
             str(row.waits),
             duration(row.wait_ns),
@@ -94,21 +96,26 @@ def _table(rows: list[Row]) -> list[str]:
         )
         for row in rows[:SHOWN_ROWS]
     ]
-    widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
-    text = [
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (head, *body)
-    ]
+    text = aligned([head, *body], left=2)
     if len(rows) > SHOWN_ROWS:
         text.append(f"and {len(rows) - SHOWN_ROWS} more, which -o FILE writes")
     return text
 
 
+def aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Returns the rows as a table, its first columns aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def _evidence(found: Contention, row: Row) -> list[str]:
-    text = [f"{_cut(row.lock)}:"]
+    text = [f"{cut(row.lock)}:"]
     for (waiter, holder), waits in islice(found.places(row).items(), SHOWN_PLACES):
         text.append(
             f"  {waiter} waited {_times(waits.count)}, {duration(waits.ns)} in all, behind {holder}"
@@ -137,7 +144,7 @@ def _wakers(found: Contention, row: Row) -> list[str]:
         return []
     (waiter, waker), waits = next(iter(places.items()))
     return [
-        f"  {waiter} waited for {_cut(row.lock)} {_times(waits.count)}, {duration(waits.ns)} in "
+        f"  {waiter} waited for {cut(row.lock)} {_times(waits.count)}, {duration(waits.ns)} in "
         f"all; woken by {waker}"
     ]
 
@@ -166,7 +173,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _cut(name: str) -> str:
+def cut(name: str) -> str:
     return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
 
 

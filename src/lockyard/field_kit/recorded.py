@@ -124,7 +124,7 @@ class Names:
             name = self._symbols.function(return_address - 1)
             base = name.partition("+0x")[0]
             known = base and "." not in base.rpartition("/")[2].partition("(")[0]
-            self._functions[return_address] = _short(base) if known else name
+            self._functions[return_address] = short_name(base) if known else name
         return self._functions[return_address]
 
     def code(self, return_address: int) -> str:
@@ -154,7 +154,7 @@ def _is_wrapper(name: str) -> bool:
     )
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """Leaves the arguments out of the name of a function."""
     if body := _THREAD_BODY.search(name):
         name = body[1]
