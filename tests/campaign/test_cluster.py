@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 pytest.importorskip("distributed", reason="the extra lockyard[cluster] is not installed")
 
 LIMIT_S = 60
-# A stand-in for the command: writes records, the faster the machine the higher, and takes a while.
+# A fake command: writes records, the faster the machine the higher, and takes a while.
 COMMAND = """
 import json, os, sys, time
 place = os.environ["LOCKYARD_MACHINE"]
@@ -92,7 +92,7 @@ def _wait(condition: object) -> None:
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    """Three tasks, and a stand-in for lockyard's command on the workers."""
+    """Three tasks, and a fake command on the workers."""
     package = tmp_path / "lockyard_stand_in.py"
     package.write_text(COMMAND)
     for machine, rate in (("fast", 4e6), ("slow", 1e6)):

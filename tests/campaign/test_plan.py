@@ -69,8 +69,8 @@ def test_the_argument_of_a_check_is_its_lock(tmp_path: Path) -> None:
         ("[each]\nthreads = 1\n[sweep]\nthreads = [2]", r"threads is in \[each\] and in \[sweep\]"),
         ("[sweep]\nstudy = []", r"study in \[sweep\] has no value"),
         ("[each]\nlocks = {}", "cannot be the value of an option"),
-        ("limit_s = 0", "no time in seconds"),
-        ("limit_s = true", "no time in seconds"),
+        ("limit_s = 0", "not a time in seconds"),
+        ("limit_s = true", "not a time in seconds"),
         (f"[sweep]\na = {list(range(200))}\nb = {list(range(200))}", "more than 10,000"),
     ],
 )

@@ -93,7 +93,7 @@ def read(path: Path) -> Campaign:
 def _limit_s(path: Path, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise UsageError(
-            f"{path}: limit_s = {value!r} is no time in seconds for a task; give a number above 0"
+            f"{path}: limit_s = {value!r} is not a time in seconds; give a number above 0"
         )
     return float(value)
 

@@ -38,7 +38,7 @@ def identity() -> dict[str, Any]:
 
 def run_task(command: str, arguments: list[str], limit_s: float) -> dict[str, Any]:
     """Runs a task to its end. Returns exit status, standard output and the end of its errors. If
-    this process is killed, the task ends with its next record, as nobody reads its output."""
+    this process is killed, the task ends with its next record, whose reader is gone."""
     start = os.environ.get(START_VARIABLE) or START
     line = [sys.executable, "-c", start, command, *arguments, "--json"]
     try:
