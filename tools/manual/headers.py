@@ -7,6 +7,7 @@ public declarations with a comment, with their signatures as written.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -182,6 +183,7 @@ def _c_page(header: Path) -> Iterator[str]:
         code = "\n".join(lines).strip()
         if "LOCKYARD_API" in code or "typedef" in code:
             code = code.replace("LOCKYARD_API ", "").replace("LOCKYARD_CHECKED ", "")
+            code = re.sub(r",\n\s+", ", ", code).removesuffix("\n\n}")
             yield from (" ".join(comment.split()), "", "```c", code, "```", "")
 
 
