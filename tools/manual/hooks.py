@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -31,10 +29,11 @@ OUTSIDE = re.compile(r"\]\((?:\.\./)+(?!docs/)([\w./-]+)\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    import commands
-    import headers
+    sys.path.insert(0, str(Path(__file__).parent))
+    import command_pages
+    import header_pages
 
-    for path, content in {**commands.pages(), **headers.reference()}.items():
+    for path, content in {**command_pages.pages(), **header_pages.reference()}.items():
         files.append(File.generated(config, path, content=content))
     config.nav = [_filled(entry, files) for entry in config.nav or ()]
     return files

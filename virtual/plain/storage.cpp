@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory that a module's code takes and gives back: the heap, thread_local variables, variables
-// that are initialised when a function is called first, and the C functions that copy and fill
-// memory.
+// Memory that a module's code takes and gives back: the heap, thread_local variables, and the C
+// functions that copy and fill memory.
 
 #include "wrapped.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,7 +14,7 @@ namespace lockyard::plain {
 namespace {
 
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
-  void* const object = worker::mine().heap.take(now().self(), bytes, alignment);
+  void* const object = worker::mine().heap.take(now().self(), bytes, alignment, where);
   if (object == nullptr)
     refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
   return object;
@@ -50,40 +47,6 @@ void* block_of(const thread_variables& of, std::source_location where) {
   return block;
 }
 
-/// A variable that is initialised when its function is called first has a guard: a byte that says
-/// that it is done, which the compiler's code reads, and one that says that a thread is at it.
-location_index guard_byte(const void* guard, std::size_t which, std::source_location where) {
-  return worker::mine()
-      .memory.word_at(reinterpret_cast<std::uintptr_t>(guard) + which, 1, where)
-      .word;
-}
-
-constexpr std::size_t is_done = 0;
-constexpr std::size_t is_running = 1;
-
-/// Returns true if the caller has to initialise the variable.
-bool begin_initialisation(const void* guard, std::source_location where) {
-  const location_index done = guard_byte(guard, is_done, where);
-  const location_index running = guard_byte(guard, is_running, where);
-  for (;;) {
-    std::uint64_t found = 0;
-    if (now().compare_exchange(running, found, 1, std::memory_order_acquire,
-                               std::memory_order_relaxed, false, where)) {
-      return true;
-    }
-    const std::array looks{
-        model::look{.where = done,
-                    .order = std::memory_order_acquire,
-                    .predicate = nullptr,
-                    .test = [](const void*, std::uint64_t value) { return value != 0; }},
-        model::look{.where = running,
-                    .order = std::memory_order_relaxed,
-                    .predicate = nullptr,
-                    .test = [](const void*, std::uint64_t value) { return value == 0; }}};
-    if (now().await(looks, std::nullopt, std::nullopt, where)->look == 0) return false;
-  }
-}
-
 }  // namespace
 
 }  // namespace lockyard::plain
@@ -109,38 +72,59 @@ void __wrap_free(void* object) {
   if (!is_active()) return std::free(object);
   lockyard::plain::give_back(object, LOCKYARD_HERE);
 }
-void* __wrap__Znwm(std::size_t bytes) {
-  if (!is_active()) return ::operator new(bytes);
-  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+void* __wrap_realloc(void* object, std::size_t bytes) {
+  if (!is_active()) return std::realloc(object, bytes);
+  const auto where = LOCKYARD_HERE;
+  void* const moved = lockyard::plain::take(bytes, lockyard::plain::usual, where);
+  if (object == nullptr) return moved;
+  const std::size_t common = std::min(bytes, lockyard::plain::arena::size_of(object));
+  lockyard::plain::read_bytes(object, common, __builtin_return_address(0));
+  lockyard::plain::write_bytes(moved, common, __builtin_return_address(0));
+  std::memcpy(moved, object, common);
+  lockyard::plain::give_back(object, where);
+  return moved;
 }
-void* __wrap__Znam(std::size_t bytes) {
-  if (!is_active()) return ::operator new(bytes);
-  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t bytes) {
+  if (!is_active()) return posix_memalign(object, alignment, bytes);
+  lockyard::plain::write_bytes(object, sizeof *object, __builtin_return_address(0));
+  *object = lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+  return 0;
 }
-void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::size_t alignment) {
-  if (!is_active()) return ::operator new(bytes, std::align_val_t{alignment});
-  return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
-}
-void __wrap__ZdlPv(void* object) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdlPvm(void* object, std::size_t /*bytes*/) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdaPv(void* object) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdaPvm(void* object, std::size_t /*bytes*/) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdlPvmSt11align_val_t(void* object, std::size_t /*bytes*/, std::size_t alignment) {
-  if (!is_active()) return ::operator delete(object, std::align_val_t{alignment});
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
+
+// The forms of operator new and of operator delete: what each takes besides the size or the object,
+// and what it does outside an execution.
+#define LOCKYARD_NEW(name, form, alignment, ...)                   \
+  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {             \
+    if (!is_active()) return form;                                 \
+    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
+  }
+#define LOCKYARD_DELETE(name, form, ...)               \
+  void __wrap_##name(void* object __VA_ARGS__) {       \
+    if (!is_active()) return form;                     \
+    lockyard::plain::give_back(object, LOCKYARD_HERE); \
+  }
+LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)
+LOCKYARD_NEW(_Znam, ::operator new(bytes), lockyard::plain::usual)
+LOCKYARD_NEW(_ZnwmRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnamRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnwmSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
+             std::size_t alignment)
+LOCKYARD_NEW(_ZnamSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
+             std::size_t alignment)
+LOCKYARD_DELETE(_ZdlPv, ::operator delete(object))
+LOCKYARD_DELETE(_ZdaPv, ::operator delete(object))
+LOCKYARD_DELETE(_ZdlPvm, ::operator delete(object), , std::size_t)
+LOCKYARD_DELETE(_ZdaPvm, ::operator delete(object), , std::size_t)
+LOCKYARD_DELETE(_ZdlPvRKSt9nothrow_t, std::free(object), , const void*)
+LOCKYARD_DELETE(_ZdaPvRKSt9nothrow_t, std::free(object), , const void*)
+LOCKYARD_DELETE(_ZdlPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t alignment)
+LOCKYARD_DELETE(_ZdaPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t alignment)
+LOCKYARD_DELETE(_ZdlPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t, std::size_t alignment)
+LOCKYARD_DELETE(_ZdaPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t, std::size_t alignment)
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
   lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));
@@ -170,26 +154,6 @@ int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*
   lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].destructors.emplace_back(
       end, object);
   return 0;
-}
-
-int __wrap___cxa_guard_acquire(void* guard) {
-  if (!is_active()) return *static_cast<const std::uint8_t*>(guard) == 0 ? 1 : 0;
-  return lockyard::plain::begin_initialisation(guard, LOCKYARD_HERE) ? 1 : 0;
-}
-void __wrap___cxa_guard_release(void* guard) {
-  using namespace lockyard::plain;
-  if (!is_active()) {
-    *static_cast<std::uint8_t*>(guard) = 1;
-    return;
-  }
-  const auto where = LOCKYARD_HERE;
-  now().store(guard_byte(guard, is_done, where), 1, std::memory_order_release, where);
-}
-void __wrap___cxa_guard_abort(void* guard) {
-  using namespace lockyard::plain;
-  if (!is_active()) return;
-  const auto where = LOCKYARD_HERE;
-  now().store(guard_byte(guard, is_running, where), 0, std::memory_order_release, where);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)

@@ -20,6 +20,7 @@ from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageE
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
 from lockyard.page import arguments as pages  # noqa: TC001 - as above
+from lockyard.records import arguments as records  # noqa: TC001 - as above
 from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
 
@@ -128,6 +129,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     yes: arguments.Yes = False,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -138,8 +140,9 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.page.wanted import WantedPage
 
     given = context.params
-    on_page = ("page", "simulated_files")
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    on_page = ("page", "simulated_files", "charts")
+    shows = sys.stdout.isatty() if charts is None else charts
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), shows and not as_json)
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
         raise typer.Exit(command.resume(resume, as_json, wanted_page))
@@ -166,6 +169,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     out: arguments.Out = None,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Say which lock to use on this machine, which to avoid, and what the machine itself did."""
@@ -175,7 +179,8 @@ def report(  # noqa: PLR0913 - one parameter for each option
 
     if quick and full:
         raise UsageError("--quick and --full: contradict each other; drop one of the two")
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    in_terminal = bool(charts) and not as_json
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), in_terminal)
     shown = command.Shown(tables, as_json, wanted_page)
     if source is not None:
         from lockyard.field_kit import profile_files
@@ -183,7 +188,9 @@ def report(  # noqa: PLR0913 - one parameter for each option
         if profile_files.is_profile(source):
             from lockyard.commands import profile as profiling
 
-            raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
+            raise typer.Exit(
+                profiling.show_file(source, profiling.Files(page=wanted_page), as_json)
+            )
         raise typer.Exit(command.show(source, shown))
     extent = "quick" if quick else "full" if full else "default"
     raise typer.Exit(command.run(extent, options.seed(seed), out, shown))
@@ -201,14 +208,85 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     fail_if: compared.FailIf = None,
     study: compared.Studies = "",
     locks: compared.Locks = "",
+    page: pages.PageFile = None,
+    shape: compared.Format = "text",
     as_json: arguments.Json = False,
 ) -> None:
     """Show what differs between A and B, and fail if a figure has provably changed too much."""
     from lockyard.commands import compare as command
     from lockyard.compare.pairing import chosen
+    from lockyard.page.wanted import WantedPage
 
     choice = chosen(study, locks, alone=b is None)
-    raise typer.Exit(command.run(a, b or a, choice, fail_if or (), as_json))
+    raise typer.Exit(
+        command.run(a, b or a, choice, fail_if or (), as_json, WantedPage(page), shape)
+    )
+
+
+@app.command(
+    epilog="Examples:  lockyard export records.jsonl > runs.csv  ·  "
+    "lockyard export records/*.jsonl --parquet runs.parquet",
+)
+def export(
+    files: records.Files,
+    csv: records.Csv = None,
+    parquet: records.Parquet = None,
+) -> None:
+    """Write the runs of record files as one table, in CSV or Parquet."""
+    from lockyard.commands import export as command
+
+    raise typer.Exit(command.run(files, csv, parquet))
+
+
+@app.command(
+    epilog="Examples:  lockyard history results/  ·  lockyard history results/ --lock mutex "
+    "--study wait --since 90d --plot  ·  lockyard history results/ --json | "
+    "jq '.series[] | select(.drifts)'",
+)
+def history(  # noqa: PLR0913 - one parameter for each option
+    folder: records.Folder,
+    machine: records.Machines = "",
+    kernel: records.Kernels = "",
+    lock: records.Locks = "",
+    study: records.Studies = "",
+    figure: records.Figures = "",
+    since: records.Since = "",
+    plot: records.Plot = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Show what the record files of a folder say together, and which figures drift."""
+    from datetime import UTC, datetime
+
+    from lockyard.commands import history as command
+    from lockyard.history import query
+
+    machines, kernels, locks, studies, figures = (
+        tuple(part.strip() for part in text.split(",") if part.strip())
+        for text in (machine, kernel, lock, study, figure)
+    )
+    moment = query.since(since, datetime.now(UTC)) if since else None
+    wanted = query.Wanted(machines, kernels, locks, studies, figures, moment)
+    raise typer.Exit(command.run(folder, wanted, plot, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard campaign night.toml  ·  lockyard campaign night.toml --dry-run  ·  "
+    "lockyard campaign night.toml --cluster tcp://10.0.0.1:8786",
+)
+def campaign(
+    file: records.CampaignFile,
+    cluster: records.Cluster = "",
+    patience: records.Patience = "60s",
+    dry_run: arguments.DryRun = False,
+    as_json: arguments.Json = False,
+) -> None:
+    """Run many measurements, simulations or checks, on this machine or on a cluster; what was done
+    is not done again."""
+    from lockyard import options
+    from lockyard.commands import campaign as command
+
+    patience_s = options.duration_s("--patience", patience)
+    raise typer.Exit(command.run(file, cluster, patience_s, dry_run, as_json))
 
 
 @app.command(
@@ -258,17 +336,19 @@ def check(  # noqa: PLR0913 - one parameter for each option
     client: checking.Client = "",
     include: own.Include = None,
     flags: own.Flags = "",
+    page: pages.PageFile = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks in every execution that weak memory allows."""
     from lockyard.checks import choice
     from lockyard.commands import check as command
+    from lockyard.page.wanted import WantedPage
 
     shape = choice.shape(threads, acquisitions)
     wanted = choice.own(own_locks or (), client, include or (), flags)
     chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
-    raise typer.Exit(command.run(chosen, settings, as_json))
+    raise typer.Exit(command.run(chosen, settings, as_json, WantedPage(page)))
 
 
 @app.command(
@@ -286,6 +366,9 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     scheduler: simulated.Scheduler = "eevdf",
     threads: simulated.SimulatedThreads = "",
     locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     hold: simulated.SimulatedHold = "",
     gap: simulated.SimulatedGap = "",
     lengths: simulated.SimulatedLengths = "constant",
@@ -307,6 +390,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
+    from lockyard.user_locks import given as lock_spec
 
     if (against_published or like is not None) and (study or (against_published and like)):
         raise UsageError(
@@ -327,19 +411,29 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
         set_ or (),
         work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
         seed,
+        lock_spec.given(lock or (), include or (), flags),
     )
     raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
 
 
 @app.command(
     epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
-    "lockyard machines my-server.toml --json"
+    "lockyard machines my-server.toml --json  ·  lockyard machines measure --out here.toml",
 )
-def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
-    """List the machines and schedulers that can be simulated, or show a machine's costs and their
-    sources."""
+def machines(
+    name: simulated.MachineShown = "",
+    out: simulated.DefinitionOut = None,
+    from_: simulated.MachineRecords = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the machines and schedulers that can be simulated, show a machine's costs and their
+    sources, or measure this machine."""
     from lockyard.commands import machines as command
 
+    if name == command.MEASURE:
+        raise typer.Exit(command.run_measure(from_, out))
+    if out is not None or from_ is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     command.run(name, as_json)
 
 
@@ -347,7 +441,8 @@ def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False)
     epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
     "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
     "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
-    "lockyard explain --truth injected/",
+    "lockyard explain --truth injected/  ·  lockyard explain records.jsonl --page stalls.html "
+    "--perfetto stalls.json",
 )
 def explain(  # noqa: PLR0913 - one parameter for each option
     result: explained.Explained = None,
@@ -357,14 +452,19 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     top: explained.Top = 3,
     longer_than: explained.LongerThan = "10us",
     truth: explained.Truth = False,
+    page: pages.PageFile = None,
+    perfetto: explained.PerfettoFile = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Show where each thread was during the longest stalls, and what caused each lock's idle
     time."""
     from lockyard import options
     from lockyard.commands import explain as command
+    from lockyard.explain import source
     from lockyard.explain.session import Wanted
+    from lockyard.page.wanted import WantedPage
 
+    files = command.Files(WantedPage(page), perfetto)
     longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
     if truth:
         if pid is not None or lock:
@@ -372,6 +472,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
                 "--truth judges every cause that was injected into the traces, so it cannot be "
                 "limited to one process or lock; drop --pid and --lock"
             )
+        if page or perfetto:
+            raise UsageError("--truth draws nothing; drop --page and --perfetto")
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
     from lockyard.field_kit import profile_files
 
@@ -379,10 +481,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         from lockyard.field_kit.long_waits import Chosen
 
         chosen = Chosen((lock,) if lock else (), top, longer_than_ns)
-        raise typer.Exit(command.run_profile(result, chosen, as_json))
+        raise typer.Exit(command.run_profile(result, chosen, as_json, files))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
-    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
+    raise typer.Exit(command.run(source.found(result, file, pid), wanted, as_json, files))
 
 
 @app.command(
@@ -442,12 +544,14 @@ def profile(  # noqa: PLR0913 - one parameter for each option
     pprof: looked.Pprof = None,
     folded: looked.Folded = None,
     lengths: looked.ProfileLengths = None,
+    page: pages.PageFile = None,
 ) -> None:
     """Run an unmodified program and show which of its locks make threads wait, behind which other
     threads, and why. Needs no symbols and no root; the report goes to standard error."""
     from lockyard.commands import profile as profiling
+    from lockyard.page.wanted import WantedPage
 
-    files = profiling.Files(out, perfetto, pprof, folded, lengths)
+    files = profiling.Files(out, perfetto, pprof, folded, lengths, WantedPage(page))
     raise typer.Exit(profiling.run(command or [], source, files))
 
 
@@ -517,6 +621,37 @@ def predict(  # noqa: PLR0913 - one parameter for each option
 
     wanted = command.Wanted(
         _tried(program, mutex, higher, lower, rounds, options.seed(seed)), source, verify, most
+    )
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard advise --hold 300ns --gap 5us --threads 12  ·  "
+    "lockyard advise --hold 20us --threads 4 --tail --locks ours  ·  "
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/  ·  "
+    "lockyard advise --from-profile profile.jsonl",
+)
+def advise(  # noqa: PLR0913 - one parameter for each option
+    hold: arguments.AdviseHold = "",
+    gap: arguments.AdviseGap = "",
+    threads: arguments.AdviseThreads = None,
+    tail: arguments.Tail = False,
+    from_profile: arguments.FromProfile = None,
+    from_: arguments.AdviseFrom = None,
+    locks: arguments.AdviseLocks = "ours,std::mutex",
+    for_: arguments.AdviseFor = "20s",
+    no_measure: arguments.NoMeasure = False,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say which lock to use for a use of it on this machine, with the runner-up and the price: from
+    records, or measured now."""
+    from lockyard import options
+    from lockyard.commands import advise as command
+
+    budget_s = options.duration_s("--for", for_)
+    wanted = command.Wanted(
+        hold, gap, threads, tail, from_profile, from_ or (), locks, budget_s, not no_measure, seed
     )
     raise typer.Exit(command.run(wanted, as_json))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 
 from lockyard.cli import completions
@@ -54,5 +55,14 @@ Locks = Annotated[
         metavar="OF_A,OF_B",
         help="Compare this lock of A with that lock of B.",
         show_default="each with itself",
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="text|markdown",
+        help="Markdown is for a comment on a pull request.",
+        click_type=click.Choice(["text", "markdown"]),
     ),
 ]

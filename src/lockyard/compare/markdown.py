@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.compare.comparison import Outcome, Verdict
 from lockyard.compare.pairing import called
-from lockyard.compare.text import answer, circumstances, p_value
+from lockyard.compare.text import answer_lines, comparison_lines, p_value
 from lockyard.report.naming import Naming, counted
 from lockyard.report.units import ratio_and_interval
 
@@ -50,7 +50,7 @@ def _lines(
     naming = Naming.of(cell for measuring in (a, b) for cell in measuring.cells)
     yield f"### lockyard: {_headline(found)}"
     yield ""
-    yield from (_listed(line) for line in answer(found))
+    yield from (_listed(line) for line in answer_lines(found))
     if found.judged or found.unjudged:
         yield ""
         yield from _gates(found, naming)
@@ -73,7 +73,7 @@ def _lines(
     yield ""
     yield "<details><summary>How it was measured</summary>"
     yield ""
-    yield from (f"- {_escaped(line)}" for line in circumstances(a, b, found, environment, notes))
+    yield from (f"- {_escaped(line)}" for line in comparison_lines(a, b, found, environment, notes))
     yield ""
     yield "</details>"
 

@@ -58,17 +58,17 @@ def print_comparison(
 ) -> None:
     console = stdout_console()
     naming = Naming.of(cell for measuring in (a, b) for cell in measuring.cells)
-    for line in (*answer(found), "", *circumstances(a, b, found, environment, notes)):
+    for line in (*answer_lines(found), "", *comparison_lines(a, b, found, environment, notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
     if found.judged or found.unjudged:
         console.print()
-        console.print(_gates(found, naming, console.width))
-    for table in _tables(found, naming, console.width):
+        console.print(gates_table(found, naming, console.width))
+    for table in tables(found, naming, console.width):
         console.print()
         console.print(table)
 
 
-def circumstances(
+def comparison_lines(
     a: Measuring,
     b: Measuring,
     found: Comparison,
@@ -79,12 +79,12 @@ def circumstances(
     yield _file("A", a)
     yield _file("B", b)
     if a.environment and b.environment:
-        yield from _environment(environment)
+        yield from environment_lines(environment)
     yield from notes
     yield from _apart(found)
 
 
-def answer(found: Comparison) -> Iterator[str]:
+def answer_lines(found: Comparison) -> Iterator[str]:
     for outcome in Outcome:
         texts = [test.gate.text for test in found.judged if test.gate and test.outcome is outcome]
         if outcome is Outcome.UNDECIDED:
@@ -142,7 +142,7 @@ def _file(name: str, of: Measuring) -> str:
     return f"{name}: {of.path}, {runs}, {when}, seed {of.seed}"
 
 
-def _environment(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
+def environment_lines(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
     matter = [each for each in found if each.weight is not Weight.PASSING]
     if not matter:
         yield "environment: the same, except for what changes with every measurement"
@@ -170,7 +170,7 @@ def _apart(found: Comparison) -> Iterator[str]:
         yield f"not compared, {reason}: {', '.join(names[:NAMES_SHOWN])}{more}"
 
 
-def _gates(found: Comparison, naming: Naming, width: int) -> Table:
+def gates_table(found: Comparison, naming: Naming, width: int) -> Table:
     columns = (
         Column("gate", lambda test: test.gate.text if test.gate else ""),
         Column("cell", lambda test: called(test.pair.a)),
@@ -186,7 +186,7 @@ def _gates(found: Comparison, naming: Naming, width: int) -> Table:
     return table
 
 
-def _tables(found: Comparison, naming: Naming, width: int) -> Iterator[Table]:
+def tables(found: Comparison, naming: Naming, width: int) -> Iterator[Table]:
     groups: dict[str, list[Finding]] = {}
     for test in found.tests:
         cell = test.pair.a

@@ -124,7 +124,7 @@ def _comment(cursor: Any) -> str:
         if not text.startswith("///"):
             return ""
         lines.append(text.removeprefix("///").removeprefix(" "))
-    found = []
+    found: list[str] = []
     for line in lines:
         label, colon, rest = line.partition(": ")
         is_label = colon and label.istitle() and label.isalpha()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of the commands, and the man page, from the command line itself.
 
-`python tools/manual/commands.py` writes docs/man/lockyard.1; `--check` only says whether that file
-is what the command line means now.
+`python tools/manual/command_pages.py` writes docs/man/lockyard.1; `--check` only says whether that
+file is up to date.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ SEPARATOR = "  ·  "
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     group = typer.main.get_command(app)
-    assert isinstance(group, click.Group)
+    if not isinstance(group, click.Group):
+        raise TypeError("lockyard has no commands")
     context = click.Context(group, info_name="lockyard")
     for name in group.list_commands(context):
         found = group.get_command(context, name)
-        assert found is not None
-        yield name, found, click.Context(found, info_name=name, parent=context)
+        if found is not None:
+            yield name, found, click.Context(found, info_name=name, parent=context)
 
 
 def pages() -> dict[str, str]:
@@ -41,7 +42,10 @@ def pages() -> dict[str, str]:
     index += [f"| [`{name}`]({name}.md) | {_cell(_summary(each))} |" for name, each, _ in found]
     return {
         "commands/index.md": "\n".join([*index, ""]),
-        **{f"commands/{name}.md": "\n".join(_page(name, *rest)) for name, *rest in found},
+        **{
+            f"commands/{name}.md": "\n".join(_page(name, command, context))
+            for name, command, context in found
+        },
     }
 
 
@@ -71,7 +75,7 @@ def man_page() -> str:
         "COMMAND [OPTIONS] [ARGUMENTS]",
         ".SH COMMANDS",
     ]
-    for name, command, context in commands():
+    for _, command, context in commands():
         lines += [f".SS {_roff(_usage(command, context))}", _roff(_paragraphs(command.help))]
         for option, meaning in _records(command, context):
             lines += [".TP", f".B {_roff(option)}", _roff(meaning)]
@@ -127,7 +131,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         is_same = MAN_PAGE.is_file() and MAN_PAGE.read_text(encoding="utf-8") == made
         if not is_same:
-            print("docs/man/lockyard.1 is out of date; run python tools/manual/commands.py")
+            print("docs/man/lockyard.1 is out of date; run python tools/manual/command_pages.py")
         return 0 if is_same else 1
     MAN_PAGE.parent.mkdir(parents=True, exist_ok=True)
     MAN_PAGE.write_text(made, encoding="utf-8")
