@@ -39,7 +39,11 @@ def published_stalls(cells: Sequence[CellSummary], setting: Setting) -> Iterable
         columns = [
             Column(f"here,\n{rows[0].threads} threads", partial(_here, key)),
             *(
-                Column(title.replace(", ", ",\n"), partial(_there, seed_names, scheduler), 5)
+                Column(
+                    title.replace("Linux CFS", "Linux CFS\n", 1).replace("\n, ", ",\n").strip(),
+                    partial(_there, seed_names, scheduler),
+                    5,
+                )
                 for scheduler, title in TITLES.items()
                 if any(each[:2] == (scheduler, study) for each in published_table())
             ),
