@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fake_records import a_record, summed_up
 
+from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.tick import tick_hz, tickless
-from lockyard.machine.tree import Tree
 from lockyard.report.tails import Period, modes, names_of, periods, tail_lines
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ def test_the_report_says_it_in_words() -> None:
 
 
 def test_reads_the_tick_of_the_kernel(tmp_path: Path) -> None:
-    assert tick_hz(Tree(tmp_path)) is None
+    assert tick_hz(KernelFiles(tmp_path)) is None
     packed = tmp_path / "proc" / "config.gz"
     packed.parent.mkdir()
     packed.write_bytes(gzip.compress(b"CONFIG_HZ_250=y\nCONFIG_HZ=250\nCONFIG_NO_HZ_IDLE=y\n"))
-    assert (tick_hz(Tree(tmp_path)), tickless(Tree(tmp_path))) == (250, "no_hz_idle")
+    assert (tick_hz(KernelFiles(tmp_path)), tickless(KernelFiles(tmp_path))) == (250, "no_hz_idle")

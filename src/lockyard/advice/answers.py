@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from lockyard.advice.claims import IDLE, PAIR, RATE, TAIL, Claim, Decision
 from lockyard.advice.questions import REFERENCE, Question, questions
 from lockyard.report.units import duration, ratio_and_interval
+from lockyard.report.verdict.failures import failures
 from lockyard.report.verdict.setting import Setting
-from lockyard.report.verdict.trouble import troubles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +82,7 @@ def advice(cells: Sequence[CellSummary], catalog: Catalog, processors: int | Non
     return Advice(
         answers,
         avoided,
-        [sentence.text for sentence in troubles(cells, setting)],
+        [sentence.text for sentence in failures(cells, setting)],
         _sections(shown, holds),
         reference,
         left_out=sum(each.aim is not IDLE for each in asked) - len(shown),

@@ -14,9 +14,9 @@ from lockyard.report.units import ratio_and_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lockyard.compare.circumstances import EnvironmentDifference
     from lockyard.compare.comparison import Comparison, Finding
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
 
 # A sign that tells outcomes apart without colour, and without reading.
 SIGNS = {
@@ -31,8 +31,8 @@ MOST_ROWS = 150
 
 
 def print_markdown(
-    a: Measuring,
-    b: Measuring,
+    a: Measurement,
+    b: Measurement,
     found: Comparison,
     environment: Sequence[EnvironmentDifference],
     notes: Sequence[str],
@@ -41,8 +41,8 @@ def print_markdown(
 
 
 def _lines(
-    a: Measuring,
-    b: Measuring,
+    a: Measurement,
+    b: Measurement,
     found: Comparison,
     environment: Sequence[EnvironmentDifference],
     notes: Sequence[str],

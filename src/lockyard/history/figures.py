@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lockyard.compare.figures import number, usual
+from lockyard.compare.figures import default_figures, number
 from lockyard.compare.pairing import key_of
 from lockyard.records import read_records
 from lockyard.report.naming import Naming, counted
@@ -36,7 +36,7 @@ class Reduction:
         if run["status"] == "ok" and run["values"].get("complete"):
             numbers = [key for key, value in run["values"].items() if number(value) is not None]
             as_published = bool(run["conditions"].get("as_published"))
-            for figure in usual(run["study"], as_published, numbers):
+            for figure in default_figures(run["study"], as_published, numbers):
                 value = figure.of(run)
                 if value is not None:
                     more = figure.more_is_better
