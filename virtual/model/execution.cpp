@@ -78,6 +78,8 @@ void execution::reset() {
     each.notes_state = false;
     each.rushes = false;
     each.yields = false;
+    each.next = {};
+    each.deferred = {};
   }
   for (std::size_t i = 0; i < memory_.count(); ++i) sleepers_[i].clear();
   memory_.reset();
@@ -94,6 +96,9 @@ void execution::reset() {
   plains_.clear();
   occupants_.clear();
   previous_.reset();
+  learned_.reset();
+  has_disturbed_ = false;
+  newest_.clear();
   is_redundant_ = false;
   verdict_ = verdict::passed;
   what_.clear();
@@ -135,12 +140,15 @@ void execution::switch_out() {
   scheduler_ = context::jump_fcontext(scheduler_, nullptr).fctx;
 }
 
-void execution::step_point() {
-  if (!is_set_up() && !me().undisturbed) switch_out();
+void execution::step_point(const pending& next) {
+  if (is_set_up() || me().undisturbed) return;
+  me().next = next;
+  switch_out();
 }
 
 void execution::block(status why) {
   me().now = why;
+  me().next = {};
   if (is_set_up()) fail(verdict::hang, "the only thread there is waits", {});
   switch_out();
   me().now = status::ready;
@@ -155,8 +163,20 @@ void execution::fail(verdict kind, std::string text, std::source_location where)
 
 unsigned execution::choose(choice_kind kind, std::size_t count, std::source_location where) {
   if (count > max_messages) fail(verdict::inconclusive, "more alternatives than fit", where);
+  return guarded([&] { return by_->choose(kind, static_cast<unsigned>(count)); }, where);
+}
+
+std::size_t execution::choose_of_allowed(std::size_t count, std::source_location where) {
+  if (count > max_messages) fail(verdict::inconclusive, "more alternatives than fit", where);
+  return guarded(
+      [&] { return by_->choose_of(choice_kind::message, allowed_, static_cast<unsigned>(count)); },
+      where);
+}
+
+template <class Choose>
+unsigned execution::guarded(Choose choose_one, std::source_location where) {
   try {
-    return by_->choose(kind, static_cast<unsigned>(count));
+    return choose_one();
   } catch (const not_deterministic& fault) {
     what_ = "at choice " + std::to_string(fault.step);
   } catch (const stale_replay& fault) {
@@ -176,17 +196,24 @@ execution::stepped execution::step(const gate& goes_on) {
   try {
     // Only the meaning is needed of a choice that was made before.
     const auto known = by_->take_known(choice_kind::thread);
-    if (!known) {
+    if (!known || by_->is_translated()) {
       list_options();
       if (options_.empty()) return stepped::nowhere;
       if (by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
     }
-    ++steps_;
     if (verdict_ != verdict::passed) return stepped::on;
-    const option next = known ? option::of(*known) : pick();
-    if (!is_possible(next)) throw not_deterministic{by_->used()};
-    take(next);
-    if (is_redundant_ && verdict_ == verdict::passed) return stepped::cut;
+    const auto next = known ? option::of(*known) : reduces() ? pick_reduced() : pick();
+    if (!next) return stepped::cut;
+    if (next->how == variant::defer) {
+      defer(threads_[next->thread]);
+      return stepped::on;
+    }
+    if (!is_possible(*next)) throw not_deterministic{by_->used()};
+    if (by_->is_translated()) translate(*next);
+    ++steps_;
+    take(*next);
+    if (reduces()) rouse_after_step(next->thread);
+    if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);
@@ -221,13 +248,17 @@ void execution::take(const option& next) {
   if (next.how == variant::time_out) {
     chosen.timed_out = true;
     // If no thread could go on, stores have had time to become visible.
-    if (!may_pass(deadlines_[*chosen.deadline])) forget_old(chosen);
+    if (!may_pass(deadlines_[*chosen.deadline])) {
+      forget_old(chosen);
+      for (thread_record& each : threads_) each.deferred = {};
+    }
     pass(deadlines_[*chosen.deadline]);
   }
   const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
   if (sleeps && next.how != variant::run) {
     std::erase(sleepers_[chosen.sleeps_on], next.thread);
     chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
+    has_disturbed_ = true;
     if (next.how == variant::spurious) --spurious_left_;
   }
   if (next.preempts) ++preemptions_;
@@ -237,7 +268,8 @@ void execution::take(const option& next) {
 
 void execution::list_options() {
   options_.clear();
-  if (!list_runnable()) return list_last_resorts();
+  is_last_resort_ = !list_runnable();
+  if (is_last_resort_) return list_last_resorts();
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
     if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
@@ -307,14 +339,19 @@ void execution::note_hang() {
   what_ = "no thread can go on: " + what_;
 }
 
-execution::option execution::pick() {
-  // The thread that ran last comes first, so that the first execution has no preemption.
+/// The thread that ran last comes first, so that the first execution has no preemption.
+bool execution::put_last_first() {
   const auto same = std::ranges::find_if(options_, [this](const option& each) {
     return last_ && each.thread == *last_ && each.how == variant::run &&
            !threads_[each.thread].yields;
   });
-  const bool can_stay = same != options_.end();
-  if (can_stay) std::swap(*same, options_.front());
+  if (same == options_.end()) return false;
+  std::swap(*same, options_.front());
+  return true;
+}
+
+execution::option execution::pick() {
+  const bool can_stay = put_last_first();
   if (can_stay && settings_.preemptions && preemptions_ >= *settings_.preemptions) {
     options_.resize(1);
   }
@@ -340,6 +377,7 @@ hash128 execution::prefix() const {
     all.mix(each.history);
     all.mix(static_cast<std::uint64_t>(each.now));
   }
+  if (reduces()) mix_deferrals(all);
   for (std::size_t i = 0; i < memory_.count(); ++i) {
     if (sleepers_[i].empty()) continue;
     std::uint64_t queue = i + 1;

@@ -99,6 +99,9 @@ class memory {
   location_index create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
                         std::source_location where, const place& lies);
   [[nodiscard]] location& at(location_index index) noexcept { return locations_[index]; }
+  [[nodiscard]] const location& at(location_index index) const noexcept {
+    return locations_[index];
+  }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   /// Returns the living word that begins there, if any.
   [[nodiscard]] std::optional<location_index> find(const void* address) const noexcept;

@@ -159,15 +159,14 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
                                                     std::source_location where) {
   order = order_at(order, 0, where);
   if (const auto known = load_again(from)) return *known;
-  step_point();
+  step_point({.does = upcoming::reads, .where = from});
   check_alive(from, where);
   candidates_.clear();
   memory_.for_each_readable(me().known, from, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
     return may_read_older(from, index);
   });
-  const message_index index =
-      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(from, index);
   location& at = memory_.at(from);
   const message& read = at.messages[index];
@@ -184,7 +183,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
 void execution::store(location_index to, std::uint64_t value, std::memory_order order,
                       std::source_location where) {
   order = order_at(order, 0, where);
-  step_point();
+  step_point({.does = upcoming::stores, .where = to});
   check_alive(to, where);
   check_plain_readers(to, where);
   location& at = memory_.at(to);
@@ -204,6 +203,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   const bool is_newest = place == at.order.size();
   check_room(to);
   memory_.write(me().known, to, value, order, place, this_event());
+  has_disturbed_ = true;
   if (account_ != nullptr) {
     tell(where, "store " + name_of(order) + " to " + described(to) + ": " + std::to_string(value) +
                     (is_newest ? "" : ", which others overwrote before"));
@@ -213,15 +213,14 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
 std::uint64_t execution::exchange_by(location_index on, const change& by, std::memory_order order,
                                      std::source_location where) {
   order = order_at(order, 0, where);
-  step_point();
+  step_point({.does = upcoming::changes, .where = on});
   check_alive(on, where);
   candidates_.clear();
   memory_.for_each_changeable(me().known, on, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
     return may_read_older(on, index);
   });
-  const message_index index =
-      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(on, index);
   const std::uint64_t found = memory_.at(on).messages[index].value;
   replace(on, index, by.apply(found, by.operand), order, where);
@@ -236,6 +235,8 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   event(changed, at.name, at.messages[read].by.name());
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
+  has_disturbed_ = true;
+  me().last_change = on;
   if (account_ != nullptr) {
     tell(where, "exchange " + name_of(order) + " on " + described(on) + ": " +
                     std::to_string(found) + by_whom(at.messages[read]) + " becomes " +
@@ -251,7 +252,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     compares_states_ = true;
     clear_dead_stack();
   }
-  step_point();
+  step_point({.does = upcoming::changes, .where = on});
   const bool done = compare_exchange_now(on, expected, desired, success, failure, weak, where);
   if (compares_states_) clear_dead_stack();
   return done;
@@ -285,7 +286,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     if (read.value == expected) candidates_.push_back({replaced, index});
     return may_read_older(on, index);
   });
-  const auto [how, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  const auto [how, index] = candidates_[choose_candidate(where)];
   note_followed(on, index);
   if (how == replaced) {
     replace(on, index, desired, success, where);
@@ -312,7 +313,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
 void execution::fence(std::memory_order order, std::source_location where) {
   order = order_at(order, 0, where);
   const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) step_point();
+  if (sequential) step_point({});
   // The event comes first: a release fence also publishes plain data written since the last event.
   event(fenced, static_cast<std::uint64_t>(order), 0);
   memory_.fence(me().known, order, this_event());
@@ -326,7 +327,8 @@ void execution::light_fence(std::source_location where) {
 bool execution::barriers_are_there() {
   if (settings_.asymmetric == barriers::fences) return false;
   if (settings_.asymmetric == barriers::may_be_lost) {
-    step_point();  // a heavy fence of another thread may come before or after
+    step_point({});  // a heavy fence of another thread may come before or after
+    note_unordered();
     event(barred, barriers_lost_ ? 3 : 2, 0);
   }
   return !barriers_lost_;
@@ -358,7 +360,8 @@ bool execution::heavy_fence(std::source_location where) {
     fence(std::memory_order_seq_cst, where);
     return true;
   }
-  step_point();
+  step_point({});
+  note_unordered();
   if (settings_.asymmetric == barriers::may_be_lost && !barriers_lost_) {
     barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
   }
