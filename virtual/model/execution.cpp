@@ -269,14 +269,16 @@ void execution::take(const option& next) {
 void execution::list_options() {
   options_.clear();
   is_last_resort_ = !list_runnable();
-  if (is_last_resort_) return list_last_resorts();
+  if (is_last_resort_) list_last_resorts();
+  if (options_.empty()) return;
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
     if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
-        deadlines_[*each.deadline].when == passes::early) {
+        deadlines_[*each.deadline].when == passes::early && !is_last_resort_) {
       reach(cap::timeouts);
     }
-    // A sleeper may wake for no reason, but no thread may rely on it.
+    // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
+    // or a deadline passes.
     if (each.now != status::sleeping) continue;
     if (spurious_left_ > 0) {
       options_.push_back({.thread = i, .how = variant::spurious});

@@ -262,6 +262,7 @@ class execution {
   [[nodiscard]] bool is_awake(thread_record& of);
   [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);
   [[nodiscard]] std::optional<option> pick_reduced();
+  [[nodiscard]] option choose_option();
   void defer(thread_record& thread);
   void rouse_after_step(thread_index ran);
   void note_newest(location_index where);

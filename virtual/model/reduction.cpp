@@ -135,6 +135,13 @@ void execution::rouse_after_step(thread_index ran) {
 /// one; otherwise preferably one that waits for new messages only. Returns nothing if all are
 /// deferred: other executions lead on from here.
 std::optional<execution::option> execution::pick_reduced() {
+  // A deadline that passes because no thread has to go on comes after all steps before it.
+  if (is_last_resort_) {
+    std::erase_if(options_, [this](const option& each) {
+      return each.how != variant::time_out && !is_awake(threads_[each.thread]);
+    });
+    return choose_option();
+  }
   std::optional<thread_index> chosen;
   int lowest = 0;
   bool has_others = false;
@@ -152,12 +159,15 @@ std::optional<execution::option> execution::pick_reduced() {
   const thread_record& thread = threads_[*chosen];
   const bool is_deferred = thread.deferred.is_on;
   std::erase_if(options_, [&](const option& each) {
-    if (is_last_resort_) return threads_[each.thread].deferred.is_on && each.how == variant::run;
     return each.thread != *chosen || (is_deferred && each.how != variant::run);
   });
-  if (has_others && lowest != 0 && !is_last_resort_) {
+  if (has_others && lowest != 0) {
     options_.push_back({.thread = *chosen, .how = variant::defer});
   }
+  return choose_option();
+}
+
+execution::option execution::choose_option() {
   const unsigned taken =
       by_->choose_always(choice_kind::thread, static_cast<unsigned>(options_.size()));
   const option next = options_[taken];
