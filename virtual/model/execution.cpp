@@ -274,7 +274,7 @@ void execution::list_options() {
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
     if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
-        deadlines_[*each.deadline].when == passes::early && !is_last_resort_) {
+        deadlines_[*each.deadline].when == passes::early) {
       reach(cap::timeouts);
     }
     // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
