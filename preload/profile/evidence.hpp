@@ -19,7 +19,10 @@ u64 monotonic_ns();
 
 class wait_evidence {
  public:
-  constexpr wait_evidence(u64 begin_ns, u32 turn) : since_ns_{begin_ns}, turn_{turn} {}
+  constexpr wait_evidence(u64 begin_ns, u32 turn)
+      : begin_ns_{begin_ns}, since_ns_{begin_ns}, turn_{turn} {}
+
+  u64 begin_ns() const { return begin_ns_; }
 
   /// Looks at the owner, which has the lock since its acquisition number `turn`.
   void look(u32 owner, u32 turn);
@@ -42,6 +45,7 @@ class wait_evidence {
   static schedule schedule_of(u32 tid);
   void account(const schedule& now, bool is_blocked, u64 now_ns);
 
+  u64 begin_ns_;
   u64 since_ns_;
   u32 turn_;
   u32 owner_ = 0;

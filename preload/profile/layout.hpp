@@ -17,7 +17,7 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-inline constexpr u32 layout_version = 1;
+inline constexpr u32 layout_version = 2;
 inline constexpr std::size_t header_bytes = 4096;
 
 struct header {
@@ -39,7 +39,7 @@ struct header {
 };
 static_assert(sizeof(header) <= header_bytes);
 
-enum class block_kind : u32 { none, thread, lock, pair, stack, module, event };
+enum class block_kind : u32 { none, thread, lock, pair, stack, module, event, lengths, waits };
 
 struct block {
   u32 kind;
@@ -58,6 +58,12 @@ enum class object_kind : u32 {
   foreign_futex,
 };
 
+/// Whether a thread has the object while others wait for it; others wait for an event.
+constexpr bool is_owned(object_kind kind) {
+  return kind == object_kind::mutex || kind == object_kind::reading ||
+         kind == object_kind::writing || kind == object_kind::spinlock || kind == object_kind::once;
+}
+
 /// The cause of a long wait. The reader knows them by these numbers.
 enum class wait_cause : u32 {
   too_short,      ///< below the limit from which causes are looked for
@@ -67,6 +73,7 @@ enum class wait_cause : u32 {
   holder_asleep,  ///< the holder was blocked; detail: the number of its system call, or -1
   others_first,   ///< other threads had the lock in between
   woken_late,     ///< the lock was free for most of the time
+  event_came,     ///< no lock: the thread was woken soon after the event that it waited for
 };
 
 inline constexpr std::size_t index_slots = 1024;
@@ -84,7 +91,8 @@ struct thread_block {
   u32 waits_kind;  ///< object_kind
   u32 is_timed;
   u32 waits_stack;
-  u32 unused;
+  u32 latest_tid;  ///< the thread that has the name, which may have ended
+  u32 latest[2];   ///< offsets of the blocks with the latest long waits: for owners, for events
   u32 index[index_slots];  ///< offsets in the file, in units of 8 bytes, of lock and pair blocks
 };
 
@@ -98,11 +106,43 @@ struct lock_block {
   u64 longest_ticks;
   u64 others_first;  ///< acquisitions by other threads during the waits
   u64 failed_tries;
+  u64 wakes;  ///< releases while threads waited, each with a futex call
   u64 holds;  ///< sampled ones
   u64 hold_ticks;
   u64 longest_hold_ticks;
   u64 hold_site;                   ///< the address behind the call that began the longest hold
   u32 buckets[histogram_buckets];  ///< waiting times, four buckets to each power of two
+};
+
+inline constexpr std::size_t kept_lengths = 128;
+inline constexpr u32 disturbed = u32{1} << 31;  ///< the thread lost its processor meanwhile
+
+/// Sampled holds and gaps of one thread with one mutex, each with the same chance to be kept.
+struct lengths_block {
+  block head;
+  u64 object;
+  u64 holds, gaps;  ///< how many there were
+  u32 hold_ticks[kept_lengths], gap_ticks[kept_lengths];
+};
+
+inline constexpr std::size_t kept_waits = 256;
+
+/// A wait that lasted long enough for its cause to be looked for.
+struct long_wait {
+  u64 begin, end;  ///< ticks; an end of 0: being written
+  u64 object;
+  u32 kind, cause;
+  std::int32_t detail;
+  u32 others;
+  u32 waiter, holder;  ///< stacks, as in pair_block
+  u32 tid, holder_tid;
+};
+
+/// The latest long waits of one thread: `count` is how many there were.
+struct waits_block {
+  block head;
+  u32 count, unused;
+  long_wait waits[kept_waits];
 };
 
 struct pair_block {

@@ -6,6 +6,7 @@
 #include <linux/limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,6 +173,11 @@ void note_time_now_and_then(u64 now_ticks) {
   if (now_ticks - latest >= ticks_between_notes) note_time();
 }
 
+void note_name(thread_block& of) {
+  kernel(__NR_prctl, PR_GET_NAME, word(of.name));
+  of.latest_tid = of.tid;
+}
+
 thread_block* own_record() {
   if (mine != nullptr) [[likely]]
     return mine;
@@ -179,7 +185,7 @@ thread_block* own_record() {
   thread_block* found = take_record_over();
   if (found == nullptr) found = new_record();
   if (found == nullptr) return count_lost(), nullptr;
-  kernel(__NR_prctl, 16 /* PR_GET_NAME */, word(found->name));
+  note_name(*found);
   __atomic_fetch_add(&file->threads, 1, __ATOMIC_RELAXED);
   publish(found->head, block_kind::thread);
   mine = found;

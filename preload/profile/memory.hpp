@@ -48,6 +48,9 @@ inline void count_lost() {
 void note_time();
 void note_time_now_and_then(u64 now_ticks);
 
+/// Writes the calling thread's name, which it may have changed, into its record.
+void note_name(thread_block& of);
+
 /// Returns this thread's record, or null if there is no memory.
 thread_block* own_record();
 

@@ -2,32 +2,13 @@
 
 #include "mutexes.hpp"
 
+#include "mark.hpp"
+
 namespace lockyard::preload::record {
 
-constinit thread_local thread_state state{
-    0, hold_every, nullptr, nullptr, nullptr, 0, nullptr, {}, wait_evidence{0, 0}, 0, {}};
+constinit thread_local thread_state state{};
 
 namespace {
-
-constexpr u64 looks_end_after_ns = 1000 * long_wait_ns;
-
-timespec as_timespec(u64 ns) {
-  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-}
-
-/// Waits, and looks at the holder now and then: a look needs the waiter awake, so the wait is cut
-/// at growing intervals, until it has become very long.
-int wait_and_look(pthread_mutex_t* m, const mutex_layout& layout, wait_evidence& evidence,
-                  u64 begin_ns) {
-  for (u64 slice = first_look_ns; slice < looks_end_after_ns; slice *= 2) {
-    const timespec until = as_timespec(begin_ns + slice);
-    const int error = real::mutex_clocklock(m, CLOCK_MONOTONIC, &until);
-    if (error != ETIMEDOUT) return error;
-    const u32 turn = __atomic_load_n(&layout.count, __ATOMIC_RELAXED);
-    evidence.look(static_cast<u32>(owner_of(layout)), turn);
-  }
-  return real::mutex_lock(m);
-}
 
 void finish_pending(const release_note& last) {
   finished_wait& done = state.pending;
@@ -48,23 +29,48 @@ void set_attention() {
   state.attention = state.pending_mutex != nullptr ? state.pending_mutex : state.sampled;
 }
 
+void end_hold(const void* mutex) {
+  const u64 now = ticks();
+  const bool was_kept = take_mark_off();
+  state.sampled = nullptr;
+  add_hold(mutex, state.sampled_site, {now - state.sampled_since, !was_kept});
+  // The next acquisition ends the gap, if it is of this mutex.
+  state.gap_mutex = mutex;
+  state.gap_tries = most_gap_tries;
+  state.until_sample = 1;
+  set_mark();
+  state.gap_since = ticks();
+}
+
+/// Ends the gap at the thread's call for the mutex.
+void end_gap(u64 now) {
+  const bool was_kept = take_mark_off();
+  add_gap(state.gap_mutex, {now - state.gap_since, !was_kept});
+  state.gap_mutex = nullptr;
+  state.until_sample = hold_every;
+}
+
 }  // namespace
 
-void begin_sample(const void* mutex, const void* site) {
+[[gnu::noinline]] void begin_sample(const void* mutex, const void* site) {
   state.until_sample = hold_every;
   if (state.sampled != nullptr || file == nullptr) return;
+  if (state.gap_mutex == mutex) return end_gap(ticks());
+  if (state.gap_mutex != nullptr && --state.gap_tries != 0) {
+    state.until_sample = 1;
+    return;
+  }
+  state.gap_mutex = nullptr;
   state.sampled = mutex;
   state.sampled_site = site;
+  set_mark();
   state.sampled_since = ticks();
   set_attention();
 }
 
 [[gnu::noinline]] void after_release(const void* mutex) {
   const kept_errno before;
-  if (state.sampled == mutex) {
-    state.sampled = nullptr;
-    add_hold(mutex, state.sampled_site, ticks() - state.sampled_since);
-  }
+  if (state.sampled == mutex) end_hold(mutex);
   if (state.pending_mutex == mutex) finish_pending(state.previous);
   set_attention();
   before.restore();
@@ -75,6 +81,7 @@ void begin_sample(const void* mutex, const void* site) {
   if (state.pending_mutex == mutex) state.previous = last_release(mutex);
   const u64 now = ticks();
   note_release(mutex, {now, stack_from(site)});
+  add_wake(mutex);
   before.restore();
 }
 
@@ -101,6 +108,8 @@ void before_condition(pthread_mutex_t* m, const void* site) {
   if (has_record) done.holder_site = __atomic_load_n(&layout.site, __ATOMIC_RELAXED);
   done.waiter = stack_from(site);
   done.begin = ticks();
+  done.holder_tid = static_cast<u32>(owner_of(layout));
+  if (state.gap_mutex == m) end_gap(done.begin);
   begin_wait(*own, m, object_kind::mutex, site, done.waiter, limit != nullptr, done.begin);
   if (guarding != guard_mode::off) {
     if (const int refused = guard_wait(m, *own, site, done.begin)) {
@@ -108,10 +117,14 @@ void before_condition(pthread_mutex_t* m, const void* site) {
       return refused;
     }
   }
-  const u64 begin_ns = monotonic_ns();
-  wait_evidence evidence{begin_ns, turn};
-  const int error =
-      has_record && limit == nullptr ? wait_and_look(m, layout, evidence, begin_ns) : wait();
+  wait_evidence evidence{monotonic_ns(), turn};
+  const auto look = [&] {
+    return wait_and_look(
+        evidence, [=](auto until) { return real::mutex_clocklock(m, CLOCK_MONOTONIC, until); },
+        wait, [&] { return owner_of(layout); },
+        [&] { return __atomic_load_n(&layout.count, __ATOMIC_RELAXED); });
+  };
+  const int error = has_record && limit == nullptr ? look() : wait();
   done.end = ticks();
   end_wait(*own);
   if (error == 0) {
@@ -123,7 +136,7 @@ void before_condition(pthread_mutex_t* m, const void* site) {
     state.pending = done;
     state.previous = last_release(m);
     state.evidence = evidence;
-    state.wait_ns = monotonic_ns() - begin_ns;
+    state.wait_ns = monotonic_ns() - evidence.begin_ns();
     state.pending_mutex = m;
     set_attention();
   }
@@ -133,7 +146,7 @@ void before_condition(pthread_mutex_t* m, const void* site) {
 
 void forget_thread() {
   state.number = 0;
-  state.attention = state.sampled = state.pending_mutex = nullptr;
+  state.attention = state.sampled = state.pending_mutex = state.gap_mutex = nullptr;
 }
 
 }  // namespace lockyard::preload::record

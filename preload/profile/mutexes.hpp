@@ -12,20 +12,25 @@
 namespace lockyard::preload::record {
 
 inline constexpr u32 hold_every = 64;  ///< a hold is timed once in so many acquisitions
+/// The gap after a timed hold is given up after so many acquisitions of other mutexes.
+inline constexpr u32 most_gap_tries = 16;
 
 /// The measurements of this thread that its next releases end.
 struct thread_state {
-  u32 number;  ///< number of its record; 0: none yet
-  u32 until_sample;
-  const void* attention;  ///< a mutex whose release ends a sample or a wait's record, or null
-  const void* sampled;
-  const void* sampled_site;
-  u64 sampled_since;
-  const void* pending_mutex;
-  finished_wait pending;
-  wait_evidence evidence;
-  u64 wait_ns;
-  release_note previous;  ///< by the owner before
+  u32 number = 0;  ///< number of its record; 0: none yet
+  u32 until_sample = hold_every;
+  const void* attention = nullptr;  ///< a mutex whose release ends a sample or a wait's record
+  const void* sampled = nullptr;
+  const void* sampled_site = nullptr;
+  u64 sampled_since = 0;
+  const void* gap_mutex = nullptr;  ///< the mutex of a sampled hold that has ended
+  u64 gap_since = 0;
+  u32 gap_tries = 0;
+  const void* pending_mutex = nullptr;
+  finished_wait pending{};
+  wait_evidence evidence{0, 0};
+  u64 wait_ns = 0;
+  release_note previous{};  ///< by the owner before
 };
 [[gnu::tls_model("initial-exec")]] extern thread_local thread_state state;
 

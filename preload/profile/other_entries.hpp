@@ -70,6 +70,24 @@ int wait_if(bool must, const void* object, object_kind kind, const void* caller,
   return timed(object, kind, caller, wait);
 }
 
+/// Waits for the rwlock, and looks at its writer; readers are unknown.
+template <class LockUntil, class Lock>
+[[gnu::noinline]] int wait_for_rwlock(pthread_rwlock_t* l, object_kind kind, const void* caller,
+                                      LockUntil& lock_until, Lock& lock) {
+  const auto writer = [l] {
+    // relaxed(hint): a wrong value costs a cause.
+    return __atomic_load_n(&layout_of(l).current_writer, __ATOMIC_RELAXED);
+  };
+  return timed(
+      l, kind, caller,
+      [&](wait_evidence& evidence) {
+        return wait_and_look(
+            evidence, [&](auto until) { return lock_until(l, CLOCK_MONOTONIC, until); },
+            [&] { return lock(l); }, writer, [] { return u32{0}; });
+      },
+      static_cast<u32>(writer()));
+}
+
 inline bool is_futex_wait(long number, long operation) {
   const long command = operation & FUTEX_CMD_MASK;
   return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
@@ -86,13 +104,15 @@ inline bool is_futex_wake(long number, long operation) {
 
 LOCKYARD_ENTRY(int, pthread_rwlock_rdlock, pthread_rwlock_t* l) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
-                 [=] { return next::rdlock(l); });
+  if (!has_writer(l)) [[likely]]
+    return next::rdlock(l);
+  return wait_for_rwlock(l, object_kind::reading, LOCKYARD_CALLER, next::clockrdlock, next::rdlock);
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_wrlock, pthread_rwlock_t* l) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
-                 [=] { return next::wrlock(l); });
+  if (!is_taken(l)) [[likely]]
+    return next::wrlock(l);
+  return wait_for_rwlock(l, object_kind::writing, LOCKYARD_CALLER, next::clockwrlock, next::wrlock);
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* l, const timespec* t) {
   using namespace LOCKYARD_RECORD;

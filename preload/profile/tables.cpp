@@ -63,6 +63,54 @@ void put(u64& to, u64 value) {
   __atomic_store_n(&to, value, __ATOMIC_RELAXED);
 }
 
+lengths_block* lengths_of(const void* object) {
+  thread_block* const own = own_record();
+  if (own == nullptr) return nullptr;
+  const auto address = reinterpret_cast<u64>(object);
+  return find<lengths_block>(
+      *own, mixed(address + sizeof(lengths_block)), block_kind::lengths,
+      [&](const lengths_block& each) { return each.object == address; },
+      [&](lengths_block& made) { made.object = address; });
+}
+
+/// Keeps a random part of the samples (algorithm R).
+void keep(u32 (&to)[kept_lengths], u64& seen, sampled_length sample) {
+  const u64 place = seen < kept_lengths ? seen : mixed(mixed(seen) + sample.ticks) % (seen + 1);
+  put(seen, seen + 1);
+  if (place >= kept_lengths) return;
+  const u32 bounded = static_cast<u32>(std::min<u64>(sample.ticks, disturbed - 1));
+  __atomic_store_n(&to[place], bounded | (sample.is_disturbed ? disturbed : 0), __ATOMIC_RELAXED);
+}
+
+/// Keeps a long wait in place of the thread's oldest one.
+void keep(thread_block& own, const finished_wait& wait, u32 holder) {
+  u32& at = own.latest[is_owned(wait.kind) ? 0 : 1];
+  if (at == 0) {
+    auto* const made = allocate_block<waits_block>();
+    if (made == nullptr) return;
+    publish(made->head, block_kind::waits);
+    at = offset_of(made);
+  }
+  auto& block = *at_offset<waits_block>(at);
+  if (block.count % kept_waits == 0) note_name(own);
+  long_wait& to = block.waits[block.count % kept_waits];
+  // order[long_wait]: seq_cst; pairs [reader of the file]; a wait that is being written has no end.
+  __atomic_store_n(&to.end, 0, __ATOMIC_SEQ_CST);
+  to.begin = wait.begin;
+  to.object = reinterpret_cast<u64>(wait.object);
+  to.kind = static_cast<u32>(wait.kind);
+  to.cause = static_cast<u32>(wait.cause);
+  to.detail = wait.detail;
+  to.others = wait.others;
+  to.waiter = wait.waiter;
+  to.holder = holder;
+  to.tid = own.tid;
+  to.holder_tid = wait.holder_tid;
+  // order[long_wait]: release; pairs [reader of the file]; publishes the wait.
+  __atomic_store_n(&to.end, wait.end, __ATOMIC_RELEASE);
+  __atomic_store_n(&block.count, block.count + 1, __ATOMIC_RELAXED);
+}
+
 }  // namespace
 
 lock_block* lock_entry(const void* object, object_kind kind) {
@@ -116,18 +164,31 @@ void add_wait(const finished_wait& wait, u32 holder) {
   put(pair->waits, pair->waits + 1);
   put(pair->wait_ticks, pair->wait_ticks + length);
   put(pair->longest_ticks, std::max(pair->longest_ticks, length));
+  if (wait.cause != wait_cause::too_short) keep(*own, wait, holder);
   note_time_now_and_then(wait.end);
 }
 
-void add_hold(const void* object, const void* site, u64 hold_ticks) {
+void add_hold(const void* object, const void* site, sampled_length hold) {
   lock_block* const lock = lock_entry(object, object_kind::mutex);
   if (lock == nullptr) return;
   put(lock->holds, lock->holds + 1);
-  put(lock->hold_ticks, lock->hold_ticks + hold_ticks);
-  if (hold_ticks <= lock->longest_hold_ticks) return;
-  put(lock->longest_hold_ticks, hold_ticks);
+  put(lock->hold_ticks, lock->hold_ticks + hold.ticks);
+  if (lengths_block* const kept = lengths_of(object)) {
+    keep(kept->hold_ticks, kept->holds, hold);
+  }
+  if (hold.ticks <= lock->longest_hold_ticks) return;
+  put(lock->longest_hold_ticks, hold.ticks);
   put(lock->hold_site, reinterpret_cast<u64>(site));
   note_module(site);
+}
+
+void add_gap(const void* object, sampled_length gap) {
+  if (lengths_block* const kept = lengths_of(object)) keep(kept->gap_ticks, kept->gaps, gap);
+}
+
+void add_wake(const void* object) {
+  lock_block* const lock = lock_entry(object, object_kind::mutex);
+  if (lock != nullptr) put(lock->wakes, lock->wakes + 1);
 }
 
 void add_failed_try(const void* object, object_kind kind) {

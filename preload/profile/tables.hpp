@@ -19,6 +19,7 @@ struct finished_wait {
   u32 acquisitions = 0;
   wait_cause cause = wait_cause::too_short;
   int detail = 0;
+  u32 holder_tid = 0;  ///< at the beginning; 0: unknown
 };
 
 /// Returns this thread's block for the object, or null.
@@ -27,8 +28,20 @@ lock_block* lock_entry(const void* object, object_kind kind);
 /// Adds the wait, with the holder's stack, 0 if it is unknown.
 void add_wait(const finished_wait& wait, u32 holder);
 
+/// A sampled time, and whether the thread kept its processor.
+struct sampled_length {
+  u64 ticks;
+  bool is_disturbed;
+};
+
 /// Adds a sampled hold.
-void add_hold(const void* object, const void* site, u64 hold_ticks);
+void add_hold(const void* object, const void* site, sampled_length hold);
+
+/// Adds the time from a sampled hold to the thread's next call for the same mutex.
+void add_gap(const void* object, sampled_length gap);
+
+/// A release that wakes a waiter.
+void add_wake(const void* object);
 
 void add_failed_try(const void* object, object_kind kind);
 

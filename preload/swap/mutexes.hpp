@@ -59,10 +59,6 @@ inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
 /// A mutex with this owner was held over the fork, and its waiters stayed in the parent.
 inline constinit std::atomic<std::int32_t> id_before_fork{0};
 
-inline bool may_be_inherited() noexcept {
-  // relaxed(owner): written while the process has one thread.
-  return id_before_fork.load(std::memory_order_relaxed) != 0;
-}
 inline bool is_inherited(mutex_layout& mutex) noexcept {
   // relaxed(owner): as above.
   const std::int32_t before = id_before_fork.load(std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include "../start.hpp"
 #include "conditions.hpp"
 #include "mutexes.hpp"
+#include "selection.hpp"
 
 namespace lockyard::preload {
 
@@ -38,18 +39,39 @@ struct passed_counts {
 };
 constinit passed_counts passed{};
 
+/// Whether calls look further than to the mutex's kind: until the constructor has run, in the child
+/// of a fork, and if only some mutexes are swapped.
+constinit std::atomic<bool> needs_look_{true};
+bool needs_look() noexcept {
+  // relaxed(hint): the further look decides; the value changes while the process has one thread.
+  return needs_look_.load(std::memory_order_relaxed);
+}
+void end_looks() noexcept {
+  // relaxed(hint): as above.
+  if (!selection::is_active()) needs_look_.store(false, std::memory_order_relaxed);
+}
+void begin_looks() noexcept {
+  // relaxed(hint): as above.
+  needs_look_.store(true, std::memory_order_relaxed);
+}
+
 struct swapping : forwarding {
   static int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes,
                         const void* /*caller*/) {
     const int error = real::mutex_init(m, attributes);
-    if (error == 0 && !is_plain(layout_of(m).kind)) passed.add(layout_of(m).kind);
+    if (error != 0) return error;
+    if (is_plain(layout_of(m).kind)) {
+      selection::initialised(layout_of(m));
+    } else {
+      passed.add(layout_of(m).kind);
+    }
     return error;
   }
   static int mutex_destroy(pthread_mutex_t* m) {
     return is_swapped(m) ? swapped_mutex::destroy(layout_of(m)) : real::mutex_destroy(m);
   }
   static int mutex_lock(pthread_mutex_t* m, const void* /*caller*/) {
-    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL) [[unlikely]]
+    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || needs_look()) [[unlikely]]
       return lock_by_kind(m);
     return swapped_mutex::lock_normal(layout_of(m));
   }
@@ -57,7 +79,7 @@ struct swapping : forwarding {
     return is_swapped(m) ? swapped_mutex::trylock(layout_of(m)) : real::mutex_trylock(m);
   }
   static int mutex_unlock(pthread_mutex_t* m, const void* /*caller*/) {
-    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || may_be_inherited()) [[unlikely]]
+    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || needs_look()) [[unlikely]]
       return unlock_by_kind(m);
     return swapped_mutex::unlock_normal(layout_of(m));
   }
@@ -100,7 +122,9 @@ struct swapping : forwarding {
   }
 
  private:
-  static bool is_swapped(pthread_mutex_t* m) noexcept { return is_plain(layout_of(m).kind); }
+  static bool is_swapped(pthread_mutex_t* m) noexcept {
+    return is_plain(layout_of(m).kind) && selection::has(layout_of(m));
+  }
   [[gnu::noinline]] static int lock_by_kind(pthread_mutex_t* m) {
     return is_swapped(m) ? swapped_mutex::lock(layout_of(m)) : real::mutex_lock(m);
   }
@@ -111,6 +135,7 @@ struct swapping : forwarding {
 
 [[gnu::constructor]] void begin() {
   start(LOCKYARD_SWAPPED);
+  end_looks();
   const char* const condition = std::getenv("LOCKYARD_CONDITION");
   if (condition != nullptr && std::string_view{condition} == "condition_variable_any") {
     swapped_condition::use_any();
@@ -118,6 +143,7 @@ struct swapping : forwarding {
   pthread_atfork(nullptr, nullptr, [] {
     // relaxed(owner): the child has one thread.
     id_before_fork.store(known_thread_id, std::memory_order_relaxed);
+    begin_looks();
     forget_thread_id();
     passed.clear();
   });
@@ -129,10 +155,10 @@ struct swapping : forwarding {
     return of.load(std::memory_order_relaxed);
   };
   report(
-      "{\"event\": \"end\", \"pid\": %d, \"robust\": %u, \"inheriting\": %u, "
+      "{\"event\": \"end\", \"pid\": %d, \"chosen\": %u, \"robust\": %u, \"inheriting\": %u, "
       "\"protecting\": %u, \"shared\": %u}\n",
-      static_cast<int>(getpid()), count(passed.robust), count(passed.inheriting),
-      count(passed.protecting), count(passed.shared));
+      static_cast<int>(getpid()), selection::count(), count(passed.robust),
+      count(passed.inheriting), count(passed.protecting), count(passed.shared));
 }
 
 }  // namespace

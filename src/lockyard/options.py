@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from lockyard.errors import UsageError
 from lockyard.machine.conditions import NICES, POLICIES, SLICES_NS, Deadline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import typer
 
     from lockyard.machine.conditions import Pinning
@@ -22,6 +25,8 @@ MAX_SEED = 2**63
 MAX_DURATION_S = 86400.0
 MAX_LOAD_PER_PROCESSOR = 64
 MAX_TIMER_SLACK_NS = 2_000_000_000
+BUILD = "build"
+BUILD_JOBS = 16  # as in make -j16
 
 
 def duration_s(option: str, text: str) -> float:
@@ -84,7 +89,7 @@ def nice(option: str, value: int | None) -> int | None:
 
 
 def surroundings(  # noqa: PLR0913 - one parameter for each option
-    load: int,
+    load_text: str,
     load_nice: int | None,
     timer_slack: str,
     autogroup: str,
@@ -92,15 +97,15 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     rest: str,
 ) -> dict[str, Any]:
     """Returns the conditions that were given, by name."""
-    most = MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0))
-    if not 0 <= load <= most:
-        raise UsageError(f"--load {load}: must be a number of threads from 0 to {most}")
+    load, kind = _load(load_text)
     if load == 0 and load_nice is not None:
         raise UsageError(
             f"--load-nice {load_nice}: there is no load that it could apply to; give --load N too, "
             "or drop --load-nice"
         )
     found: dict[str, Any] = {"load": load}
+    if kind is not None:
+        found["load_kind"] = kind
     if load_nice is not None:
         found["load_nice"] = nice("--load-nice", load_nice)
     if timer_slack:
@@ -112,6 +117,46 @@ def surroundings(  # noqa: PLR0913 - one parameter for each option
     if rest:
         found["rest_s"] = duration_s("--rest", rest)
     return found
+
+
+def _load(text: str) -> tuple[int, str | None]:
+    """Returns the number of threads or compilers, and the kind of a load that does not count."""
+    most = MAX_LOAD_PER_PROCESSOR * len(os.sched_getaffinity(0))
+    kind, _, number = text.partition(":")
+    if kind == BUILD:
+        number = number if ":" in text else str(BUILD_JOBS)
+        least = 1
+    else:
+        kind, number, least = "", text or "0", 0
+    if not number.isdecimal() or not least <= int(number) <= most:
+        raise UsageError(
+            f"--load {text}: must be a number of threads from 0 to {most}, or build, or build:N "
+            f"with N compilers at a time, from 1 to {most}"
+        )
+    return int(number), kind or None
+
+
+def machines(given: Sequence[str]) -> list[tuple[tuple[str, str], ...]]:
+    """Returns the combinations of settings of the machine, from words like idle_states=off,on."""
+    from lockyard.machine.settings import NAMES
+
+    found: dict[str, list[str]] = {}
+    for word in given:
+        name, equals, values = word.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not values or name not in NAMES:
+            raise UsageError(
+                f"--machine {word}: not a setting of the machine and its values; give NAME=VALUE,… "
+                f"with a name of {', '.join(NAMES)}; the value as_found changes nothing"
+            )
+        if name in found:
+            raise UsageError(
+                f"--machine {word}: {name} is given twice; separate its values by commas, as in "
+                f"{name}={','.join(found[name])},{values}"
+            )
+        found[name] = [value.strip() for value in values.split(",")]
+    combinations = itertools.product(*found.values())
+    return [tuple(zip(found, values, strict=True)) for values in combinations] if found else []
 
 
 def _timer_slack_ns(text: str) -> int:

@@ -25,6 +25,12 @@ class Ratio:
     blocks: int
 
     @property
+    def inverse(self) -> Ratio:
+        """Returns the ratio the other way round."""
+        low, high = (None if bound is None else 1 / bound for bound in (self.high, self.low))
+        return Ratio(1 / self.median, low, high, self.blocks)
+
+    @property
     def shows_difference(self) -> bool:
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 

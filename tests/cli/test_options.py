@@ -78,8 +78,8 @@ def test_reads_places() -> None:
 
 
 def test_keeps_only_the_conditions_that_were_given() -> None:
-    assert options.surroundings(0, None, "", "", None, "") == {"load": 0}
-    assert options.surroundings(2, -5, "1us", "off", 1.5, "10ms") == {
+    assert options.surroundings("", None, "", "", None, "") == {"load": 0}
+    assert options.surroundings("2", -5, "1us", "off", 1.5, "10ms") == {
         "load": 2,
         "load_nice": -5,
         "timer_slack_ns": 1000,
@@ -89,10 +89,19 @@ def test_keeps_only_the_conditions_that_were_given() -> None:
     }
 
 
+def test_a_load_is_a_number_of_threads_or_a_build() -> None:
+    for text, load in (("build", 16), ("build:3", 3)):
+        found = options.surroundings(text, None, "", "", None, "")
+        assert found == {"load": load, "load_kind": "build"}
+    for text in ("-1", "build:", "build:0", "make", "1.5", "99999", "build:99999"):
+        with pytest.raises(UsageError, match=f"--load {text}: must be"):
+            options.surroundings(text, None, "", "", None, "")
+
+
 @pytest.mark.parametrize("cpus", [0.99, 0, -1, 5000, float("nan"), float("inf")])
 def test_refuses_invalid_quotas(cpus: float) -> None:
     with pytest.raises(UsageError, match="--quota"):
-        options.surroundings(0, None, "", "", cpus, "")
+        options.surroundings("0", None, "", "", cpus, "")
 
 
 def test_seeds_are_what_was_asked_or_of_chance() -> None:

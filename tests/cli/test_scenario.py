@@ -92,6 +92,7 @@ hold-ns = 500
 gap-ns = 600
 hog-percent = 40
 set = { another = [1, 2] }
+machine = { huge_pages = ["never", "as_found"] }
 """
 THE_SAME = (
     *("wait", "uncontended", "workers", "readers", "wakeup", "torture"),
@@ -105,7 +106,7 @@ THE_SAME = (
     *("--workload", "classic", "--share-percent", "0,50.5", "--rate-per-s", "10000.0"),
     *("--load-percent", "70", "--interval-ns", "1000", "--matrix-rows", "64"),
     *("--background-nice", "19", "--hold-ns", "500", "--gap-ns", "600", "--hog-percent", "40"),
-    *("--set", "another=1,2"),
+    *("--set", "another=1,2", "--machine", "huge_pages=never,as_found"),
 )
 
 

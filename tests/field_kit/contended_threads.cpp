@@ -91,15 +91,31 @@ PLACE void want_account() {
   compute_for(1);
   pthread_mutex_unlock(&account);
 }
+PLACE void change_table_slowly() {
+  pthread_rwlock_wrlock(&table);
+  turn.fetch_add(1);
+  compute_for(5000);
+  pthread_rwlock_unlock(&table);
+}
+PLACE void read_table() {
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_unlock(&table);
+}
+PLACE void hold_and_compute() {
+  pthread_mutex_lock(&account);
+  compute_for(20);
+  pthread_mutex_unlock(&account);
+  compute_for(60);
+}
 
 namespace {
 
-/// Calls `hold` again and again; another thread wants the lock each time.
-void alternate(void (*hold)()) {
-  std::thread other{[] {
+/// Calls `hold` again and again; another thread calls `want` each time.
+void alternate(void (*hold)(), void (*want)() = want_account) {
+  std::thread other{[want] {
     for (int i = 1; i <= count; ++i) {
       await(i);
-      want_account();
+      want();
       turn.fetch_add(1'000'000);
       while (turn.load() >= 1'000'000) usleep(100);
     }
@@ -393,6 +409,12 @@ int main(int arguments, char** argument) {
     alternate(read_in_section);
   } else if (scene == "long_section") {
     alternate(compute_in_section);
+  } else if (scene == "writer") {
+    alternate(change_table_slowly, read_table);
+  } else if (scene == "regular") {
+    together(2, [] {
+      for (int i = 0; i < count; ++i) hold_and_compute();
+    });
   } else if (scene == "preempted") {
     preempted();
   } else if (scene == "convoy") {

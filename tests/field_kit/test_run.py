@@ -38,6 +38,47 @@ int main(void) {
   return 0;
 }
 """
+LEDGERS = """
+#include <mutex>
+#include <pthread.h>
+#include <stdio.h>
+#include <thread>
+pthread_mutex_t account = PTHREAD_MUTEX_INITIALIZER;
+static void show(const char* name, pthread_mutex_t* mutex) {
+  pthread_mutex_lock(mutex);
+  printf("%s %u\\n", name, ((unsigned*)mutex)[3]); /* glibc counts, a swapped mutex does not */
+  pthread_mutex_unlock(mutex);
+}
+namespace bank {
+struct ledger {
+  pthread_mutex_t mutex;
+  int sum = 0;
+  ledger() { pthread_mutex_init(&mutex, nullptr); }
+  __attribute__((noinline)) void post() {
+    pthread_mutex_lock(&mutex);
+    ++sum;
+    pthread_mutex_unlock(&mutex);
+  }
+};
+struct journal {
+  std::mutex mutex;
+  __attribute__((noinline)) void write() { const std::lock_guard held{mutex}; }
+};
+}  // namespace bank
+int main() {
+  bank::ledger ledger;
+  bank::journal journal;
+  std::thread others[4];
+  for (auto& each : others) each = std::thread{[&] {
+    for (int i = 0; i < 10000; ++i) ledger.post(), journal.write();
+  }};
+  for (auto& each : others) each.join();
+  show("account", &account);
+  show("ledger", &ledger.mutex);
+  show("journal", journal.mutex.native_handle());
+  return ledger.sum == 40000 ? 0 : 1;
+}
+"""
 PASSED = """
 #include <pthread.h>
 int main(void) {
@@ -110,6 +151,37 @@ def test_control_swaps_nothing(lockyard: Lockyard, tmp_path: Path) -> None:
     program = compiled(USERS, tmp_path / "users.c")
     shown = lockyard("run", "--mutex", "glibc", "-q", str(program))
     assert (shown.stdout, shown.stderr) == ("users 1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("site", "swapped"),
+    [
+        ("account", {"account"}),
+        ("bank", {"ledger", "journal"}),
+        ("ledger", {"ledger"}),
+        ("bank::journal::write", {"journal"}),
+        ("show", {"account"}),  # the first to acquire it; the others' first use was before
+    ],
+)
+def test_swaps_only_what_was_chosen(
+    lockyard: Lockyard, tmp_path: Path, site: str, swapped: set[str]
+) -> None:
+    program = compiled(LEDGERS, tmp_path / "ledgers.cpp")
+    shown = lockyard("run", "--only", site, "--", str(program))
+    assert shown.returncode == 0, shown.stderr
+    users = dict(line.split() for line in shown.stdout.splitlines())
+    assert {name for name, count in users.items() if count == "0"} == swapped
+    assert f"mutexes of {site}: {len(swapped)}; " in shown.stderr
+
+
+def test_a_site_that_has_no_mutex_is_told(lockyard: Lockyard, tmp_path: Path) -> None:
+    program = compiled(LEDGERS, tmp_path / "ledgers.cpp")
+    unknown = lockyard("run", "--only", "teller", "--", str(program))
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "have a variable or function of this name" in unknown.stderr
+    other = lockyard("run", "--only", "printf", "--", str(program))
+    assert "no mutex was swapped, because printf neither is one" in other.stderr
+    assert set(other.stdout.split()[1::2]) == {"1"}
 
 
 def test_counts_mutexes_that_stay_glibcs(lockyard: Lockyard, tmp_path: Path) -> None:

@@ -26,15 +26,17 @@ double closed_queue(int customers, double hold_s, double gap_s) {
 
 class ClosedQueue : public testing::TestWithParam<std::tuple<int, int, int>> {};
 
-TEST_P(ClosedQueue, predicts_the_rate_of_a_ticket_lock) {
+TEST_P(ClosedQueue, predicts_the_rate_of_a_ticket_lock_and_the_work_done) {
   const auto [threads, hold_us, gap_us] = GetParam();
-  cell queue = cell_of("throughput", lock_named("ticket_spinlock"), "fifo", threads);
+  cell queue = cell_of("contention", lock_named("ticket_spinlock"), "fifo", threads);
   queue.cost = almost_free();
-  queue.settings.exponential = true;
   queue.settings.hold = hold_us * us, queue.settings.gap = gap_us * us;
   queue.settings.duration = 30'000 * ms;
   const double expected = closed_queue(threads, hold_us * 1e-6, gap_us * 1e-6);
-  EXPECT_NEAR(value_of(simulate(queue), "operations_per_s") / expected, 1, 0.005);
+  const outcome found = simulate(queue);
+  EXPECT_NEAR(value_of(found, "operations_per_s") / expected, 1, 0.005);
+  const double work = expected * (hold_us + gap_us) * 1e-6;
+  EXPECT_NEAR(value_of(found, "parallelism") / work, 1, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ClosedQueue,

@@ -54,6 +54,50 @@ TEST(SchedulerRules, fair_ones_share_a_processor_equally_and_fifo_does_not) {
   EXPECT_EQ(shares_under("fifo", 3)[0], 1);
 }
 
+/// Two cores with two hardware threads each, which slow each other down by half.
+machine two_cores_of_two() {
+  topology shape = flat(4);
+  shape.threads_per_core = 2;
+  shape.cores_per_cache = shape.cores_per_socket = 2;
+  costs slow = plausible();
+  slow.smt_slowdown = 2;
+  return {shape, slow};
+}
+
+TEST(SchedulerRules, threads_start_on_cores_of_their_own) {
+  const topology shape = two_cores_of_two().shape;
+  EXPECT_NE(shape.core_of(shape.nth_to_fill(0)), shape.core_of(shape.nth_to_fill(1)));
+  EXPECT_EQ(shape.nth_to_fill(3), shape.sibling_of(shape.nth_to_fill(1)));
+}
+
+/// The work of two threads that start on one core, in units of what one thread does alone.
+double work_of_two_on_one_core(std::string_view name, int pinned_to) {
+  constexpr ps length = 200 * ms;
+  engine on{two_cores_of_two(), gaps{}, made(name, 4), 1};
+  double done = 0;
+  for (const int processor : {0, 1}) {
+    thread& each = on.spawn(
+        [&] {
+          for (;;) {
+            on.compute(10 * us);
+            done += 10.0 * us;
+          }
+        },
+        processor, 0);
+    if (pinned_to >= 0) each.pinned_to = processor;
+  }
+  on.run(length);
+  return done / length;
+}
+
+TEST(SchedulerRules, idle_core_relieves_a_core_that_runs_two_threads) {
+  for (const char* fair : {"cfs", "eevdf", "muqss", "bmq", "pds", "windows"}) {
+    EXPECT_GT(work_of_two_on_one_core(fair, -1), 1.8) << fair;
+    EXPECT_LT(work_of_two_on_one_core(fair, 0), 1.1) << fair;
+  }
+  EXPECT_LT(work_of_two_on_one_core("fifo", -1), 1.1);
+}
+
 /// When a thread that wakes after a long sleep runs, while another one works on its processor.
 ps delay_of_sleeper(std::string_view name) {
   engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};

@@ -52,8 +52,9 @@ MEASURED = (
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., str]:
-    def write(*runs: dict[str, Any]) -> str:
-        environment = {"schema": 1, "record": "environment", "kernel": "6.12.1"}
+    def write(*runs: dict[str, Any], kernel: str = "6.12.1") -> str:
+        system = {"kernel": kernel}
+        environment = {"schema": 1, "record": "environment", "system": system}
         path = tmp_path / "records.jsonl"
         path.write_text("".join(json.dumps(each) + "\n" for each in (environment, *runs)))
         return str(path)
@@ -117,3 +118,75 @@ def test_refuses_files_and_options_that_do_not_fit(
     refused = lockyard("simulate", *arguments, "--like", file(*runs))
     assert refused.returncode == 2
     assert expected in refused.stderr.replace("\n", " ")
+
+
+def test_cells_of_other_times_and_of_contention_are_rows_of_their_own(
+    lockyard: Callable[..., Outcome], file: Callable[..., str]
+) -> None:
+    longer = a_wait("ticket_spinlock", 2, 1e5, 1e6)
+    longer["conditions"] |= {"hold_ns": 5000, "gap_ns": 5000}
+    work = a_run("contention", "mutex", {"run_ns": 2e8, "parallelism": 1.4})
+    work["conditions"]["parameters"] = {"rate_per_s": 15000, "share_percent": 50}
+    path = file(a_run("costs", None, COSTS), *MEASURED, longer, work)
+    shown = lockyard("simulate", "--like", path, "--machine", "vm2", "--json")
+    rows = {
+        (each["table"], each["row"]): each["simulated"]
+        for each in json.loads(shown.stdout)["figures"]
+    }
+    usual = rows["wait, per second", "ticket_spinlock, 2 threads"]
+    slow = rows["wait, per second", "ticket_spinlock, 2 threads, 5.00 µs of 5.00 µs"]
+    assert slow < 0.1 * usual
+    assert 1 < rows["contention, parallelism", "mutex, 2 threads, 33.3 µs of 33.3 µs"] < 2
+
+
+def test_scheduler_is_that_of_the_measured_kernel(
+    lockyard: Callable[..., Outcome], file: Callable[..., str]
+) -> None:
+    def longest(kernel: str) -> list[float]:
+        runs = [a_wait("ttas_spinlock", 16, 3e6, 1e5)]
+        runs[0]["values"]["run_ns"] = 1e8
+        path = file(a_run("costs", None, COSTS), *runs, kernel=kernel)
+        shown = lockyard("simulate", "--like", path, "--machine", "vm2", "--json")
+        return [each["simulated"] for each in json.loads(shown.stdout)["figures"]]
+
+    assert longest("5.15.0-generic") != longest("6.12.1")
+
+
+def test_machine_is_defined_by_its_records(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    topology = {"processors": 4, "cores": 2, "packages": 1, "caches": [{"level": 3, "count": 1}]}
+    environment = {
+        "schema": 1,
+        "record": "environment",
+        "system": {"hypervisor": "no"},
+        "cpu": {"model": 'An "8-bit" one'},
+        "load_average": [9.0],
+        "harness": {"topology": topology},
+    }
+    trips = [{"cpus": [0, each], "ns": ns} for each, ns in ((1, 60), (2, 200), (3, 240))]
+    runs = [a_run("costs", None, {**COSTS, "line_round_trips": trips}) for _ in range(3)]
+    runs[1]["values"]["line_round_trips"] = [{"cpus": [0, 3], "ns": 1e9}]
+    records = tmp_path / "records.jsonl"
+    records.write_text("".join(json.dumps(each) + "\n" for each in (environment, *runs)))
+    out = tmp_path / "mine.toml"
+    done = lockyard("machines", "measure", "--from", str(records), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "other programs ran meanwhile" in done.stderr
+    shown = json.loads(lockyard("machines", str(out), "--json").stdout)
+    assert shown["topology"]["threads_per_core"] == 2
+    assert shown["costs"]["hop_cache_ns"] == 15
+    assert shown["costs"]["hop_remote_ns"] == 60
+    assert shown["sources"]["pause_ns"] == "lockyard measure costs, median of 3 runs"
+    assert shown["sources"]["tick_ns"].startswith("as xeon8468: ")
+
+
+def test_machine_is_not_defined_without_costs(
+    lockyard: Callable[..., Outcome], file: Callable[..., str]
+) -> None:
+    refused = lockyard("machines", "measure", "--from", file(*MEASURED))
+    assert refused.returncode == 2
+    assert "no run of the study costs" in refused.stderr
+    refused = lockyard("machines", "vm2", "--out", "x.toml")
+    assert refused.returncode == 2
+    assert "apply only to" in refused.stderr.replace("\n", " ")

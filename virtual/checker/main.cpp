@@ -42,6 +42,10 @@ struct checked {
   subject what;
   std::optional<plain::entry> of_module{};
 
+  [[nodiscard]] unsigned threads(const model::exclusion_shape& shape) const {
+    if (of_module && of_module->program != nullptr) return plain::program_threads::count;
+    return of_module && of_module->thread != nullptr ? of_module->threads : shape.threads;
+  }
   [[nodiscard]] model::client_maker clients(const model::exclusion_shape& shape) const {
     return of_module ? plain::clients_of(*of_module, shape) : what.make(shape);
   }
@@ -151,15 +155,38 @@ plan plan_of(const json& job, const subject& of) {
   return by;
 }
 
-json to_json(const found& result, const model::settings& how) {
-  auto steps = json::array();
-  for (const model::trace_line& each : result.steps) {
-    json where = nullptr;
-    if (each.where.line() != 0) {
-      where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
-    }
-    steps.push_back({{"thread", each.thread}, {"where", where}, {"text", each.text}});
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+/// A line of a failing execution; docs/checking.md describes the keys.
+json to_json(const model::trace_line& each) {
+  json where = nullptr;
+  if (each.where.line() != 0) {
+    where = model::file_name(each.where.file_name()) + ":" + std::to_string(each.where.line());
   }
+  auto others = json::array();
+  for (const model::other_message& other : each.others) {
+    others.push_back({{"value", other.value}, {"written_by", or_null(other.written_by)}});
+  }
+  return {{"thread", each.thread},
+          {"where", std::move(where)},
+          {"text", each.text},
+          {"kind", each.kind},
+          {"order", each.order},
+          {"word", each.word},
+          {"read", or_null(each.read)},
+          {"written", or_null(each.written)},
+          {"reads_from", or_null(each.reads_from)},
+          {"could_read", std::move(others)},
+          {"after", each.after},
+          {"conflicts_with", or_null(each.conflicts_with)}};
+}
+
+json to_json(const found& result, const model::settings& how, unsigned threads) {
+  auto steps = json::array();
+  for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
   return {{"verdict", model::name_of(result.result)},
           {"what", result.what},
           {"executions", result.executions},
@@ -170,6 +197,7 @@ json to_json(const found& result, const model::settings& how) {
           {"bounded", result.bounded},
           {"seconds", result.seconds},
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
+          {"threads", threads},
           {"steps", std::move(steps)},
           {"replay", result.replay}};
 }
@@ -212,7 +240,8 @@ json answer(const json& job) {
   if (asked == "list") return list_subjects();
   if (asked == "mutations") return list_mutations(job);
   const checked& of = subject_of(job);
-  const model::client_maker make = of.clients(shape_of(job, of.what.shape));
+  const model::exclusion_shape shape = shape_of(job, of.what.shape);
+  const model::client_maker make = of.clients(shape);
   plan by = plan_of(job, of.what);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
@@ -221,12 +250,14 @@ json answer(const json& job) {
   }
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
-    return to_json(plain::searched([&] { return model::replay(make, by.how, text); }), by.how);
+    const found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    return to_json(again, by.how, of.threads(shape));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
   // A module's variables are the process's, so one worker runs its code at a time.
   if (of.of_module) by.workers = 1;
-  return to_json(plain::searched([&] { return model::explore(make, by); }), by.how);
+  const found result = plain::searched([&] { return model::explore(make, by); });
+  return to_json(result, by.how, of.threads(shape));
 }
 
 int serve() {

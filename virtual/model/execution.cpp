@@ -45,7 +45,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
   stepped last = stepped::on;
   while (verdict_ == verdict::passed && last == stepped::on) last = step(goes_on);
   const bool whole = last != stepped::cut;
-  if (whole && verdict_ == verdict::passed) {
+  if (whole && verdict_ == verdict::passed && !has_given_up_) {
     for (thread_index i = 0; i < count_; ++i) {
       memory_.join(threads_[setter_].known.current, threads_[i].known.current);
     }
@@ -75,6 +75,7 @@ void execution::reset() {
     each.deadline.reset();
     each.reads.clear();
     each.repeats = {};
+    each.undisturbed = false;
     each.notes_state = false;
     each.rushes = false;
     each.yields = false;
@@ -100,6 +101,7 @@ void execution::reset() {
   has_disturbed_ = false;
   newest_.clear();
   is_redundant_ = false;
+  has_given_up_ = false;
   verdict_ = verdict::passed;
   what_.clear();
   by_->rewind();
@@ -154,10 +156,11 @@ void execution::block(status why) {
   me().now = status::ready;
 }
 
-void execution::fail(verdict kind, std::string text, std::source_location where) {
+void execution::fail(verdict kind, std::string text, std::source_location where,
+                     const plain* data) {
   verdict_ = kind;
   what_ = std::move(text);
-  tell(where, what_);
+  tell(where, what_, {.kind = "failure", .data = data});
   for (;;) switch_out();  // never continued
 }
 
@@ -320,7 +323,7 @@ void execution::list_last_resorts() {
     options_.push_back({.thread = i, .how = variant::time_out});
     can_go_on = true;
   }
-  if (!all_ended && !can_go_on) note_hang();
+  if (!all_ended && !can_go_on && !has_given_up_) note_hang();
 }
 
 void execution::note_hang() {

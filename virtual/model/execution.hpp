@@ -25,6 +25,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::model {
@@ -146,11 +147,18 @@ class execution {
   };
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
+  /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
+  /// threads go on; if they cannot, the execution ends without a verdict.
+  [[noreturn]] void give_up(std::source_location where);
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
+  /// Writes a value of a word of that size, for reports.
+  static inline std::string (*text_of_value)(std::uint64_t value, std::size_t size) = nullptr;
 
   [[nodiscard]] thread_index self() const noexcept { return running_; }
-  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where);
+  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where) {
+    fail(kind, std::move(text), where, nullptr);
+  }
 
   /// Ends a state and frees its memory.
   struct deleter {
@@ -234,6 +242,8 @@ class execution {
     deleter by;
   };
 
+  [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
+                         const plain* data);
   static void enter(boost::context::detail::transfer_t from);
   void reset();
   void start(thread_index thread);
@@ -341,7 +351,22 @@ class execution {
                             std::memory_order success, std::memory_order failure, bool weak,
                             std::source_location where);
   void fence_all();
-  void tell(std::source_location where, const std::string& text) const;
+  /// What a line of the account says besides its text.
+  struct facts {
+    std::string_view kind{};
+    std::optional<std::memory_order> order{};
+    std::optional<location_index> word{};
+    std::optional<message_index> read{};
+    std::optional<std::uint64_t> written{};
+    std::optional<std::uint8_t> look{};  ///< takes only the candidates that belong to this look
+    const plain* data = nullptr;
+  };
+  void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }
+  void tell(std::source_location where, const std::string& text, const facts& more);
+  void note_edges(trace_line& line) const;
+  void note_others(trace_line& line, const facts& more) const;
+  [[nodiscard]] std::optional<std::size_t> line_of(const origin& by) const;
+  [[nodiscard]] std::string text_of(location_index word, std::uint64_t value) const;
   [[nodiscard]] bool knows_writer(const plain& data);
   [[nodiscard]] std::string described(location_index which);
   [[nodiscard]] std::string by_whom(const message& read) const;
@@ -394,6 +419,7 @@ class execution {
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   bool is_redundant_ = false;     ///< an execution without the last step has the same future
+  bool has_given_up_ = false;     ///< a thread has; the execution has no end to look at
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

@@ -174,8 +174,10 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   memory_.read(me().known, from, index, order, this_event());
   me().reads.push_back({from, index});
   if (account_ != nullptr) {
-    tell(where, "load " + name_of(order) + " of " + described(from) + ": " +
-                    std::to_string(read.value) + by_whom(read));
+    tell(where,
+         "load " + name_of(order) + " of " + described(from) + ": " + text_of(from, read.value) +
+             by_whom(read),
+         {.kind = "load", .order = order, .word = from, .read = index});
   }
   return read.value;
 }
@@ -205,8 +207,10 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   memory_.write(me().known, to, value, order, place, this_event());
   has_disturbed_ = true;
   if (account_ != nullptr) {
-    tell(where, "store " + name_of(order) + " to " + described(to) + ": " + std::to_string(value) +
-                    (is_newest ? "" : ", which others overwrote before"));
+    tell(where,
+         "store " + name_of(order) + " to " + described(to) + ": " + text_of(to, value) +
+             (is_newest ? "" : ", which others overwrote before"),
+         {.kind = "store", .order = order, .word = to, .written = value});
   }
 }
 
@@ -238,9 +242,10 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   has_disturbed_ = true;
   me().last_change = on;
   if (account_ != nullptr) {
-    tell(where, "exchange " + name_of(order) + " on " + described(on) + ": " +
-                    std::to_string(found) + by_whom(at.messages[read]) + " becomes " +
-                    std::to_string(value));
+    tell(where,
+         "exchange " + name_of(order) + " on " + described(on) + ": " + text_of(on, found) +
+             by_whom(at.messages[read]) + " becomes " + text_of(on, value),
+         {.kind = "exchange", .order = order, .word = on, .read = read, .written = value});
   }
 }
 
@@ -302,9 +307,11 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     note_failure(site_key(where));
   }
   if (account_ != nullptr) {
-    tell(where, "compare-exchange on " + described(on) + " fails" +
-                    (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
-                    std::to_string(read.value) + by_whom(read));
+    tell(where,
+         "compare-exchange on " + described(on) + " fails" +
+             (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
+             text_of(on, read.value) + by_whom(read),
+         {.kind = "failed compare-exchange", .order = failure, .word = on, .read = index});
   }
   expected = read.value;
   return false;
@@ -317,7 +324,9 @@ void execution::fence(std::memory_order order, std::source_location where) {
   // The event comes first: a release fence also publishes plain data written since the last event.
   event(fenced, static_cast<std::uint64_t>(order), 0);
   memory_.fence(me().known, order, this_event());
-  if (account_ != nullptr) tell(where, "fence " + name_of(order));
+  if (account_ != nullptr) {
+    tell(where, "fence " + name_of(order), {.kind = "fence", .order = order});
+  }
 }
 
 void execution::light_fence(std::source_location where) {

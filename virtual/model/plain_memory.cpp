@@ -93,13 +93,28 @@ std::uint64_t execution::read_word_as_plain(location_index which, std::source_lo
          where);
   }
   at.read_as_plain.of[running_] = moment();
-  if (account_ != nullptr) tell(where, "reads " + described(which) + " without an atomic access");
+  if (account_ != nullptr) {
+    tell(where, "reads " + described(which) + " without an atomic access",
+         {.kind = "plain read", .word = which});
+  }
   return at.newest().value;
 }
 
 void execution::end_word_by_plain_write(location_index which, std::source_location where) {
-  if (account_ != nullptr) tell(where, "writes " + described(which) + " without an atomic access");
+  if (account_ != nullptr) {
+    tell(where, "writes " + described(which) + " without an atomic access",
+         {.kind = "plain write", .word = which});
+  }
   end_word(which, " is written without an atomic access", where, verdict::race);
+}
+
+void execution::give_up(std::source_location where) {
+  has_given_up_ = true;
+  event(ended, 1, 0);
+  if (account_ != nullptr) tell(where, "the program does not ask about what follows");
+  me().looks = {};
+  me().now = status::awaiting;
+  for (;;) switch_out();  // an await of no word is never over
 }
 
 std::optional<execution::stack_place> execution::find_on_stack(const void* address) const {

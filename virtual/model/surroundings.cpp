@@ -116,10 +116,12 @@ void execution::read_plain(std::size_t hint, const void* address, const void* ty
     fail(verdict::race,
          "reads " + described(data) + " that T" + std::to_string(data.writer) +
              " writes at the same time",
-         where);
+         where, &data);
   }
   data.readers.of[running_] = moment();
-  if (account_ != nullptr && !is_set_up()) tell(where, "reads " + described(data));
+  if (account_ != nullptr && !is_set_up()) {
+    tell(where, "reads " + described(data), {.kind = "plain read", .data = &data});
+  }
 }
 
 void execution::write_plain(std::size_t hint, const void* address, const void* type,
@@ -134,12 +136,14 @@ void execution::change_plain(plain& data, std::source_location where) {
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
     fail(verdict::race, "writes " + described(data) + " that another thread uses at the same time",
-         where);
+         where, &data);
   }
   data.writer = running_;
   data.written = moment();
   // An interleaving begins with the threads; the making of the client needs no line.
-  if (account_ != nullptr && !is_set_up()) tell(where, "writes " + described(data));
+  if (account_ != nullptr && !is_set_up()) {
+    tell(where, "writes " + described(data), {.kind = "plain write", .data = &data});
+  }
 }
 
 void*& execution::state_of(const void* type, std::size_t owner, const deleter& by) {
@@ -163,10 +167,6 @@ void execution::end_states(std::size_t owner) {
       return each.type == ended.type && each.owner == owner;
     });
   }
-}
-
-void execution::tell(std::source_location where, const std::string& text) const {
-  if (account_ != nullptr) account_->push_back({.thread = running_, .where = where, .text = text});
 }
 
 std::string execution::described(const plain& data) {

@@ -54,8 +54,14 @@ std::optional<seen> execution::await(std::span<const look> looks,
   event(awaited, memory_.at(chosen.where).name * 8 + which, read.by.name());
   memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
   if (account_ != nullptr) {
-    tell(where, "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
-                    std::to_string(value) + by_whom(read));
+    tell(where,
+         "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +
+             text_of(chosen.where, value) + by_whom(read),
+         {.kind = "await",
+          .order = chosen.order,
+          .word = chosen.where,
+          .read = index,
+          .look = which});
   }
   return seen{which, value};
 }
@@ -104,8 +110,11 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   // The kernel's look is coherent with ours, but orders nothing.
   memory_.read(me().known, on, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
-    tell(where, (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
-                    std::to_string(newest.value) + by_whom(newest));
+    candidates_.clear();
+    tell(where,
+         (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
+             text_of(on, newest.value) + by_whom(newest),
+         {.kind = sleeps ? "sleep" : "no sleep", .word = on, .read = at.order.back()});
   }
   thread_record& thread = me();
   if (!sleeps) {
@@ -141,7 +150,8 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count,
   event(woke, on ? memory_.at(*on).name : 0, woken);
   if (account_ != nullptr) {
     tell(where,
-         "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"));
+         "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"),
+         {.kind = "wake", .word = on});
   }
   return woken;
 }
@@ -184,6 +194,7 @@ bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
   check_alive(on, where);
   const message_index newest = memory_.at(on).order.back();
   const std::uint64_t found = memory_.at(on).messages[newest].value;
+  candidates_.clear();
   if (found == 0) {
     replace(on, newest, pi_id(), std::memory_order_acquire, where);
     return true;
@@ -220,6 +231,7 @@ void execution::pi_unlock(location_index on, std::source_location where) {
     fail(verdict::assertion, "releases what another thread owns", where);
   }
   auto& waiters = sleepers_[on];
+  candidates_.clear();
   const std::uint64_t next = waiters.empty() ? 0 : (waiters.front() + 1U) | pi_waiters;
   replace(on, newest, next, std::memory_order_release, where);
   if (waiters.empty()) return;

@@ -6,17 +6,27 @@
 #include "places.hpp"
 #include "program.hpp"
 
+#include <mutex>
+
 namespace lockyard::plain {
 
 namespace {
 
 enum class use : bool { read, write };
 
+/// libstdc++'s own variables of a thread, by which std::call_once hands its callable over. All
+/// threads of an execution are one thread of the system (once.cpp).
+bool is_of_library(std::uintptr_t at) {
+  return at == reinterpret_cast<std::uintptr_t>(&std::__once_callable) ||
+         at == reinterpret_cast<std::uintptr_t>(&std::__once_call);
+}
+
 [[gnu::noinline]] void access(const volatile void* address, std::size_t size, use how,
                               const void* pc) {
   if (!is_active() || size == 0) return;
   worker& mine = worker::mine();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (is_of_library(at)) return;
   if (how == use::read) {
     mine.memory.read_plain(at, size, place_of(pc));
   } else if (mine.memory.write_plain(at, size, place_of(pc))) {

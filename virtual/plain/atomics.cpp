@@ -69,7 +69,8 @@ part word_of(const site& call) {
 [[gnu::noinline]] wide load(const site& call, std::memory_order order) {
   const part at = word_of(call);
   worker::mine().loop().look(call.pc, call.at, call.where);
-  return get_part(decode(now().load(at.word, order, call.where), at.unit), at, call.size);
+  const std::uint64_t found = now().load(at.word, order, call.where);
+  return get_part(decode(worker::mine().loop().note_read(at.word, found), at.unit), at, call.size);
 }
 
 [[gnu::noinline]] void store(const site& call, wide value, std::memory_order order) {
@@ -109,6 +110,7 @@ part word_of(const site& call) {
       found = now().exchange_by(by.at.word, by.change(), order, call.where);
       break;
   }
+  loop.note_read(by.at.word, by.of(found));
   if (by.of(found) == found) {
     loop.note_futile(call.pc, call.at, operand, found);
   } else {
@@ -165,6 +167,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
     std::uint64_t found = encode(expected, at.unit);
     done = now().compare_exchange(at.word, found, encode(desired, at.unit), success, failure, weak,
                                   call.where);
+    loop.note_read(at.word, done ? encode(desired, at.unit) : found);
     if (!done) expected = decode(found, at.unit);
   } else {
     done = exchange_part(call, at, expected, desired, success, failure);

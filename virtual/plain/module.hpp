@@ -12,7 +12,7 @@
 
 namespace lockyard::plain {
 
-/// A lock, or a client; the functions of the other kind are null.
+/// A lock, a client, or a program; the functions of the other kinds are null.
 struct entry {
   const char* name;
   std::size_t size;
@@ -25,6 +25,7 @@ struct entry {
   unsigned threads;            ///< of the client
   void (*thread)(void* at, unsigned index);
   void (*finish)(void* at);
+  int (*program)(int count, char** words);  ///< main()
 };
 
 template <class T>
@@ -52,7 +53,8 @@ consteval entry entry_of_lock(const char* name) {
              .try_lock = nullptr,
              .threads = 0,
              .thread = nullptr,
-             .finish = nullptr};
+             .finish = nullptr,
+             .program = nullptr};
   if constexpr (has_try_lock<Lock>) {
     made.try_lock = [](void* at) -> bool { return static_cast<Lock*>(at)->try_lock(); };
   }
@@ -76,11 +78,27 @@ consteval entry entry_of_client(const char* name) {
              .try_lock = nullptr,
              .threads = Client::threads,
              .thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); },
-             .finish = nullptr};
+             .finish = nullptr,
+             .program = nullptr};
   if constexpr (has_finish<Client>) {
     made.finish = [](void* at) { static_cast<Client*>(at)->finish(); };
   }
   return made;
+}
+
+consteval entry entry_of_program(const char* name, int (*main)(int, char**)) {
+  return {.name = name,
+          .size = 1,
+          .alignment = 1,
+          .make = nullptr,
+          .end = nullptr,
+          .lock = nullptr,
+          .unlock = nullptr,
+          .try_lock = nullptr,
+          .threads = 1,
+          .thread = nullptr,
+          .finish = nullptr,
+          .program = main};
 }
 
 }  // namespace lockyard::plain
@@ -88,4 +106,16 @@ consteval entry entry_of_client(const char* name) {
 extern "C" {
 extern const lockyard::plain::entry lockyard_plain_entries[];
 extern const std::size_t lockyard_plain_entry_count;
+
+int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(void*),
+                            void* argument, const void* pc);
+/// Without this one the linker would take the one that GCC's library has for split stacks.
+[[gnu::no_sanitize("thread")]] inline int __wrap_pthread_create(void* thread,
+                                                                const void* attributes,
+                                                                void* (*run)(void*),
+                                                                void* argument) {
+  return lockyard_pthread_create(thread, attributes, run, argument, __builtin_return_address(0));
+}
+/// Keeps it, as only the linker knows of its use.
+[[gnu::used]] inline const auto lockyard_wrapped_create = &__wrap_pthread_create;
 }

@@ -39,6 +39,7 @@ struct line_of_source {
 
 bool is_of_system(std::string_view path) {
   return path.starts_with("/usr/") || path.find("/c++/") != std::string_view::npos ||
+         path.find("plain/std/bits/") != std::string_view::npos ||
          path.ends_with("plain/module.hpp") || path.starts_with("?");
 }
 
@@ -124,8 +125,6 @@ struct known_places {
   std::deque<module> modules;
   std::deque<std::string> texts;
   std::deque<record> records;
-  std::map<const void*, const record*> by_address;
-  std::map<std::pair<std::string, unsigned>, unsigned> on_line;
 };
 
 known_places& known() {
@@ -138,17 +137,53 @@ const char* kept(known_places& all, const std::string& text) {
   return (same == all.texts.end() ? all.texts.emplace_back(text) : *same).c_str();
 }
 
-line_of_source find_line(known_places& all, std::uintptr_t at) {
+/// The line of an address, if it is one of the user's.
+std::optional<line_of_source> own_line(known_places& all, std::uintptr_t at) {
   const auto inside = std::ranges::find_if(
       all.modules, [at](const module& each) { return each.begin <= at && at < each.end; });
-  if (inside == all.modules.end()) return {"?", 0};
+  if (inside == all.modules.end()) return std::nullopt;
   if (!inside->finder) inside->finder.emplace(inside->path.c_str());
-  const std::uintptr_t offset = at - inside->begin;
-  const auto lines = inside->finder->lines(offset);
+  const auto lines = inside->finder->lines(at - inside->begin);
   const auto own = std::ranges::find_if(
       lines, [](const line_of_source& each) { return each.line != 0 && !is_of_system(each.file); });
-  if (own != lines.end()) return *own;
-  return {"address", static_cast<unsigned>(offset)};  // without debug information
+  return own == lines.end() ? std::nullopt : std::optional{*own};
+}
+
+/// The place of an address in its module's file, which is the same in every process.
+std::uintptr_t offset_of(const known_places& all, std::uintptr_t at) {
+  for (const module& each : all.modules) {
+    if (each.begin <= at && at < each.end) return at - each.begin;
+  }
+  return 0;
+}
+
+/// Return addresses, innermost first: code of a module keeps its frame pointers.
+using call_chain = std::array<std::uintptr_t, 12>;
+
+bool is_in_module(std::uintptr_t at) {
+  const auto& modules = known().modules;
+  return std::ranges::any_of(
+      modules, [at](const module& each) { return each.begin <= at && at < each.end; });
+}
+
+/// The callers of the function that holds this address.
+call_chain callers_of(const void* return_address) {
+  call_chain found{};
+  const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
+  const auto wanted = reinterpret_cast<std::uintptr_t>(return_address);
+  const auto* const limit = frame + (std::size_t{1} << 13U);  // the size of a stack
+  bool is_reached = false;
+  std::size_t count = 0;
+  while (count < found.size()) {
+    const std::uintptr_t caller = frame[1];
+    if (is_reached && !is_in_module(caller)) break;
+    if (is_reached) found[count++] = caller;
+    is_reached = is_reached || caller == wanted;
+    const auto* const next = reinterpret_cast<const std::uintptr_t*>(frame[0]);
+    if (next <= frame || next >= limit) break;
+    frame = next;
+  }
+  return found;
 }
 
 }  // namespace
@@ -159,21 +194,49 @@ void note_module(const char* path, std::uintptr_t base, std::size_t bytes) {
   all.modules.emplace_back(base, base + bytes, path, std::nullopt);
 }
 
-std::source_location place_of(const void* return_address) {
-  thread_local std::map<const void*, const record*> mine;
-  const record*& here = mine[return_address];
-  if (here == nullptr) {
-    known_places& all = known();
+namespace {
+
+/// An address: with its own line, or with the lines of its callers.
+struct known_address {
+  const record* own = nullptr;
+  std::map<call_chain, const record*> by_callers;
+};
+
+const record* new_record(known_places& all, const line_of_source& line, std::uintptr_t at) {
+  // The column tells places on one line apart.
+  const auto column = static_cast<unsigned>(offset_of(all, at));
+  return &all.records.emplace_back(kept(all, line.file), "", line.line, column);
+}
+
+const record* record_of(known_address& mine, const void* return_address) {
+  if (mine.own != nullptr) return mine.own;
+  known_places& all = known();
+  // The call is before the address to which it returns.
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  if (mine.by_callers.empty()) {
     const std::scoped_lock guard{all.lock};
-    const record*& shared = all.by_address[return_address];
-    if (shared == nullptr) {
-      // The call is before the address to which it returns.
-      const auto line = find_line(all, reinterpret_cast<std::uintptr_t>(return_address) - 1);
-      const unsigned column = ++all.on_line[{line.file, line.line}];
-      shared = &all.records.emplace_back(kept(all, line.file), "", line.line, column);
-    }
-    here = shared;
+    if (const auto line = own_line(all, at)) return mine.own = new_record(all, *line, at);
   }
+  const call_chain callers = callers_of(return_address);
+  const record*& found = mine.by_callers[callers];
+  if (found != nullptr) return found;
+  const std::scoped_lock guard{all.lock};
+  line_of_source line{"address", static_cast<unsigned>(offset_of(all, at))};
+  for (const std::uintptr_t each : callers) {
+    if (each == 0) break;
+    if (const auto own = own_line(all, each - 1)) {
+      line = *own;
+      break;
+    }
+  }
+  return found = new_record(all, line, at);
+}
+
+}  // namespace
+
+std::source_location place_of(const void* return_address) {
+  thread_local std::map<const void*, known_address> mine;
+  const record* const here = record_of(mine[return_address], return_address);
   std::source_location place;
   std::memcpy(static_cast<void*>(&place), &here, sizeof here);
   return place;

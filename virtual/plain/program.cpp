@@ -55,6 +55,7 @@ std::string member_name(const void* address) {
   const worker& mine = worker::mine();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
+  if (auto name = mine.threads.name_of(at)) return *name;
   if (loaded().current == nullptr) return {};
   for (const member& each : *loaded().current) {
     const std::uintptr_t begin = mine.object + each.offset;
@@ -127,30 +128,29 @@ class module_client : public model::client {
     mine.object = reinterpret_cast<std::uintptr_t>(at_);
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
-    of_.make(at_);
+    mine.threads.begin(of_.program != nullptr);
+    if (of_.make != nullptr) of_.make(at_);
   }
 
   [[nodiscard]] unsigned threads() const override {
+    if (of_.program != nullptr) return program_threads::count;
     return of_.thread == nullptr ? shape_.threads : of_.threads;
   }
 
   void thread(unsigned index) override {
+    worker& mine = worker::mine();
+    if (of_.program != nullptr) return mine.threads.run(index, of_.program);
     if (of_.thread == nullptr) {
       contend(index + 1 == shape_.threads);
     } else {
       of_.thread(at_, index);
     }
-    auto& ends = worker::mine().storage[index].destructors;
-    while (!ends.empty()) {
-      const auto [end, object] = ends.back();
-      ends.pop_back();
-      end(object);
-    }
+    mine.storage[index].end(mine.keys);
   }
 
   void finish() override {
     if (of_.finish != nullptr) of_.finish(at_);
-    if (of_.thread != nullptr) return;
+    if (of_.lock == nullptr) return;
     model::require(first_.read() == second_.read(), "both counters agree");
     const unsigned all = shape_.threads * shape_.acquisitions;
     const unsigned least = shape_.tries ? all - shape_.acquisitions : all;
@@ -207,6 +207,7 @@ void worker::begin() {
   heap.reset();
   for (spins& each : loops) each.reset();
   for (thread_storage& each : storage) each.reset();
+  keys.clear();
   for (const variables& each : loaded().data) {
     std::memcpy(each.begin, each.values.data(), each.values.size());
   }

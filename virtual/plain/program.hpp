@@ -8,6 +8,7 @@
 #include "shadow.hpp"
 #include "spins.hpp"
 #include "thread_storage.hpp"
+#include "threads.hpp"
 
 #include <model/client.hpp>
 
@@ -26,6 +27,8 @@ struct worker {
   arena heap;
   std::array<spins, model::max_threads> loops;
   std::array<thread_storage, model::max_threads> storage;
+  std::vector<void (*)(void*)> keys;  ///< their destructors, by pthread_key_t
+  program_threads threads;
   std::uintptr_t object = 0;                         ///< the module's lock or client
   std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
 
@@ -65,16 +68,17 @@ model::client_maker clients_of(const entry& of, const model::exclusion_shape& sh
 /// Returns what a search was ended for, and forgets it.
 std::optional<std::string> refused();
 
-/// Runs a search, and again when it has found out that a word is accessed in several sizes. Throws
-/// std::invalid_argument if the code does something that the checker cannot follow.
+/// Runs a search, and again when it has found out that a word is accessed in several sizes, or that
+/// there is one more thread. Throws std::invalid_argument if the code does something that the
+/// checker cannot follow.
 template <class Search>
 auto searched(const Search& search) {
   shadow::forget_mixed_sizes();
   for (;;) {
-    shadow::accept_mixed_sizes();
     auto found = search();
+    const bool begins_again = shadow::begins_again();
     if (auto reason = refused()) throw std::invalid_argument{*reason};
-    if (!shadow::found_mixed_sizes()) return found;
+    if (!begins_again) return found;
   }
 }
 

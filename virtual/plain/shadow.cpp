@@ -82,7 +82,7 @@ void shadow::widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b, std::
   std::erase_if(units_,
                 [&](const auto& each) { return each.first >= base && each.first < base + unit; });
   units_[base] = unit;
-  restart_ = true;
+  begin_again();
   now().fail(model::verdict::assertion, "one word is accessed in several sizes", where);
 }
 

@@ -42,11 +42,13 @@ class shadow {
   /// Memory that is handed out anew.
   void revive(std::uintptr_t begin, std::uintptr_t end);
 
-  /// Words for which accesses of several sizes were found. They hold for every execution, so a
-  /// search that finds one has to begin again.
-  static bool found_mixed_sizes() noexcept { return restart_; }
-  static void accept_mixed_sizes() noexcept { restart_ = false; }
+  /// Words for which accesses of several sizes were found hold for every execution, so a search
+  /// that finds one has to begin again.
   static void forget_mixed_sizes() noexcept { units_.clear(); }
+  /// Called when an execution has found out something that holds for all of them.
+  static void begin_again() noexcept { restart_ = true; }
+  /// Whether the search has to begin again; asked once for each search.
+  static bool begins_again() noexcept { return std::exchange(restart_, false); }
 
  private:
   struct cell {

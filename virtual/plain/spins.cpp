@@ -47,6 +47,7 @@ constexpr unsigned most_skipped = 20'000;
 
 void spins::reset() {
   looks_.clear();
+  read_ = {};
   futile_ = {};
   repeated_ = 0;
 }

@@ -9,6 +9,7 @@
 
 #include <model/execution.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -45,6 +46,11 @@ class spins {
   attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
   /// The read-modify-write has changed nothing.
   void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand, std::uint64_t found);
+  /// The value that the thread has read last from a word.
+  std::uint64_t note_read(model::location_index word, std::uint64_t value) {
+    return read_[word] = value;
+  }
+  [[nodiscard]] std::uint64_t last_read(model::location_index word) const { return read_[word]; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
 
  private:
@@ -55,6 +61,7 @@ class spins {
     std::uint64_t found;
   };
   std::vector<std::pair<const void*, std::uintptr_t>> looks_;
+  std::array<std::uint64_t, model::max_locations> read_{};
   futile_change futile_{};
   std::uint64_t state_ = 0;
   unsigned repeated_ = 0;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory that a module's code takes and gives back: the heap, thread_local variables, variables
-// that are initialised when a function is called first, and the C functions that copy and fill
-// memory.
+// Memory that a module's code takes and gives back: the heap, thread_local variables, and the C
+// functions that copy and fill memory.
 
 #include "wrapped.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -48,40 +45,6 @@ void* block_of(const thread_variables& of, std::source_location where) {
     std::memcpy(block, of.initial, of.initial_bytes);
   }
   return block;
-}
-
-/// A variable that is initialised when its function is called first has a guard: a byte that says
-/// that it is done, which the compiler's code reads, and one that says that a thread is at it.
-location_index guard_byte(const void* guard, std::size_t which, std::source_location where) {
-  return worker::mine()
-      .memory.word_at(reinterpret_cast<std::uintptr_t>(guard) + which, 1, where)
-      .word;
-}
-
-constexpr std::size_t is_done = 0;
-constexpr std::size_t is_running = 1;
-
-/// Returns true if the caller has to initialise the variable.
-bool begin_initialisation(const void* guard, std::source_location where) {
-  const location_index done = guard_byte(guard, is_done, where);
-  const location_index running = guard_byte(guard, is_running, where);
-  for (;;) {
-    std::uint64_t found = 0;
-    if (now().compare_exchange(running, found, 1, std::memory_order_acquire,
-                               std::memory_order_relaxed, false, where)) {
-      return true;
-    }
-    const std::array looks{
-        model::look{.where = done,
-                    .order = std::memory_order_acquire,
-                    .predicate = nullptr,
-                    .test = [](const void*, std::uint64_t value) { return value != 0; }},
-        model::look{.where = running,
-                    .order = std::memory_order_relaxed,
-                    .predicate = nullptr,
-                    .test = [](const void*, std::uint64_t value) { return value == 0; }}};
-    if (now().await(looks, std::nullopt, std::nullopt, where)->look == 0) return false;
-  }
 }
 
 }  // namespace
@@ -170,26 +133,6 @@ int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*
   lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].destructors.emplace_back(
       end, object);
   return 0;
-}
-
-int __wrap___cxa_guard_acquire(void* guard) {
-  if (!is_active()) return *static_cast<const std::uint8_t*>(guard) == 0 ? 1 : 0;
-  return lockyard::plain::begin_initialisation(guard, LOCKYARD_HERE) ? 1 : 0;
-}
-void __wrap___cxa_guard_release(void* guard) {
-  using namespace lockyard::plain;
-  if (!is_active()) {
-    *static_cast<std::uint8_t*>(guard) = 1;
-    return;
-  }
-  const auto where = LOCKYARD_HERE;
-  now().store(guard_byte(guard, is_done, where), 1, std::memory_order_release, where);
-}
-void __wrap___cxa_guard_abort(void* guard) {
-  using namespace lockyard::plain;
-  if (!is_active()) return;
-  const auto where = LOCKYARD_HERE;
-  now().store(guard_byte(guard, is_running, where), 0, std::memory_order_release, where);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)

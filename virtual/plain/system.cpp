@@ -34,7 +34,7 @@ struct futex_call {
 };
 
 long failed(int reason) {
-  errno = reason;
+  worker::mine().storage[now().self()].error = reason;
   return -1;
 }
 
@@ -86,7 +86,16 @@ std::int64_t time_ns(std::source_location where) {
 // kernel's call takes any arguments.
 extern "C" {
 
+/// The C library says so, by which std::shared_ptr decides whether it needs atomic counts.
+extern const char __wrap___libc_single_threaded;
+const char __wrap___libc_single_threaded = 0;
+
 using lockyard::plain::is_active;
+
+int* __wrap___errno_location() {
+  if (!is_active()) return __errno_location();
+  return &lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].error;
+}
 
 long __wrap_syscall(long number, ...) {
   using namespace lockyard::plain;
@@ -120,6 +129,14 @@ int __wrap_sched_yield() {
   if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
   return 0;
 }
+int __wrap_sleep(unsigned /*length*/) {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+int __wrap_pthread_yield() {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
 int __wrap_nanosleep(const std::timespec* /*length*/, std::timespec* /*left*/) {
   if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
   return 0;
@@ -130,6 +147,9 @@ int __wrap_usleep(unsigned /*length*/) {
 }
 pthread_t __wrap_pthread_self() {
   return is_active() ? lockyard::plain::now().self() + pthread_t{1} : pthread_self();
+}
+int __wrap_pthread_equal(pthread_t a, pthread_t b) {
+  return a == b ? 1 : 0;
 }
 int __wrap_gettid() {
   return is_active() ? lockyard::plain::now().self() + 1 : gettid();
@@ -156,24 +176,34 @@ void __wrap___assert_fail(const char* claim, const char* /*file*/, unsigned /*li
   if (!is_active()) std::abort();
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, claim, LOCKYARD_HERE);
 }
+void __wrap___assert(const char* claim, const char* /*file*/, int /*line*/) {
+  if (!is_active()) std::abort();
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, claim, LOCKYARD_HERE);
+}
 void __wrap_abort() {
   if (!is_active()) std::abort();
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls abort()",
                               LOCKYARD_HERE);
 }
 
-int __wrap_pthread_create(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
-                          void* (* /*run*/)(void*), void* /*argument*/) {
-  if (!is_active()) return EAGAIN;
-  lockyard::plain::refuse(
-      "the code creates a thread, but the checker runs only the client's threads",
-      "give the client more threads", LOCKYARD_HERE);
-}
-void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE() {
+void __wrap__ZSt9terminatev() {
   if (!is_active()) std::abort();
-  lockyard::plain::refuse(
-      "the code creates a thread, but the checker runs only the client's threads",
-      "give the client more threads", LOCKYARD_HERE);
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls std::terminate()",
+                              LOCKYARD_HERE);
+}
+void __wrap_exit(int /*status*/) {
+  if (!is_active()) std::abort();
+  lockyard::plain::refuse("the code calls exit(), which would end the other threads",
+                          "return from main() instead", LOCKYARD_HERE);
+}
+
+// What model checkers for C offer to a program.
+void __wrap___VERIFIER_assume(int holds) {
+  if (is_active() && holds == 0) lockyard::plain::now().give_up(LOCKYARD_HERE);
+}
+void __wrap___VERIFIER_error() {
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, "__VERIFIER_error() is reached",
+                              LOCKYARD_HERE);
 }
 }
 

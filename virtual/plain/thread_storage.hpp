@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -10,11 +11,17 @@ namespace lockyard::plain {
 struct thread_storage {
   void* block = nullptr;  ///< a copy of the module's thread_local variables
   std::vector<std::pair<void (*)(void*), void*>> destructors;
+  std::map<unsigned, void*> values;  ///< by pthread_key_t
+  int error = 0;                     ///< errno
 
   void reset() {
     block = nullptr;
     destructors.clear();
+    values.clear();
+    error = 0;
   }
+  /// Runs the destructors: of variables, and of values under keys.
+  void end(const std::vector<void (*)(void*)>& keys);
 };
 
 }  // namespace lockyard::plain

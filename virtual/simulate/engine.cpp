@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 
+#include <boost/context/detail/fcontext.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -197,6 +199,7 @@ void engine::tick(int which) {
   processor& here = at(which);
   if (here.current == nullptr) {
     if (here.queue.empty() && here.arriving == 0) reschedule(which, false);
+    if (here.current == nullptr) relieve_a_core(which);
     return;
   }
   account_for(which);

@@ -22,6 +22,10 @@
 #include <unordered_map>
 #include <vector>
 
+namespace boost::context::detail {
+struct transfer_t;
+}
+
 namespace lockyard::simulation {
 
 /// The simulated program cannot go on; the message names the thread and the place.
@@ -70,6 +74,10 @@ class engine {
   }
   [[nodiscard]] bool is_idle(int which) const noexcept {
     return at(which).current == nullptr && at(which).queue.empty() && at(which).arriving == 0;
+  }
+  /// True if no hardware thread of the core has or gets anything to run.
+  [[nodiscard]] bool is_core_idle(int which) const noexcept {
+    return is_idle(which) && (shape().threads_per_core == 1 || is_idle(shape().sibling_of(which)));
   }
   [[nodiscard]] int runnable_in(int group) const noexcept {
     return runnable_[static_cast<std::size_t>(group)];
@@ -145,6 +153,7 @@ class engine {
   void reschedule(int which, bool yielded);
   void start(thread& next, int which, bool is_new);
   void preempt(int which);
+  void relieve_a_core(int idle);
   void give_way();
   void arrive(thread& which);
   void wake_thread(thread& which, int waker);
@@ -192,7 +201,7 @@ class engine {
   int yielding_ = 0;
   bool stopped_ = false;
   std::string failure_;
-  boost::context::detail::fcontext_t loop_ = nullptr;
+  void* loop_ = nullptr;  ///< the context of run()
   static inline engine* current_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
+#include "module.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -141,6 +143,16 @@ study_settings settings_of(const json& job) {
   return read;
 }
 
+/// Looks for the job's lock in its module, or in the catalogue if the job names no module.
+const subject& lock_of(const json& job) {
+  const auto lock = job.at("lock").get<std::string>();
+  const auto module = job.value("module", "");
+  for (const subject& each : module.empty() ? catalogue_subjects() : subjects_of_module(module)) {
+    if (each.traits.name == lock) return each;
+  }
+  throw std::invalid_argument{"no lock is named " + lock};
+}
+
 json to_json(const counters& of) {
   const auto in_ns = [](ps time) { return static_cast<double>(time) / ns; };
   return {{"events", of.events},
@@ -169,11 +181,7 @@ cell cell_of(const json& job) {
             .settings = settings_of(job),
             .seed = job.value("seed", std::uint64_t{1})};
   read.study = &named(study_declarations(), job.at("study").get<std::string>(), "study");
-  const auto lock = job.at("lock").get<std::string>();
-  for (const subject& each : catalogue_subjects()) {
-    if (each.traits.name == lock) read.lock = &each;
-  }
-  if (read.lock == nullptr) throw std::invalid_argument{"no lock is named " + lock};
+  read.lock = &lock_of(job);
   read.scheduler =
       &named(scheduler_declarations(), job.at("scheduler").get<std::string>(), "scheduler");
   read.parameters = parameters_of(optional("parameters"), *read.scheduler);

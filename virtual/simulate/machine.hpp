@@ -71,6 +71,13 @@ struct topology {
   [[nodiscard]] int socket_of(int processor) const noexcept {
     return core_of(processor) / cores_per_socket;
   }
+  /// Where the n-th of many threads starts on an idle machine: kernels fill the cores first, and
+  /// then their second hardware threads.
+  [[nodiscard]] int nth_to_fill(int n) const noexcept {
+    const int turn = n % processors;
+    if (siblings_last) return turn;
+    return turn % cores() * threads_per_core + turn / cores();
+  }
   /// Precondition: threads_per_core is 2.
   [[nodiscard]] int sibling_of(int processor) const noexcept {
     return siblings_last ? (processor + cores()) % processors : processor ^ 1;

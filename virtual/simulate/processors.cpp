@@ -86,6 +86,29 @@ void engine::preempt(int which) {
   reschedule(which, false);
 }
 
+/// Moves a running thread to an idle core from a core whose two hardware threads both run. Linux
+/// does so when an idle processor balances its load (SD_PREFER_SIBLING, active_load_balance()).
+void engine::relieve_a_core(int idle) {
+  if (shape().threads_per_core == 1 || !is_core_idle(idle) || !policy_->spreads_over_cores())
+    return;
+  for (int each = 0; each < shape().processors; ++each) {
+    thread* const running = at(each).current;
+    const bool may_move =
+        running != nullptr && running->pinned_to < 0 &&
+        (running->doing == activity::work || running->doing == activity::parked) &&
+        running->granted == nullptr;
+    if (!may_move || at(shape().sibling_of(each)).current == nullptr) continue;
+    processor& from = at(each);
+    account_for(each);
+    if (running->doing == activity::work) running->work_left = std::max<ps>(0, from.step_at - now_);
+    if (running->doing == activity::parked) count_spinner(*running, -1);
+    running->poked = false;
+    from.current = nullptr;
+    start(*running, idle, true);
+    return reschedule(each, false);
+  }
+}
+
 /// A preemption that waited for the end of an operation happens before the next one begins.
 void engine::give_way() {
   const int which = self_->processor;

@@ -18,22 +18,26 @@ bool scheduler::looks_idle(int processor, int waker) const {
   return processor == waker || !on().shape().halted_looks_preempted;
 }
 
-/// The processor where the thread ran last, the waker's, or an idle one that shares a cache with
-/// the former; otherwise any idle one.
+/// The processor where the thread ran last, the waker's, or one that shares a cache with the
+/// former: of an idle core, or otherwise idle; in the end any idle one (Linux:
+/// select_idle_sibling()).
 int scheduler::place(thread& woken, int waker) {
   const int last = woken.processor;
   if (looks_idle(last, waker)) return last;
   if (looks_idle(waker, waker)) return waker;
   const topology& shape = on().shape();
   if (shape.halted_looks_preempted && on().is_idle(last)) return waker;
-  int found = -1;
+  int near = -1, far = -1;
   for (int i = 1; i < shape.processors; ++i) {
     const int each = (last + i) % shape.processors;
     if (!looks_idle(each, waker)) continue;
-    if (shape.between(each, last) <= distance::cache) return each;
+    const bool shares_cache = shape.between(each, last) <= distance::cache;
+    if (shares_cache && on().is_core_idle(each)) return each;
+    int& found = shares_cache ? near : far;
     if (found < 0) found = each;
   }
-  return found >= 0 ? found : last;
+  if (near >= 0) return near;
+  return far >= 0 ? far : last;
 }
 
 /// Takes the first thread that may move from the longest queue.

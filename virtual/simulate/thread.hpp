@@ -5,8 +5,6 @@
 
 #include "machine.hpp"
 
-#include <boost/context/detail/fcontext.hpp>
-
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -64,7 +62,7 @@ struct thread {
   int id = 0, group = 0, processor = 0;
   int pinned_to = -1;
   std::function<void()> body;
-  boost::context::detail::fcontext_t context = nullptr;
+  void* context = nullptr;  ///< the fiber
 
   bool runnable = false, finished = false, timed_out = false;
   bool poked = false;  ///< parked, with an event that is about to end that

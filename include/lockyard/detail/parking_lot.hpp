@@ -7,7 +7,6 @@
 #include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -65,7 +64,7 @@ class parking_lot {
     }
 
    private:
-    std::array<const sleeping_word*, batch> sleepers_;
+    const sleeping_word* sleepers_[batch];
     std::uint32_t count_ = 0;
   };
 
@@ -139,7 +138,7 @@ class parking_lot {
         .is_wiped_on_fork = true,
         .is_looked_at = true};
 
-    std::array<bucket, W::table_size> buckets{};
+    bucket buckets[W::table_size]{};
   };
   static inline const typename W::template at_start<parking_lot> at_start_{};
 

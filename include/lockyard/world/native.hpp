@@ -338,4 +338,8 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   return memory.id;
 }
 
+/// tests/unit/world/native_test.cpp asserts it.
+template <>
+inline constexpr bool is_tested_world<native> = true;
+
 }  // namespace lockyard::inline v0

@@ -7,7 +7,6 @@
 #include <lockyard/world/process_state.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -24,7 +23,7 @@ class [[gnu::visibility("default")]] slot_registry {
 
   /// Claims the lowest free slot; returns `no_slot` if all are taken.
   std::uint32_t claim() noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
+    for (std::size_t i = 0; i < word_count; ++i) {
       // relaxed(revalidated): the fetch_or below decides; a stale value costs another round.
       std::uint64_t seen = words_[i].load(std::memory_order_relaxed);
       while (~seen != 0) {
@@ -47,7 +46,9 @@ class [[gnu::visibility("default")]] slot_registry {
   }
 
  private:
-  std::array<std::atomic<std::uint64_t>, capacity / 64> words_{};
+  static constexpr std::size_t word_count = capacity / 64;
+
+  std::atomic<std::uint64_t> words_[word_count]{};
 };
 
 /// A thread's record of its slot. Trivially destructible, so that other objects' destructors can

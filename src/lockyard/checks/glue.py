@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.errors import UsageError
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
+
+
+# A function main at the beginning of a line, or after its type.
+MAIN = re.compile(r"^[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\(", re.MULTILINE)
+COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,18 @@ class Wanted:
         """Returns the names of what is checked."""
         return (self.client,) if self.client else tuple(each.type_name for each in self.locks)
 
+    @property
+    def program(self) -> str:
+        """Returns the client's file if it is a program with main(); otherwise nothing."""
+        if not self.client:
+            return ""
+        source = Path(self.client).read_text(errors="replace")
+        return self.client if MAIN.search(COMMENTS.sub(" ", source)) else ""
+
+    @property
+    def is_c(self) -> bool:
+        return Path(self.client).suffix == ".c"
+
     def option(self, entry: str) -> str:
         """Returns the options that build this lock or client alone."""
         chosen = [each for each in self.locks if each.type_name == entry]
@@ -47,6 +65,8 @@ class Wanted:
 
 def text(wanted: Wanted) -> str:
     """Writes the module. A line of the user's own words names the option that it came from."""
+    if wanted.program:
+        return _program(wanted.program)
     origin = _quoted(str(wanted))
     files = [wanted.client] if wanted.client else [each.header for each in wanted.locks]
     types = [CLIENT] if wanted.client else [each.type_name for each in wanted.locks]
@@ -72,6 +92,18 @@ def text(wanted: Wanted) -> str:
         'extern "C" {\nconstinit const lockyard::plain::entry lockyard_plain_entries[] = {\n'
         f"{entries}}};\n"
         f"constinit const std::size_t lockyard_plain_entry_count = {len(types)};\n}}\n"
+    )
+
+
+def _program(file: str) -> str:
+    """Writes the table for a program, which is compiled by itself, and whose main() is its own."""
+    return (
+        "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
+        "#include <plain/module.hpp>\n"
+        'extern "C" {\nint lockyard_program_main(int, char**) __asm__("main");\n'
+        "constinit const lockyard::plain::entry lockyard_plain_entries[] = {\n"
+        f"    lockyard::plain::entry_of_program({_quoted(file)}, &lockyard_program_main),\n}};\n"
+        "constinit const std::size_t lockyard_plain_entry_count = 1;\n}\n"
     )
 
 

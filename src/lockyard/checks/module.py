@@ -13,6 +13,7 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.checker import checker_path
@@ -25,14 +26,14 @@ from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from lockyard.checks.glue import Wanted
 
 LIMIT_S = 120.0
 CONSEQUENCE = "so nothing was checked"
+STANDARD = "-std=gnu++20"  # before the user's flags, which may name another one
+C = ("-x", "c", "-std=gnu17")
 COMPILING = (
-    "-std=gnu++20",
     "-O1",
     "-g",
     "-fPIC",
@@ -101,6 +102,14 @@ def built(wanted: Wanted) -> Path:
 
 
 @dataclass(frozen=True)
+class Compiled:
+    """One source file's assembler code, and the list of what was read for it."""
+
+    assembler: Path
+    dependencies: Path
+
+
+@dataclass(frozen=True)
 class Build:
     wanted: Wanted
     recipe: Recipe
@@ -110,26 +119,25 @@ class Build:
         started = time.monotonic()
         source = place / glue.NAME
         source.write_text(glue.text(self.wanted))
-        assembler = place / "module.s"
-        compiled = self._ran(
-            [*self._options(), "-S", "-MD", "-MF", f"{place}/module.d", *to(assembler, source)]
-        )
-        if not compiled.succeeded:
-            raise glue.refusal(self.wanted, compiled.said)
-        if compiled.said:
-            say(compiled.said)
-        name = f"module.{self._key(assembler, dependencies((place / 'module.d').read_text()))}.so"
+        made = [self._compiled(place / "module", source, (STANDARD,))]
+        if program := self.wanted.program:
+            language = C if self.wanted.is_c else (STANDARD,)
+            made.append(self._compiled(place / "program", Path(program).resolve(), language))
+        name = f"module.{self._key(made)}.so"
         found = cache.find(name)
         if found is not None and cache.find(f"{name}.members") is not None:
             return found
-        assembly.check(str(self.wanted), assembler.read_text())
+        for each in made:
+            assembly.check(str(self.wanted), each.assembler.read_text())
         module = place / "module.so"
         linked = self._ran(
             [
                 "-shared",
                 "-Wl,-z,now",
+                "-Wl,-Bsymbolic",  # its main() is its own
                 f"-Wl,@{self.recipe.wrapped}",
-                *to(module, assembler),
+                *(str(each.assembler) for each in made),
+                *("-o", str(module)),
                 *self.wanted.flags,
                 "-pthread",
             ]
@@ -147,17 +155,29 @@ class Build:
         say(f"{self.wanted}: compiled in {time.monotonic() - started:.1f} s")
         return kept
 
-    def _key(self, assembler: Path, read: Sequence[Path]) -> str:
-        """Hashes what the module is made from: the code, and the folders that its lines name."""
-        headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
-        return cache.key(
-            [self.compiler, self.recipe.wrapped.read_bytes(), assembler.read_bytes(), *headers]
-        )
-
-    def _options(self) -> list[str]:
+    def _compiled(self, made: Path, source: Path, language: Sequence[str]) -> Compiled:
+        unit = Compiled(made.with_suffix(".s"), made.with_suffix(".d"))
         theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
-        ours = ["-I", str(self.recipe.include), "-iquote", "."]
-        return [*ours, *theirs, *self.wanted.flags, *COMPILING]
+        include = self.recipe.include
+        ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+        done = self._ran(
+            [
+                *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING),
+                *("-S", "-MD", "-MF", str(unit.dependencies), *to(unit.assembler, source)),
+            ]
+        )
+        if not done.succeeded:
+            raise glue.refusal(self.wanted, done.said)
+        if done.said:
+            say(done.said)
+        return unit
+
+    def _key(self, made: Sequence[Compiled]) -> str:
+        """Hashes what the module is made from: the code, and the folders that its lines name."""
+        read = [path for each in made for path in dependencies(each.dependencies.read_text())]
+        headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
+        code = [each.assembler.read_bytes() for each in made]
+        return cache.key([self.compiler, self.recipe.wrapped.read_bytes(), *code, *headers])
 
     def _ran(self, arguments: Sequence[str]) -> Done:
         return run_all([[self.compiler, *arguments]], LIMIT_S)[0]

@@ -87,6 +87,7 @@ class Result:
     steps: list[dict[str, Any]] = field(default_factory=list)
     choices: str = ""
     bound: int | None = None  # on preemptions: the requested one, or else the client's own
+    threads: int | None = None  # of the client, if it has its own number
 
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
@@ -94,7 +95,7 @@ class Result:
         keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
-        values |= {"bounded": answer.get("bounded", "")}
+        values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
         found = cls(check, answer["verdict"], **values)
         if found.verdict == "passed" and found.left_out and not found.sampled:
             return replace(found, verdict="inconclusive")
@@ -103,6 +104,11 @@ class Result:
     @property
     def found_fault(self) -> bool:
         return self.verdict in FOUND_FAULTS
+
+    @property
+    def lanes(self) -> int:
+        """Returns the number of threads, besides the client's own code."""
+        return self.threads or self.check.shape.threads
 
     @property
     def sampled(self) -> bool:
@@ -156,6 +162,7 @@ class Result:
             "cut": self.cut,
             "too_deep": self.too_deep,
             "seconds": self.seconds,
+            "threads": self.lanes,
             "steps": self.steps,
             "replay": replay_text(check, self.choices) if self.choices else None,
         }

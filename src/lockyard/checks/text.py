@@ -123,7 +123,7 @@ def _mutation_table(results: Iterable[MutationResult]) -> Table:
 
 def _print_interleaving(console: Console, result: Result) -> None:
     """Prints a line for each step with a lane for each thread; the last step has no lane."""
-    threads = result.check.shape.threads
+    threads = result.lanes
     wheres = [step["where"] or "" for step in result.steps]
     width = max(map(len, wheres), default=0)
     for step, where in zip(result.steps, wheres, strict=True):

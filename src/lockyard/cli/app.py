@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +19,12 @@ from lockyard.compare import arguments as compared  # noqa: TC001 - as above
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError, UsageError
 from lockyard.explain import arguments as explained  # noqa: TC001 - as above
 from lockyard.field_kit import arguments as looked  # noqa: TC001 - as above
+from lockyard.page import arguments as pages  # noqa: TC001 - as above
 from lockyard.simulate import arguments as simulated  # noqa: TC001 - as above
 from lockyard.user_locks import arguments as own  # noqa: TC001 - as above
+
+if TYPE_CHECKING:
+    from lockyard.field_kit.trial import Wanted
 
 app = typer.Typer(
     name="lockyard",
@@ -104,12 +108,13 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     nice: arguments.Nice = None,
     slice_: arguments.Slice = "",
     deadline: arguments.Deadline = "",
-    load: arguments.Load = 0,
+    load: arguments.Load = "",
     load_nice: arguments.LoadNice = None,
     timer_slack: arguments.TimerSlack = "",
     autogroup: arguments.Autogroup = "",
     quota: arguments.Quota = None,
     rest: arguments.Rest = "",
+    machine: arguments.Machine = None,
     hold: arguments.Hold = "",
     gap: arguments.Gap = "",
     lengths: arguments.Lengths = "constant",
@@ -121,6 +126,8 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     scenario: arguments.Scenario = None,
     dry_run: arguments.DryRun = False,
     yes: arguments.Yes = False,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -128,39 +135,52 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import measure as command
     from lockyard.measure import asked
     from lockyard.measure import scenario as scenarios
+    from lockyard.page.wanted import WantedPage
 
     given = context.params
+    on_page = ("page", "simulated_files")
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
     if resume is not None:
-        options.alone("--resume", "resume", context, allowed=("as_json",))
-        raise typer.Exit(command.resume(resume, as_json))
+        options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
+        raise typer.Exit(command.resume(resume, as_json, wanted_page))
     if scenario is not None:
-        beside = (*scenarios.WHOLE, "as_json", "dry_run", "yes")
+        beside = (*scenarios.WHOLE, *on_page, "as_json", "dry_run", "yes")
         options.alone("--scenario", "scenario", context, allowed=beside)
         whole = {key: given[key] for key in scenarios.WHOLE if given[key] not in (None, "")}
         wanted = scenarios.measuring(scenario, context.command, whole)
     else:
         wanted = asked.measuring_of(given)
-    raise typer.Exit(command.run(wanted, dry_run, yes, as_json))
+    raise typer.Exit(command.run(wanted, dry_run, yes, as_json, wanted_page))
 
 
 @app.command(
     epilog="Examples:  lockyard report  ·  lockyard report --quick  ·  "
-    "lockyard report --from records.jsonl",
+    "lockyard report --from records.jsonl --page report.html",
 )
-def report(
+def report(  # noqa: PLR0913 - one parameter for each option
     quick: arguments.Quick = False,
     source: arguments.From = None,
     seed: arguments.Seed = None,
     out: arguments.Out = None,
+    page: pages.PageFile = None,
+    simulated_files: pages.Simulated = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
     from lockyard import options
     from lockyard.commands import report as command
+    from lockyard.page.wanted import WantedPage
 
+    wanted_page = WantedPage(page, tuple(simulated_files or ()))
     if source is not None:
-        raise typer.Exit(command.show(source))
-    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json))
+        from lockyard.field_kit import profile_files
+
+        if profile_files.is_profile(source):
+            from lockyard.commands import profile as profiling
+
+            raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
+        raise typer.Exit(command.show(source, wanted_page))
+    raise typer.Exit(command.run(quick, options.seed(seed), out, as_json, wanted_page))
 
 
 @app.command(
@@ -186,12 +206,25 @@ def compare(  # noqa: PLR0913 - one parameter for each option
 
 
 @app.command(
-    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'"
+    epilog="Examples:  lockyard doctor  ·  lockyard doctor --json | jq '.findings[].remedy'  ·  "
+    "lockyard doctor --fix governor idle_states  ·  lockyard doctor --fix --all  ·  "
+    "lockyard doctor --fix huge_pages=never  ·  lockyard doctor --undo"
 )
-def doctor(as_json: arguments.Json = False) -> None:
+def doctor(
+    names: arguments.Problems = None,
+    fix: arguments.Fix = False,
+    every: arguments.AllProblems = False,
+    undo: arguments.Undo = False,
+    as_json: arguments.Json = False,
+) -> None:
     """Show what would distort measurements here, what is not permitted, and how to fix it."""
     from lockyard.commands import doctor as command
 
+    command.check_words(names or (), fix, every, undo)
+    if undo:
+        raise typer.Exit(command.undo(as_json))
+    if fix:
+        raise typer.Exit(command.fix(names or (), every, as_json))
     raise typer.Exit(command.run(as_json))
 
 
@@ -247,6 +280,9 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     scheduler: simulated.Scheduler = "eevdf",
     threads: simulated.SimulatedThreads = "",
     locks: simulated.SimulatedLocks = "mutex,fair_mutex,mcs_spinlock,queued_spinlock",
+    lock: own.Lock = None,
+    include: own.Include = None,
+    flags: own.Flags = "",
     hold: simulated.SimulatedHold = "",
     gap: simulated.SimulatedGap = "",
     lengths: simulated.SimulatedLengths = "constant",
@@ -268,6 +304,7 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
     from lockyard import options
     from lockyard.commands import simulate as command
     from lockyard.simulate.request import work_of
+    from lockyard.user_locks import given as lock_spec
 
     if (against_published or like is not None) and (study or (against_published and like)):
         raise UsageError(
@@ -288,19 +325,29 @@ def simulate(  # noqa: PLR0913 - one parameter for each option
         set_ or (),
         work_of(hold, gap, lengths, for_, loops, runs, workload, pin),
         seed,
+        lock_spec.given(lock or (), include or (), flags),
     )
     raise typer.Exit(command.run(asked, sensitivity, explain, as_json))
 
 
 @app.command(
     epilog="Examples:  lockyard machines  ·  lockyard machines ryzen1700  ·  "
-    "lockyard machines my-server.toml --json"
+    "lockyard machines my-server.toml --json  ·  lockyard machines measure --out here.toml",
 )
-def machines(name: simulated.MachineShown = "", as_json: arguments.Json = False) -> None:
-    """List the machines and schedulers that can be simulated, or show a machine's costs and their
-    sources."""
+def machines(
+    name: simulated.MachineShown = "",
+    out: simulated.DefinitionOut = None,
+    from_: simulated.MachineRecords = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """List the machines and schedulers that can be simulated, show a machine's costs and their
+    sources, or measure this machine."""
     from lockyard.commands import machines as command
 
+    if name == command.MEASURE:
+        raise typer.Exit(command.run_measure(from_, out))
+    if out is not None or from_ is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     command.run(name, as_json)
 
 
@@ -334,6 +381,13 @@ def explain(  # noqa: PLR0913 - one parameter for each option
                 "limited to one process or lock; drop --pid and --lock"
             )
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
+    from lockyard.field_kit import profile_files
+
+    if result is not None and profile_files.is_profile(result):
+        from lockyard.field_kit.long_waits import Chosen
+
+        chosen = Chosen((lock,) if lock else (), top, longer_than_ns)
+        raise typer.Exit(command.run_profile(result, chosen, as_json))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
     raise typer.Exit(command.run(result, file, pid, wanted, as_json))
@@ -364,37 +418,45 @@ def hang(
     "run",
     context_settings={"allow_interspersed_args": False},
     epilog="Examples:  lockyard run --mutex mutex -- server --port 8080  ·  lockyard run --mutex "
-    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  Exit status: the program's; 126 if it "
+    "fair_mutex -q -- db_bench --benchmarks=readrandom  ·  lockyard run --only LRUCacheShard -- "
+    "db_bench  ·  Exit status: the program's; 126 if it "
     "cannot be executed; 127 if it was not found",
 )
 def run_(
     program: looked.Program = None,
     mutex: looked.Mutex = "mutex",
     condition: looked.Condition = "",
+    only: looked.Only = "",
     quiet: looked.Quiet = False,
 ) -> None:
-    """Run a program with a lock of the catalogue in place of its mutexes."""
+    """Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
     from lockyard.commands import run as command
 
-    raise typer.Exit(command.run(program or (), mutex, condition, quiet))
+    raise typer.Exit(command.run(program or (), mutex, condition, only, quiet))
 
 
 @app.command(
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
     epilog="Examples:  lockyard profile -- ./server --threads 8  ·  lockyard profile -o "
-    "profile.jsonl --folded waits.folded -- make check  ·  lockyard profile --from 4711",
+    "profile.jsonl --perfetto waits.pftrace -- make check  ·  lockyard profile --from 4711  ·  "
+    "lockyard profile --from profile.jsonl --pprof waits.pb.gz  ·  lockyard profile --lengths "
+    "lengths.csv -- prog; lockyard measure throughput --lengths recorded:lengths.csv",
 )
-def profile(
+def profile(  # noqa: PLR0913 - one parameter for each option
     command: looked.Command = None,
-    from_pid: looked.FromPid = None,
+    source: looked.ProfileFrom = "",
     out: looked.ProfileOut = None,
+    perfetto: looked.Perfetto = None,
+    pprof: looked.Pprof = None,
     folded: looked.Folded = None,
+    lengths: looked.ProfileLengths = None,
 ) -> None:
     """Run an unmodified program and show which of its locks make threads wait, behind which other
     threads, and why. Needs no symbols and no root; the report goes to standard error."""
     from lockyard.commands import profile as profiling
 
-    raise typer.Exit(profiling.run(command or [], from_pid, out, folded))
+    files = profiling.Files(out, perfetto, pprof, folded, lengths)
+    raise typer.Exit(profiling.run(command or [], source, files))
 
 
 @app.command(
@@ -416,12 +478,54 @@ def try_(  # noqa: PLR0913 - one parameter for each option
     """Run a program alone and with other locks in turn, and say what each lock gains or loses."""
     from lockyard import options
     from lockyard.commands import try_locks as command
-    from lockyard.field_kit.trial import Wanted, metric_of
 
-    metrics = [metric_of(text, is_lower_better=False) for text in higher or ()]
-    metrics += [metric_of(text, is_lower_better=True) for text in lower or ()]
+    wanted = _tried(program, mutex, higher, lower, rounds, options.seed(seed))
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+def _tried(  # noqa: PLR0913 - one parameter for each option
+    program: list[str] | None,
+    mutex: str,
+    higher: list[str] | None,
+    lower: list[str] | None,
+    rounds: int,
+    seed: int,
+) -> Wanted:
+    from lockyard import options
+    from lockyard.field_kit import trial
+
+    metrics = [trial.metric_of(text, is_lower_better=False) for text in higher or ()]
+    metrics += [trial.metric_of(text, is_lower_better=True) for text in lower or ()]
     locks = tuple(options.names("--mutex", mutex, known="names of locks"))
-    wanted = Wanted(tuple(program or ()), locks, tuple(metrics), rounds, options.seed(seed))
+    return trial.Wanted(tuple(program or ()), locks, tuple(metrics), rounds, seed)
+
+
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples:  lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench "
+    "--benchmarks=readrandom  ·  lockyard predict --from profile.jsonl --mutex mutex  ·  lockyard "
+    "predict --json -- prog | jq .locks",
+)
+def predict(  # noqa: PLR0913 - one parameter for each option
+    program: looked.Program = None,
+    mutex: looked.TriedLocks = "mutex,fair_mutex",
+    source: looked.PredictFrom = None,
+    verify: looked.Verify = False,
+    higher: looked.Higher = None,
+    lower: looked.Lower = None,
+    rounds: looked.Rounds = 7,
+    most: looked.MostLocks = 3,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say what another lock would give a program: its locks' holds and gaps are recorded, and other
+    locks measured with them on this machine. With --verify, also run it with these locks."""
+    from lockyard import options
+    from lockyard.commands import predict as command
+
+    wanted = command.Wanted(
+        _tried(program, mutex, higher, lower, rounds, options.seed(seed)), source, verify, most
+    )
     raise typer.Exit(command.run(wanted, as_json))
 
 

@@ -18,6 +18,22 @@ WORK = "Work"
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
 ]
+Problems = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME…]",
+        help="For --fix: names of problems, or settings with values (huge_pages=never).",
+        autocompletion=completions.problems,
+        show_default=False,
+    ),
+]
+Fix = Annotated[
+    bool, typer.Option("--fix", help="Change the named settings until --undo or a restart.")
+]
+AllProblems = Annotated[
+    bool, typer.Option("--all", help="With --fix: everything that was found and can be changed.")
+]
+Undo = Annotated[bool, typer.Option("--undo", help="Take back everything that --fix changed.")]
 Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the records to FILE.", show_default=False),
@@ -30,7 +46,8 @@ Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Continue the measurement in FILE where it stopped; only --json may be added.",
+        help="Continue the measurement in FILE where it stopped; only --json, --page and "
+        "--simulated may be added.",
         show_default=False,
     ),
 ]
@@ -39,7 +56,8 @@ Scenario = Annotated[
     typer.Option(
         metavar="FILE.toml",
         help="Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
-        "--against, --lock, --include, --flags, --dry-run, --yes and --json may be added.",
+        "--against, --lock, --include, --flags, --page, --simulated, --dry-run, --yes and --json "
+        "may be added.",
         show_default=False,
     ),
 ]
@@ -182,10 +200,12 @@ Deadline = Annotated[
     ),
 ]
 Load = Annotated[
-    int,
+    str,
     typer.Option(
-        metavar="N",
-        help="Number of busy threads that another process runs meanwhile.",
+        metavar="N|build[:N]",
+        help="Number of busy threads that another process runs meanwhile; or a build of this "
+        "project's headers, with 16 or N compilers at a time.",
+        show_default="0",
         rich_help_panel=CONDITIONS,
     ),
 ]
@@ -231,6 +251,16 @@ Rest = Annotated[
         metavar="TIME",
         help="Pause before each run, as in 60ms.",
         show_default="none",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Machine = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE,…",
+        help="Settings of the whole machine, one cell for each value; restored afterwards. "
+        "Several --machine are combined. docs/conditions.md lists them.",
+        autocompletion=completions.machine_settings,
         rich_help_panel=CONDITIONS,
     ),
 ]

@@ -78,6 +78,19 @@ def policies(incomplete: str) -> list[str]:
     return completed(incomplete, list(POLICIES))
 
 
+def machine_settings(incomplete: str) -> list[str]:
+    from lockyard.machine.settings import NAMES
+
+    return [f"{name}=" for name in NAMES if name.startswith(incomplete)]
+
+
+def problems(incomplete: str) -> list[str]:
+    from lockyard.machine.settings import FIXES, SETTINGS
+
+    known = [*FIXES, *(f"{name}=" for name in SETTINGS)]
+    return [name for name in known if name.startswith(incomplete)]
+
+
 def checked(incomplete: str) -> list[str]:
     from lockyard.checker import Checker
     from lockyard.checks.subjects import listed, of_groups

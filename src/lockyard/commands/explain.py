@@ -14,6 +14,8 @@ from lockyard.measure.session import say
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lockyard.field_kit.long_waits import Chosen
+
 MOST_WRONG_SHOWN = 20
 
 
@@ -31,6 +33,19 @@ def run(
     from lockyard.explain.text import print_explained
 
     print_explained(found)
+    return ExitStatus.DONE
+
+
+def run_profile(path: Path, chosen: Chosen, as_json: bool) -> ExitStatus:
+    """Shows the longest waits of a profile that 'lockyard profile' wrote."""
+    from lockyard.field_kit import long_waits, profile_files
+
+    processes = profile_files.read(path)
+    if as_json:
+        print(json.dumps(long_waits.document(processes, chosen)))  # noqa: T201
+        return ExitStatus.DONE
+    for line in long_waits.lines(processes, chosen):
+        print(line)  # noqa: T201
     return ExitStatus.DONE
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
-from lockyard.field_kit.records import SUFFIX, bytes_used, read
+from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,8 @@ def run(
     if not quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
     if out is not None:
-        profile_files.write(out, (json.dumps(each) for each in findings.documents))
+        lines = (f"{json.dumps(each)}\n" for each in findings.documents)
+        profile_files.write(out, "".join(lines).encode())
     return preload.end_as(status)
 
 

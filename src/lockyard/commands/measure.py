@@ -15,6 +15,7 @@ from lockyard.measure.noise import with_noise
 from lockyard.measure.parameters import check_names
 from lockyard.measure.plan import plan_grids
 from lockyard.measure.sweep import MOST_CELLS, Expansion, check_size, expand
+from lockyard.page.wanted import WantedPage
 from lockyard.user_locks.adopt import adopt
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
     from lockyard.measure.grid import Grid
 
 
-def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
+def run(
+    wanted: Measuring, dry: bool, yes: bool, as_json: bool, page: WantedPage | None = None
+) -> ExitStatus:
     """Measures. `dry` only prints what would be measured; `yes` lifts the limit on its size."""
+    page = page or WantedPage()
+    page.check()
     if wanted.own is not None:
         adopt(wanted.own, [study for sweep in wanted.sweeps for study in sweep.choice.studies])
         sweeps = [_measured_too(wanted.own.names, sweep) for sweep in wanted.sweeps]
@@ -47,7 +52,7 @@ def run(wanted: Measuring, dry: bool, yes: bool, as_json: bool) -> ExitStatus:
         check_size(expansion)
     plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.own)
     path = wanted.out if wanted.out or as_json else records.default_path("measure")
-    return _measured(plan, path, as_json)
+    return _measured(plan, path, as_json, page)
 
 
 def _measured_too(names: Sequence[str], sweep: Sweep) -> Sweep:
@@ -117,8 +122,10 @@ def _with(chosen: Sequence[Lock], references: Sequence[Lock], known: Sequence[Lo
     return [*chosen, *(each for each in references if each in known and each not in chosen)]
 
 
-def resume(path: Path, as_json: bool) -> ExitStatus:
+def resume(path: Path, as_json: bool, page: WantedPage | None = None) -> ExitStatus:
     """Continues the measurement in the file where it stopped."""
+    page = page or WantedPage()
+    page.check()
     content = records.read_records(path)
     for warning in content.warnings:
         session.say(warning)
@@ -138,11 +145,15 @@ def resume(path: Path, as_json: bool) -> ExitStatus:
         ) from None
     if plan.own is not None:
         adopt(plan.own, list(dict.fromkeys(cell.study for cell in plan.cells)))
-    return _measured(plan, path, as_json, content)
+    return _measured(plan, path, as_json, page, content)
 
 
 def _measured(
-    plan: session.Plan, path: Path | None, as_json: bool, content: records.RecordFile | None = None
+    plan: session.Plan,
+    path: Path | None,
+    as_json: bool,
+    page: WantedPage,
+    content: records.RecordFile | None = None,
 ) -> ExitStatus:
     refuse = plan.command == "measure"
     measured = session.measure(plan, path, as_json, refuse_unavailable=refuse, resume=content)
@@ -150,4 +161,5 @@ def _measured(
         from lockyard.report.text import print_measured
 
         print_measured(measured, plan.reference)
+    page.write_records(measured, plan.reference)
     return measured.status

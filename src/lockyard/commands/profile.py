@@ -5,53 +5,98 @@ threads, and why."""
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
-from lockyard.field_kit.contention import Contention, added_up
+from lockyard.field_kit.added_up import added_up
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
-from lockyard.field_kit.records import read
+from lockyard.field_kit.records_file import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from lockyard.field_kit.contention import Contention
 
 
-def run(command: Sequence[str], from_pid: int | None, out: Path | None, folded: Path | None) -> int:
+@dataclass(frozen=True)
+class Files:
+    """The files that a profile is written to."""
+
+    out: Path | None = None
+    perfetto: Path | None = None
+    pprof: Path | None = None
+    folded: Path | None = None
+    lengths: Path | None = None
+
+    def write(self, processes: list[Contention]) -> None:
+        from lockyard.field_kit import lengths, perfetto_file, pprof_file
+
+        for path, content in (
+            (self.out, profile_files.json_lines),
+            (self.perfetto, perfetto_file.content),
+            (self.pprof, pprof_file.content),
+            (self.folded, profile_files.folded),
+            (self.lengths, lengths.content),
+        ):
+            if path is not None:
+                profile_files.write(path, content(processes))
+
+
+def run(command: Sequence[str], source: str, files: Files) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
-    if (from_pid is None) == (not command):
+    if bool(source) == bool(command):
         raise UsageError(
-            "profile starts one program, or reads the records of one that runs; give a program "
-            "behind '--', or --from PID"
+            "profile starts one program, or shows one that runs or has run; give a program "
+            "behind '--', or --from PID or FILE"
         )
-    if from_pid is not None:
-        _show([added_up(read(records_path_of(from_pid)))], out, folded, to_stderr=False)
+    if source.isdecimal():
+        found = [added_up(read(records_path_of(int(source))))]
+        _show(found, files, to_stderr=False)
         return ExitStatus.DONE
+    if source:
+        return show_file(Path(source), files, as_json=False)
+    status, processes = recorded(command)
+    _show(processes, files, to_stderr=True)
+    return preload.end_as(status)
+
+
+def recorded(command: Sequence[str], **streams: Any) -> tuple[int, list[Contention]]:
+    """Runs the program. Returns its status, and its processes, the one that waited most first."""
     with records_folder() as folder:
         settings = {"LOCKYARD_RECORDS": str(folder)}
         launch = preload.Launch(command, None, settings, preload.recorder())
         with preload.report_file() as reports:
-            status = preload.run_as_one(launch, reports)
+            status = preload.run_as_one(launch, reports, **streams)
             launch.check(preload.read_reports(reports))
-        recorded = all_records(folder)
-    _show([added_up(each) for each in recorded], out, folded, to_stderr=True)
-    return preload.end_as(status)
-
-
-def _show(
-    processes: list[Contention], out: Path | None, folded: Path | None, *, to_stderr: bool
-) -> None:
-    """Shows the processes with the most waiting first. The program's own output is not mixed with
-    this: it goes to standard error."""
+        processes = [added_up(each) for each in all_records(folder)]
     told = sorted((each for each in processes if not each.is_empty), key=lambda each: -each.wait_ns)
+    return status, told or processes[:1]
+
+
+def show_file(path: Path, files: Files, as_json: bool) -> ExitStatus:
+    """Shows a profile that was written to a file."""
+    if not profile_files.is_profile(path):
+        raise UsageError(
+            f"{path}: the file has no profile, so nothing can be shown; name a file that 'lockyard "
+            "profile -o' has written, or the id of a process"
+        )
+    processes = profile_files.read(path)
+    if as_json:
+        sys.stdout.buffer.write(profile_files.json_lines(processes))
+        return ExitStatus.DONE
+    _show(processes, files, to_stderr=False)
+    return ExitStatus.DONE
+
+
+def _show(processes: list[Contention], files: Files, *, to_stderr: bool) -> None:
+    """The program's own output is not mixed with this: it goes to standard error."""
     stream = sys.stderr if to_stderr else sys.stdout
-    for index, each in enumerate(told or processes[:1]):
+    for index, each in enumerate(processes):
         if index:
             print(file=stream)
         for line in profile_text.lines(each):
             print(line, file=stream)
-    if out is not None:
-        profile_files.write(out, profile_files.json_lines(told or processes[:1]))
-    if folded is not None:
-        profile_files.write(folded, profile_files.folded(told))
+    files.write(processes)

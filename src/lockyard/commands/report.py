@@ -12,6 +12,7 @@ from lockyard.measure import session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,11 @@ UNCONTENDED_BUDGET_S = 0.85
 QUICK_UNCONTENDED_BUDGET_S = 0.2
 
 
-def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
+def run(
+    quick: bool, seed: int, out: Path | None, as_json: bool, page: WantedPage | None = None
+) -> ExitStatus:
+    page = page or WantedPage()
+    page.check()
     catalog = harness.catalog()
     conditions = inherited()
     cells = with_noise(_cells(catalog, quick, conditions), catalog, conditions)
@@ -46,19 +51,24 @@ def run(quick: bool, seed: int, out: Path | None, as_json: bool) -> ExitStatus:
         from lockyard.report.text import print_measured
 
         print_measured(measured, REFERENCE)
+    page.write_records(measured, REFERENCE)
     return measured.status
 
 
-def show(path: Path) -> ExitStatus:
+def show(path: Path, page: WantedPage | None = None) -> ExitStatus:
     """Prints the tables of a file that was measured earlier."""
     from lockyard.report.text import print_measured
 
+    page = page or WantedPage()
+    page.check()
     content = records.read_records(path)
     records.check_one_measuring(path, content, "show")
     for warning in content.warnings:
         session.say(warning)
     measured = session.Measured(content.environment, content.runs, path=path)
-    print_measured(measured, content.plan.get("reference", REFERENCE))
+    reference = content.plan.get("reference", REFERENCE)
+    print_measured(measured, reference)
+    page.write_records(measured, reference, content.warnings)
     return measured.status
 
 

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.simulate import likeness, machines, published, request, spread, text
+from lockyard.simulate import likeness, machines, own, published, request, spread, text
 from lockyard.simulate.simulator import abilities
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lockyard.simulate.published import Figure
     from lockyard.simulate.simulator import Abilities
     from lockyard.simulate.spread import Simulated
+    from lockyard.user_locks.given import Given
 
 IDLE_LOOPS = 16384
 TIMED_BACKGROUND = "server"
@@ -36,6 +37,7 @@ class Asked:
     changes: Sequence[str]
     work: request.Work
     seed: int
+    own_locks: Given | None = None
 
 
 def run(asked: Asked, sensitivity: bool, explain: bool, as_json: bool) -> ExitStatus:
@@ -100,6 +102,10 @@ def _cells(asked: Asked, of: Abilities) -> list[request.Cell]:
         seed=asked.seed,
     )
     locks = request.known_locks(asked.locks, of)
+    combined = request.cells(cell, locks, schedulers, threads)
+    if asked.own_locks is not None:
+        mine = dataclasses.replace(cell, module=str(own.module_of(asked.own_locks)))
+        combined += request.cells(mine, asked.own_locks.names, schedulers, threads)
     return [
         dataclasses.replace(
             each,
@@ -109,7 +115,7 @@ def _cells(asked: Asked, of: Abilities) -> list[request.Cell]:
                 if one["name"] in parameters
             },
         )
-        for each in request.cells(cell, locks, schedulers, threads)
+        for each in combined
     ]
 
 

@@ -70,29 +70,32 @@ class Picture:
 
 
 def picture(explanation: Explanation, lock: ExplainedLock, stall: Stall, columns: int) -> Picture:
-    return _Painter(explanation, lock, stall, columns).painted()
+    return Painter(explanation, lock, stall, columns).painted()
 
 
-class _Painter:
+class Painter:
+    """Cuts the time around a stall into pieces in which no thread changes its state, and tells the
+    states. `columns` are as many cuts more, at equal distances."""
+
     def __init__(
         self, explanation: Explanation, lock: ExplainedLock, stall: Stall, columns: int
     ) -> None:
-        self._explanation, self._lock, self._stall = explanation, lock, stall
+        self.explanation, self._lock, self._stall = explanation, lock, stall
         self._columns = columns
         low = stall.begin - round(stall.length * BEFORE)
         high = stall.end + max(round(stall.length * AFTER), 1)
-        self._bounds = np.unique(np.linspace(low, high, columns + 1).astype(np.int64))
+        self.bounds = np.unique(np.linspace(low, high, columns + 1).astype(np.int64))
         pieces = lock.pieces
         inner = pieces.begins[(pieces.begins > low) & (pieces.begins < high)]
-        cuts = np.union1d(inner, self._bounds)
-        self._at, self._length = cuts[:-1], np.diff(cuts)
-        self._column = np.searchsorted(self._bounds, self._at, side="right") - 1
+        cuts = np.union1d(inner, self.bounds)
+        self.at, self.lengths = cuts[:-1], np.diff(cuts)
+        self._column = np.searchsorted(self.bounds, self.at, side="right") - 1
         holds = lock.history.holds
-        self._hold = np.searchsorted(holds.acquired, self._at, side="right") - 1
+        self._hold = np.searchsorted(holds.acquired, self.at, side="right") - 1
 
     def painted(self) -> Picture:
-        waiting = self._waiting()
-        shown = {who: self._of_thread(who, waits) for who, waits in waiting.items()}
+        waiting = self.waiting()
+        shown = {who: self.of_thread(who, waits) for who, waits in waiting.items()}
         present = [who for who, states in shown.items() if np.any(states)]
         order = sorted(
             present, key=lambda who: (who != self._stall.subject, -self._weight(shown[who]))
@@ -100,45 +103,45 @@ class _Painter:
         rows_of = order[:MOST_ROWS]
         letters = dict(zip(rows_of, LETTERS, strict=False))
         rows = [
-            self._row(f"{letters[who]} {self._explanation.threads[who].label}", shown[who])
+            self._row(f"{letters[who]} {self.explanation.threads[who].label}", shown[who])
             for who in rows_of
         ]
-        rows.append(self._row("lock", self._of_lock(waiting)))
+        rows.append(self._row("lock", self.of_lock(waiting)))
         rows += self._processors(rows_of, letters)
         first, last = (
-            np.searchsorted(self._bounds, [self._stall.begin, self._stall.end], side="right") - 1
+            np.searchsorted(self.bounds, [self._stall.begin, self._stall.end], side="right") - 1
         )
         return Picture(rows, len(order) - len(rows_of), int(first), int(last))
 
     def _weight(self, states: NDArray[np.uint8]) -> float:
         busy = np.isin(states, (Shown.HELD, Shown.HELD_AWAY, Shown.RELEASING)) * 4 + (states > 0)
-        return float(np.sum(busy * self._length))
+        return float(np.sum(busy * self.lengths))
 
-    def _waiting(self) -> dict[int, NDArray[np.bool_]]:
+    def waiting(self) -> dict[int, NDArray[np.bool_]]:
         waits = self._lock.history.waits
         users = np.union1d(waits.who, self._lock.history.holds.who).tolist()
         found = {}
         for who in users:
             chosen = waits.who == who
             pairs = np.stack([waits.called[chosen], waits.end[chosen]], axis=1)
-            found[int(who)] = inside(self._at, pairs)
+            found[int(who)] = inside(self.at, pairs)
         return found
 
     @cached_property
     def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         holds = self._lock.history.holds
         if not len(holds):
-            none = np.zeros(len(self._at), bool)
-            return np.full(len(self._at), -1), none, none
+            none = np.zeros(len(self.at), bool)
+            return np.full(len(self.at), -1), none, none
         at, known = np.maximum(self._hold, 0), self._hold >= 0
-        held = known & (self._at < holds.releasing[at])
-        releasing = known & ~held & (self._at < holds.released[at])
+        held = known & (self.at < holds.releasing[at])
+        releasing = known & ~held & (self.at < holds.released[at])
         return np.where(known, holds.who[at], -1), held, releasing
 
-    def _of_thread(self, who: int, waits: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    def of_thread(self, who: int, waits: NDArray[np.bool_]) -> NDArray[np.uint8]:
         owner, held, releasing = self._owned
-        stretches = self._explanation.threads[who].stretches
-        doing = stretches.doing[stretches.at(self._at)]
+        stretches = self.explanation.threads[who].stretches
+        doing = stretches.doing[stretches.at(self.at)]
         away = ~np.isin(doing, (*ON_PROCESSOR, Doing.UNKNOWN))
         mine = owner == who
         return np.select(
@@ -165,7 +168,7 @@ class _Painter:
             Shown.ELSEWHERE,
         ).astype(np.uint8)
 
-    def _of_lock(self, waiting: dict[int, NDArray[np.bool_]]) -> NDArray[np.uint8]:
+    def of_lock(self, waiting: dict[int, NDArray[np.bool_]]) -> NDArray[np.uint8]:
         _, held, releasing = self._owned
         wanted = np.any(np.stack(list(waiting.values())), axis=0)
         free = ~held & ~releasing & wanted
@@ -175,7 +178,7 @@ class _Painter:
 
     def _row(self, label: str, states: NDArray[np.uint8]) -> Row:
         weights = np.zeros((len(Shown), self._columns))
-        np.add.at(weights, (states, np.minimum(self._column, self._columns - 1)), self._length)
+        np.add.at(weights, (states, np.minimum(self._column, self._columns - 1)), self.lengths)
         best = [Shown(int(each)) for each in np.argmax(weights, axis=0)]
         return Row(
             label, "".join(LOOK[each][0] for each in best), tuple(LOOK[each][1] for each in best)
@@ -185,20 +188,20 @@ class _Painter:
         """Draws, for each processor, the thread that ran there for most of each column's time."""
         ran: dict[int, NDArray[np.float64]] = {}
         for row, who in enumerate(rows_of, start=1):
-            stretches = self._explanation.threads[who].stretches
-            at = stretches.at(self._at)
+            stretches = self.explanation.threads[who].stretches
+            at = stretches.at(self.at)
             cpus = np.where(np.isin(stretches.doing[at], ON_PROCESSOR), stretches.cpu[at], -1)
             for cpu in np.unique(cpus[cpus >= 0]).tolist():
                 weights = ran.setdefault(int(cpu), np.zeros((len(rows_of) + 2, self._columns)))
                 chosen = cpus == cpu
                 columns = np.minimum(self._column[chosen], self._columns - 1)
-                np.add.at(weights[row], columns, self._length[chosen])
+                np.add.at(weights[row], columns, self.lengths[chosen])
         gap_row = len(rows_of) + 1
         rows = []
         for cpu, weights in sorted(ran.items()):
-            in_gap = self._lock.pieces.gaps.hit(self._at, np.full(len(self._at), cpu))
+            in_gap = self.gaps_of(cpu)
             columns = np.minimum(self._column[in_gap], self._columns - 1)
-            np.add.at(weights[gap_row], columns, 2 * self._length[in_gap])
+            np.add.at(weights[gap_row], columns, 2 * self.lengths[in_gap])
             glyphs = [".", *(letters[who] for who in rows_of), LOOK[Shown.GAP][0]]
             best = np.argmax(weights, axis=0).tolist()
             styles = ("dim", *[""] * len(rows_of), LOOK[Shown.GAP][1])
@@ -210,3 +213,7 @@ class _Painter:
                 )
             )
         return rows
+
+    def gaps_of(self, cpu: int) -> NDArray[np.bool_]:
+        """Tells in which pieces the processor has stopped."""
+        return self._lock.pieces.gaps.hit(self.at, np.full(len(self.at), cpu))

@@ -51,6 +51,15 @@ Condition = Annotated[
         show_default="condition_variable with mutex, condition_variable_any with other locks",
     ),
 ]
+Only = Annotated[
+    str,
+    typer.Option(
+        metavar="SITE",
+        help="Swap only the mutexes that are this variable, or that functions of this name, class "
+        "or namespace initialise or acquire first.",
+        show_default="all mutexes",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")]
 Command = Annotated[
     list[str] | None,
@@ -60,20 +69,33 @@ Command = Annotated[
         show_default=False,
     ),
 ]
-FromPid = Annotated[
-    int | None,
+ProfileFrom = Annotated[
+    str,
     typer.Option(
-        "--from", metavar="PID", min=1, help="Read the records of this program, which is running "
-        "under profile.", show_default=False,
+        "--from", metavar="PID|FILE", help="Read the records of a program that is running under "
+        "profile, or a profile's file.", show_default=False,
     ),
 ]  # fmt: skip
 ProfileOut = Annotated[
     Path | None,
     typer.Option("-o", "--out", metavar="FILE", help="Write the profile as JSON Lines, too."),
 ]
+Perfetto = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a trace of the long waits, for Perfetto, too."),
+]
+Pprof = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a file for pprof, too.")]
 Folded = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write folded stacks, for flame graphs, too."),
+]
+ProfileLengths = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the holds and gaps of the lock with the longest waits, which 'lockyard measure "
+        "--lengths recorded:FILE' reads. The file's name ends in .csv.",
+    ),
 ]
 TriedLocks = Annotated[
     str,
@@ -94,6 +116,21 @@ Lower = Annotated[
 ]
 Rounds = Annotated[
     int, typer.Option(metavar="N", help="How often the program runs alone and with each lock.")
+]
+PredictFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="Read this profile in place of profiling the program."
+    ),
+]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Run the program with each lock, and compare with the prediction."
+    ),
+]
+MostLocks = Annotated[
+    int, typer.Option("--most", metavar="N", min=1, help="How many of its locks are measured.")
 ]
 OnDeadlock = Annotated[
     str,

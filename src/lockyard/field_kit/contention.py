@@ -1,64 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a process, added up: a row for each lock that has a name of its own, or for each group
-of locks that the same functions lock."""
+"""A profile: what the threads of a program waited for. These are the records of a profile's file,
+each a line of JSON; docs/profile_format.md explains them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
+import msgspec
 
-from lockyard.field_kit.recorded import UNKNOWN, Names
-from lockyard.field_kit.records import Records, bucket_ticks
+from lockyard.field_kit.recorded import UNKNOWN
+from lockyard.records.histogram import middle_of_bucket
 
-if TYPE_CHECKING:
-    from lockyard.field_kit.records import Lock, Pair
-
+SCHEMA = 1
 # Waits for an object that has an owner; other waits may be idleness.
 OWNED = ("mutex", "rwlock for reading", "rwlock for writing", "spinlock", "once")
 SHORT, NO_EVIDENCE = "short", "unknown"
 
 
-@dataclass
-class Waits:
-    count: int = 0
-    ns: float = 0.0
-    longest_ns: float = 0.0
+class Process(msgspec.Struct, frozen=True, tag_field="record", tag="profile"):
+    """A process that was profiled; its other records follow."""
 
-    def add(self, pair: Pair) -> None:
-        self.count += pair.waits
-        self.ns += pair.wait_ns
-        self.longest_ns = max(self.longest_ns, pair.longest_ns)
+    pid: int
+    program: str
+    started_realtime_ns: int
+    elapsed_ns: float
+    threads: int  # that used contended locks
+    lost: int  # events that found no memory
+    processors: int
+    load: float  # the machine's, at the end
+    schema: int = SCHEMA
 
 
-@dataclass
-class Row:
+class Buckets(msgspec.Struct, frozen=True):
+    """A histogram as all of lockyard's records have it."""
+
+    unit: str
+    sub_bucket_bits: int
+    scale: float
+    counts: list[tuple[int, int]]
+
+    def quantile(self, share: float) -> float:
+        wanted, seen = share * sum(count for _, count in self.counts), 0
+        for index, count in self.counts:
+            seen += count
+            if seen >= wanted:
+                return middle_of_bucket(index, self.sub_bucket_bits) * self.scale
+        return 0.0
+
+
+class Lengths(msgspec.Struct, frozen=True):
+    """Sampled lengths in nanoseconds; in the disturbed ones the thread lost its processor."""
+
+    samples: int  # how many there were; a random part of them was kept
+    kept_ns: list[int]
+    disturbed_ns: list[int]
+
+
+class Row(msgspec.Struct, tag_field="record", tag="profile-lock"):
     """One lock, or several that the same functions lock."""
 
-    name: str
+    pid: int
+    lock: str
     kind: str
-    objects: int = 0
-    acquisitions: int = 0
-    waits: int = 0
-    wait_ns: float = 0.0
-    longest_ns: float = 0.0
-    others_first: int = 0
-    failed_tries: int = 0
-    holds: int = 0
-    hold_ns: float = 0.0
-    longest_hold_ns: float = 0.0
-    longest_hold_at: str = ""
-    ns_per_tick: float = 1.0
-    buckets: np.ndarray = field(default_factory=lambda: np.zeros(1, "<u8"))
-    # By (waiter's place, holder's place) and by (cause, detail, holder's place).
-    places: dict[tuple[str, str], Waits] = field(default_factory=lambda: defaultdict(Waits))
-    causes: dict[tuple[str, int, str], Waits] = field(default_factory=lambda: defaultdict(Waits))
-    pairs: list[Pair] = field(default_factory=list)
-
-    def quantile_ns(self, share: float) -> float:
-        return min(bucket_ticks(self.buckets, share) * self.ns_per_tick, self.longest_ns)
+    objects: int
+    threads: int  # that used it
+    acquisitions: int
+    waits: int
+    wait_ns: float
+    p50_ns: float
+    p90_ns: float
+    p99_ns: float
+    longest_ns: float
+    others_first: int  # acquisitions by other threads during the waits
+    failed_tries: int
+    wakes: int  # releases while threads waited
+    sampled_holds: int
+    sampled_hold_ns: float
+    longest_hold_ns: float
+    longest_hold_at: str
+    wait: Buckets
+    holds: Lengths
+    gaps: Lengths
+    schema: int = SCHEMA
 
     @property
     def has_owner(self) -> bool:
@@ -68,42 +93,87 @@ class Row:
     def cost_ns(self) -> float:
         """Ranks rows. A single long wait, as of a thread that is parked on a mutex, is not
         contention, so this is not the sum."""
-        return min(self.wait_ns, self.waits * self.quantile_ns(0.9))
+        return min(self.wait_ns, self.waits * self.p90_ns)
 
     @property
-    def long_waits(self) -> Waits:
-        """The waits that lasted long enough to be looked into."""
-        found = Waits()
-        for (cause, _, _), waits in self.causes.items():
-            if cause != SHORT:
-                found.count += waits.count
-                found.ns += waits.ns
-        return found
+    def futex_calls_per_acquisition(self) -> float:
+        """Each wait is a futex call, and so is each release while threads wait."""
+        return (self.waits + self.wakes) / self.acquisitions if self.acquisitions else 0.0
 
-    def main_cause(self) -> tuple[str, int, str]:
-        """Returns cause, detail and holder's place with the most waiting time."""
-        by_cause = defaultdict[str, float](float)
-        for (cause, _, _), waits in self.causes.items():
-            by_cause[cause] += waits.ns
-        if not by_cause:
-            return NO_EVIDENCE, 0, UNKNOWN
-        most = max(by_cause, key=lambda each: by_cause[each])
-        of_it = {key: waits.ns for key, waits in self.causes.items() if key[0] == most}
-        return max(of_it, key=lambda each: of_it[each])
 
-    def share_of(self, cause: str) -> float:
-        """Returns the part of the waiting time with this cause."""
-        ns = sum(waits.ns for (each, _, _), waits in self.causes.items() if each == cause)
-        return ns / self.wait_ns if self.wait_ns else 0.0
+class WaitGroup(msgspec.Struct, frozen=True, tag_field="record", tag="profile-wait"):
+    """The waits of threads that waited at one place behind threads at another, for one cause."""
+
+    pid: int
+    lock: str
+    kind: str
+    address: int
+    cause: str
+    system_call: str  # in which the holder was blocked, or ""
+    waits: int
+    wait_ns: float
+    longest_ns: float
+    waiter: list[str]  # functions, innermost first
+    holder: list[str]  # [] if it is unknown
+    waiter_place: str  # the innermost function that does more than to lock
+    holder_place: str
+    schema: int = SCHEMA
+
+
+class LongWait(msgspec.Struct, frozen=True, tag_field="record", tag="profile-long-wait"):
+    """One wait of at least 100 µs; of each thread, the latest ones are kept."""
+
+    pid: int
+    begin_ns: float  # since the start of the process
+    wait_ns: float
+    lock: str
+    kind: str
+    address: int
+    cause: str
+    system_call: str
+    others_first: int
+    thread: int
+    thread_name: str
+    holder_thread: int  # at the beginning of the wait; 0 if it is unknown
+    waiter: list[str]
+    holder: list[str]
+    waiter_place: str
+    holder_place: str
+    schema: int = SCHEMA
+
+
+Record = Process | Row | WaitGroup | LongWait
+
+
+@dataclass
+class Waits:
+    count: int = 0
+    ns: float = 0.0
+
+    def add(self, group: WaitGroup) -> None:
+        self.count += group.waits
+        self.ns += group.wait_ns
 
 
 @dataclass
 class Contention:
     """What one process waited for."""
 
-    records: Records
-    rows: list[Row]  # objects with an owner, the most costly first
-    idle: list[Row]  # the others
+    process: Process
+    rows: list[Row] = field(default_factory=list)  # objects with an owner, the most costly first
+    idle: list[Row] = field(default_factory=list)  # the others
+    groups: dict[tuple[str, str], list[WaitGroup]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # by lock and kind
+    long_waits: list[LongWait] = field(default_factory=list)
+
+    def add(self, record: Row | WaitGroup | LongWait) -> None:
+        if isinstance(record, Row):
+            (self.rows if record.has_owner else self.idle).append(record)
+        elif isinstance(record, WaitGroup):
+            self.groups[record.lock, record.kind].append(record)
+        else:
+            self.long_waits.append(record)
 
     @property
     def wait_ns(self) -> float:
@@ -111,59 +181,31 @@ class Contention:
 
     @property
     def is_empty(self) -> bool:
-        return not self.rows and not self.idle and not self.records.events
+        return not self.rows and not self.idle
 
+    def places(self, row: Row) -> dict[tuple[str, str], Waits]:
+        """Returns the waits by the places of waiter and holder, the longest first."""
+        return self._by(row, lambda each: (each.waiter_place, each.holder_place))
 
-def added_up(records: Records) -> Contention:
-    names = Names(records)
-    by_lock = defaultdict[tuple[int, str], list["Pair"]](list)
-    for pair in records.pairs:
-        by_lock[pair.address, pair.kind].append(pair)
-    rows: dict[tuple[str, str], Row] = {}
-    for key, lock in records.locks.items():
-        pairs = by_lock[key]
-        if not pairs and not lock.failed_tries:
-            continue  # only held
-        name = _name(names, lock, pairs)
-        row = rows.setdefault((name, lock.kind), Row(name, lock.kind))
-        row.ns_per_tick = records.ns_per_tick
-        _add(row, lock, pairs, names)
-    found = sorted(rows.values(), key=lambda each: -each.cost_ns)
-    return Contention(
-        records, [row for row in found if row.has_owner], [r for r in found if not r.has_owner]
-    )
+    def causes(self, row: Row) -> dict[tuple[str, str, str], Waits]:
+        """Returns the waits by cause, system call and the holder's place, the longest first."""
+        return self._by(row, lambda each: (each.cause, each.system_call, each.holder_place))
 
+    def main_cause(self, row: Row) -> tuple[str, str, str]:
+        """Returns cause, system call and holder's place with the most waiting time."""
+        by_cause = self._by(row, lambda each: each.cause)
+        if not by_cause:
+            return NO_EVIDENCE, "", UNKNOWN
+        most = next(iter(by_cause))
+        return next(key for key in self.causes(row) if key[0] == most)
 
-def _add(row: Row, lock: Lock, pairs: list[Pair], names: Names) -> None:
-    row.objects += 1
-    row.acquisitions += lock.acquisitions
-    row.waits += lock.waits
-    row.wait_ns += lock.wait_ns
-    row.longest_ns = max(row.longest_ns, lock.longest_ns)
-    row.others_first += lock.others_first
-    row.failed_tries += lock.failed_tries
-    row.holds += lock.holds
-    row.hold_ns += lock.hold_ns
-    if lock.longest_hold_ns > row.longest_hold_ns:
-        row.longest_hold_ns = lock.longest_hold_ns
-        row.longest_hold_at = names.place((lock.hold_site,))
-    row.buckets = row.buckets + lock.buckets
-    row.pairs += pairs
-    for pair in pairs:
-        waiter = names.place(pair.waiter)
-        holder = names.place(pair.holder or ((pair.holder_site,) if pair.holder_site else ()))
-        row.places[waiter, holder].add(pair)
-        row.causes[pair.cause, pair.detail, holder].add(pair)
+    def share_of(self, row: Row, cause: str) -> float:
+        """Returns the part of the waiting time with this cause."""
+        ns = sum(each.wait_ns for each in self.groups[row.lock, row.kind] if each.cause == cause)
+        return ns / row.wait_ns if row.wait_ns else 0.0
 
-
-def _name(names: Names, lock: Lock, pairs: list[Pair]) -> str:
-    """Returns the symbol, or "lock of F and G": the functions that wait for it and hold it most."""
-    if symbol := names.variable(lock.address):
-        return symbol
-    weights = defaultdict[str, float](float)
-    for pair in pairs:
-        weights[names.place(pair.waiter)] += pair.wait_ns
-        if pair.holder:
-            weights[names.place(pair.holder)] += pair.wait_ns
-    most = sorted(weights, key=lambda each: -weights[each])[:2]
-    return f"lock of {' and '.join(most)}" if most else f"{lock.kind} at {lock.address:#x}"
+    def _by(self, row: Row, key: Any) -> dict[Any, Waits]:
+        found = defaultdict[Any, Waits](Waits)
+        for group in self.groups[row.lock, row.kind]:
+            found[key(group)].add(group)
+        return dict(sorted(found.items(), key=lambda each: -each[1].ns))

@@ -94,11 +94,13 @@ class Reported:
 
     processes: set[int] = field(default_factory=set)
     refused: bool = False
+    chosen: int = 0  # mutexes that --only has swapped
     passed: Counter[str] = field(default_factory=Counter)  # mutexes that stayed glibc's, by kind
 
     def add(self, line: dict[str, Any]) -> None:
         self.processes.add(line["pid"])
         self.refused |= line["event"] == "refused"
+        self.chosen += line.get("chosen", 0)
         self.passed.update({kind: line[kind] for kind in PASSED if line.get(kind)})
 
 
@@ -166,7 +168,10 @@ def read_reports(file: IO[bytes]) -> Reported:
 
 
 def run_as_one(
-    launch: Launch, reports: IO[bytes], meanwhile: Callable[[], None] | None = None
+    launch: Launch,
+    reports: IO[bytes],
+    meanwhile: Callable[[], None] | None = None,
+    **streams: Any,
 ) -> int:
     """Runs the program as if it were this process: signals reach it. Calls `meanwhile` now and
     then. Returns the program's status, negative after a signal."""
@@ -187,7 +192,7 @@ def run_as_one(
         if signal.getsignal(number) != signal.SIG_IGN:
             kept[number] = signal.signal(number, forward)
     try:
-        process = launch.start(reports)
+        process = launch.start(reports, **streams)
         for each in early:
             process.send_signal(each)
         return _waited(process, meanwhile)

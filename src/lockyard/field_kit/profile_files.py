@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile as files: JSON Lines, and folded stacks for flame graphs."""
+"""A profile's file, JSON Lines, written and read; and folded stacks for flame graphs."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lockyard.errors import MissingCapabilityError
-from lockyard.field_kit.recorded import Names
+import msgspec
+
+from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.field_kit.contention import Contention, Process, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from lockyard.field_kit.contention import Contention, Row
+    from lockyard.field_kit.contention import WaitGroup
 
-SCHEMA = 1
+_FIRST = b'{"record":"profile",'
 
 
-def write(path: Path, lines: Iterable[str]) -> None:
+def write(path: Path, content: bytes) -> None:
     """Writes the file next to its place, then moves it there."""
     beside = path.with_name(f".{path.name}.partial")
     try:
-        with beside.open("w") as file:
-            file.writelines(f"{line}\n" for line in lines)
+        beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -34,61 +34,62 @@ def write(path: Path, lines: Iterable[str]) -> None:
         ) from error
 
 
-def json_lines(processes: Iterable[Contention]) -> Iterator[str]:
-    for found in processes:
-        for document in documents(found):
-            yield json.dumps(document)
+def json_lines(processes: Iterable[Contention]) -> bytes:
+    return b"".join(
+        msgspec.json.encode(each) + b"\n" for found in processes for each in _records(found)
+    )
 
 
-def documents(found: Contention) -> Iterator[dict[str, Any]]:
-    """Yields a record of the process, then one for each lock and for each pair of places."""
-    records, names = found.records, Names(found.records)
-    yield {
-        "schema": SCHEMA, "record": "profile", "pid": records.pid, "program": records.program,
-        "elapsed_ns": records.elapsed_ns, "threads": records.threads, "lost": records.lost,
-    }  # fmt: skip
+def _records(found: Contention) -> Iterator[Record]:
+    """Yields the process, then each lock with its waits, then the long waits."""
+    yield found.process
     for row in (*found.rows, *found.idle):
-        yield _lock(records.pid, row)
-        for pair in row.pairs:
-            yield {
-                "schema": SCHEMA, "record": "profile-wait", "pid": records.pid, "lock": row.name,
-                "kind": row.kind, "address": pair.address, "cause": pair.cause,
-                "detail": pair.detail, "waits": pair.waits, "wait_ns": pair.wait_ns,
-                "longest_ns": pair.longest_ns,
-                "waiter": [names.function(each) for each in pair.waiter],
-                "holder": [names.function(each) for each in pair.holder],
-                "held_since": names.function(pair.holder_site) if pair.holder_site else "",
-            }  # fmt: skip
+        yield row
+        yield from found.groups[row.lock, row.kind]
+    yield from found.long_waits
 
 
-def _lock(pid: int, row: Row) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA, "record": "profile-lock", "pid": pid, "lock": row.name,
-        "kind": row.kind, "objects": row.objects, "acquisitions": row.acquisitions,
-        "waits": row.waits, "wait_ns": row.wait_ns, "p50_ns": row.quantile_ns(0.5),
-        "p99_ns": row.quantile_ns(0.99), "longest_ns": row.longest_ns,
-        "others_first": row.others_first, "failed_tries": row.failed_tries,
-        "sampled_holds": row.holds, "sampled_hold_ns": row.hold_ns,
-        "longest_hold_ns": row.longest_hold_ns, "longest_hold_at": row.longest_hold_at,
-        "causes": [
-            {"cause": cause, "detail": detail, "holder": holder, "waits": waits.count,
-             "wait_ns": waits.ns}
-            for (cause, detail, holder), waits in row.causes.items()
-        ],
-    }  # fmt: skip
+def is_profile(path: Path) -> bool:
+    """Returns whether the file begins as a profile does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_FIRST)) == _FIRST
+    except OSError:
+        return False
 
 
-def folded(processes: Iterable[Contention]) -> Iterator[str]:
-    """Yields a line for each stack of waiters, outermost function first, then the lock and the
-    holder's place, with the microseconds waited."""
+def read(path: Path) -> list[Contention]:
+    """Returns the processes of a profile's file; its lines may have keys that are new."""
+    found = list[Contention]()
+    decoder = msgspec.json.Decoder(Record)
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            record = decoder.decode(line)
+        except msgspec.DecodeError as error:
+            raise UsageError(
+                f"{path}, line {number}: not a record of a profile ({error}), so the file cannot "
+                "be shown; name a file that 'lockyard profile -o' has written"
+            ) from None
+        if isinstance(record, Process):
+            found.append(Contention(record))
+        else:
+            found[-1].add(record)
+    return found
+
+
+def stack_of(group: WaitGroup) -> list[str]:
+    """Returns the waiter's functions, outermost first, then the lock and the holder's place."""
+    behind = [f"behind {group.holder_place}"] if group.holder else []
+    return [*reversed(group.waiter), f"[{group.kind} {group.lock}]", *behind]
+
+
+def folded(processes: Iterable[Contention]) -> bytes:
+    """Returns a line for each stack, with the microseconds waited."""
+    sums = defaultdict[str, float](float)
     for found in processes:
-        names = Names(found.records)
-        sums = defaultdict[str, float](float)
-        for row in (*found.rows, *found.idle):
-            for pair in row.pairs:
-                frames = [names.function(each) for each in reversed(pair.waiter)]
-                behind = [f"behind {names.place(pair.holder)}"] if pair.holder else []
-                stack = [*frames, f"[{row.kind} {row.name}]", *behind]
-                sums[";".join(each.replace(";", ":") for each in stack)] += pair.wait_ns
-        for stack_text, ns in sums.items():
-            yield f"{stack_text} {max(1, round(ns / 1e3))}"
+        for groups in found.groups.values():
+            for group in groups:
+                stack = ";".join(each.replace(";", ":") for each in stack_of(group))
+                sums[stack] += group.wait_ns
+    lines = (f"{stack} {max(1, round(ns / 1e3))}\n" for stack, ns in sums.items())
+    return "".join(lines).encode()

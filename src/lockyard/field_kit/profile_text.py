@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import os
-import platform
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from lockyard.field_kit.process import MACHINES
 from lockyard.field_kit.recorded import UNKNOWN
-from lockyard.field_kit.system_calls import name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lockyard.field_kit.contention import Contention, Row
 
 SHOWN_ROWS, SHOWN_PLACES = 10, 3
 NAME_WIDTH, VERDICT_WIDTH = 30, 100
 SMALL_SHARE = 0.01  # Below this share of the run, no lock is worth a change.
-_MACHINE = MACHINES.get(platform.machine(), platform.machine())
+CONVOY = 0.1  # From so many futex calls for each acquisition on, wake-ups are the cost.
+CONVOY_CAUSES = ("others first", "short", "woken late")
 
 
 def lines(found: Contention) -> list[str]:
@@ -26,37 +27,37 @@ def lines(found: Contention) -> list[str]:
     if found.rows:
         text += [*_table(found.rows), ""]
         for row in found.rows[:SHOWN_PLACES]:
-            text += _evidence(row)
+            text += _evidence(found, row)
     if found.idle:
         text += ["waits for events, which may be idleness:", *_table(found.idle), ""]
-        text += [line for row in found.idle[:SHOWN_PLACES] for line in _wakers(row)]
+        text += [line for row in found.idle[:SHOWN_PLACES] for line in _wakers(found, row)]
     return [*text, *_counted(found)]
 
 
 def _verdict(found: Contention) -> str:
     if not found.rows or not found.rows[0].waits:
         return "No lock made a thread wait."
-    row, elapsed_ns = found.rows[0], found.records.elapsed_ns
+    row, elapsed_ns = found.rows[0], found.process.elapsed_ns
     threads = row.wait_ns / elapsed_ns if elapsed_ns else 0.0
     if threads < SMALL_SHARE:
         return (
             "Leave the locks as they are: threads waited for none of them during more than "
             f"{SMALL_SHARE:.0%} of the run."
         )
-    cause = row.main_cause()[0]
-    advice, cost = _advice(row), f"{threads:.2g} threads waited on average"
-    why = f", {row.share_of(cause):.0%} of it as {_described(cause)}"
+    cause = found.main_cause(row)[0]
+    advice, cost = _advice(found, row), f"{threads:.2g} threads waited on average"
+    why = f", {found.share_of(row, cause):.0%} of it as {described(cause)}"
     if cause in ("unknown", "short") or len(f"{advice}: {cost}{why}") > VERDICT_WIDTH:
         why = ""
     return f"{advice}: {cost}{why}"
 
 
-def _advice(row: Row) -> str:
-    cause, detail, holder = row.main_cause()
-    name = _cut(row.name)
-    where = "" if holder == UNKNOWN else f" in {_cut(holder)}"
+def _advice(found: Contention, row: Row) -> str:
+    cause, call, holder = found.main_cause(row)
+    name = cut(row.lock)
+    where = "" if holder == UNKNOWN else f" in {cut(holder)}"
     if cause == "holder blocked":
-        return f"Move {_call(detail)} out of the section of {name}{where}"
+        return f"Move {call} out of the section of {name}{where}"
     if cause == "holder preempted":
         return f"Run fewer threads, or hold {name} for less{where}"
     if cause in ("others first", "short"):
@@ -66,7 +67,7 @@ def _advice(row: Row) -> str:
     return f"Shorten the section of {name}{where}"
 
 
-def _described(cause: str) -> str:
+def described(cause: str) -> str:
     return {
         "short": "waits below 100 µs",
         "unknown": "cause unknown",
@@ -75,60 +76,61 @@ def _described(cause: str) -> str:
         "holder blocked": "the holder was blocked",
         "others first": "others had it first",
         "woken late": "the waiter was woken late",
+        "event came": "the event came late",
     }.get(cause, cause)
-
-
-def _call(number: int) -> str:
-    return "a page fault" if number < 0 else name_of(number, _MACHINE)
 
 
 def _table(rows: list[Row]) -> list[str]:
     head = ("lock", "kind", "waits", "waited", "p50", "p99", "longest", "acquired", "hold")
     body = [
         (
-            _cut(row.name) + (f" ({row.objects} locks)" if row.objects > 1 else ""),
+            cut(row.lock) + (f" ({row.objects} locks)" if row.objects > 1 else ""),
             row.kind,
             str(row.waits),
             duration(row.wait_ns),
-            duration(row.quantile_ns(0.5)),
-            duration(row.quantile_ns(0.99)),
+            duration(row.p50_ns),
+            duration(row.p99_ns),
             duration(row.longest_ns),
             str(row.acquisitions) if row.acquisitions else "",
-            duration(row.hold_ns / row.holds) if row.holds else "",
+            duration(row.sampled_hold_ns / row.sampled_holds) if row.sampled_holds else "",
         )
         for row in rows[:SHOWN_ROWS]
     ]
-    widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
-    text = [
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (head, *body)
-    ]
+    text = aligned([head, *body], left=2)
     if len(rows) > SHOWN_ROWS:
         text.append(f"and {len(rows) - SHOWN_ROWS} more, which -o FILE writes")
     return text
 
 
-def _evidence(row: Row) -> list[str]:
-    text = [f"{_cut(row.name)}:"]
-    ranked = sorted(row.places.items(), key=lambda each: -each[1].ns)
-    for (waiter, holder), waits in ranked[:SHOWN_PLACES]:
+def aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Returns the rows as a table, its first columns aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _evidence(found: Contention, row: Row) -> list[str]:
+    text = [f"{cut(row.lock)}:"]
+    for (waiter, holder), waits in islice(found.places(row).items(), SHOWN_PLACES):
         text.append(
             f"  {waiter} waited {_times(waits.count)}, {duration(waits.ns)} in all, behind {holder}"
         )
-    ranked_causes = sorted(row.causes.items(), key=lambda each: -each[1].ns)
-    for (cause, detail, holder), waits in ranked_causes[:SHOWN_PLACES]:
-        what = _described(cause)
-        if cause == "holder blocked":
-            what += f" in {_call(detail)}"
+    for (cause, call, holder), waits in islice(found.causes(row).items(), SHOWN_PLACES):
+        what = described(cause) + (f" in {call}" if call else "")
         where = f", in {holder}" if cause in ("holder blocked", "long section") else ""
         text.append(f"  {waits.ns / row.wait_ns:4.0%} {what}{where} ({_times(waits.count)})")
     if row.others_first and row.waits:
         text.append(
             f"  {row.others_first / row.waits:.1f} acquisitions by other threads in each wait"
         )
+    calls = row.futex_calls_per_acquisition
+    if calls >= CONVOY and found.main_cause(row)[0] in CONVOY_CAUSES:
+        text.append(f"  {calls:.2f} futex calls for each acquisition: a convoy of wake-ups")
     if row.longest_hold_at:
         text.append(
             f"  longest sampled hold: {duration(row.longest_hold_ns)}, by {row.longest_hold_at}"
@@ -136,24 +138,28 @@ def _evidence(row: Row) -> list[str]:
     return [*text, ""]
 
 
-def _wakers(row: Row) -> list[str]:
-    (waiter, waker), waits = max(row.places.items(), key=lambda each: each[1].ns)
+def _wakers(found: Contention, row: Row) -> list[str]:
+    places = found.places(row)
+    if not places:
+        return []
+    (waiter, waker), waits = next(iter(places.items()))
     return [
-        f"  {waiter} waited for {_cut(row.name)} {_times(waits.count)}, {duration(waits.ns)} in "
+        f"  {waiter} waited for {cut(row.lock)} {_times(waits.count)}, {duration(waits.ns)} in "
         f"all; woken by {waker}"
     ]
 
 
 def _counted(found: Contention) -> list[str]:
-    records = found.records
-    program = os.path.basename(records.program)  # noqa: PTH119 - of the other process
+    process = found.process
+    program = os.path.basename(process.program)  # noqa: PTH119 - of the other process
+    machine = f"load {process.load:.1f} on {process.processors} processors"
     text = (
-        f"{program} ({records.pid}): {_counted_threads(records.threads)} used contended locks in "
-        f"{duration(records.elapsed_ns)}."
+        f"{program} ({process.pid}): {_counted_threads(process.threads)} used contended locks in "
+        f"{duration(process.elapsed_ns)}; {machine}."
     )
-    if records.lost:
+    if process.lost:
         text += (
-            f" {records.lost} events found no memory, so the counts are too small; make room "
+            f" {process.lost} events found no memory, so the counts are too small; make room "
             "in the folder for temporary files, or name another one by TMPDIR."
         )
     return [text]
@@ -167,7 +173,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _cut(name: str) -> str:
+def cut(name: str) -> str:
     return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
 
 

@@ -49,7 +49,7 @@ def needed_first(program: Path, library: Path, environment: Mapping[str, str]) -
     """Returns the libraries that have to be loaded before a preloaded one: sanitizers' runtimes.
     Raises MissingCapabilityError if the dynamic linker would not load `library` into the program,
     which it does not say."""
-    binary = _binary(program, environment)
+    binary = binary_of(program, environment)
     consequence = f"so the locks of {program.name} cannot be reached"
     if why := _dropped_by_kernel(binary):
         raise MissingCapabilityError(
@@ -77,7 +77,7 @@ def needed_first(program: Path, library: Path, environment: Mapping[str, str]) -
     return [name for name in needed if name.startswith(_RUNTIMES_OF_SANITIZERS)]
 
 
-def _binary(program: Path, environment: Mapping[str, str]) -> Path:
+def binary_of(program: Path, environment: Mapping[str, str]) -> Path:
     """Returns the program, or the interpreter of a script."""
     for _ in range(MOST_INTERPRETERS):
         try:

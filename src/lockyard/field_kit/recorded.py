@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.field_kit.process import MACHINES, Process
-from lockyard.field_kit.records import SUFFIX, Records, read
+from lockyard.field_kit.records_file import SUFFIX, read
 from lockyard.field_kit.symbols import RUNTIMES, WRAPPERS, Symbols
 from lockyard.field_kit.target import Mapping, Maps, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lockyard.field_kit.records import Records
 
 FAST_FOLDER = Path("/dev/shm")  # noqa: S108 - a folder of this process alone is made in it
 UNKNOWN = "unknown"
@@ -122,7 +124,7 @@ class Names:
             name = self._symbols.function(return_address - 1)
             base = name.partition("+0x")[0]
             known = base and "." not in base.rpartition("/")[2].partition("(")[0]
-            self._functions[return_address] = _short(base) if known else name
+            self._functions[return_address] = short_name(base) if known else name
         return self._functions[return_address]
 
     def code(self, return_address: int) -> str:
@@ -152,7 +154,7 @@ def _is_wrapper(name: str) -> bool:
     )
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """Leaves the arguments out of the name of a function."""
     if body := _THREAD_BODY.search(name):
         name = body[1]

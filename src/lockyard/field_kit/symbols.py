@@ -13,6 +13,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from lockyard.field_kit.target import Maps, Target, Thread
 
 _SYMBOL = np.dtype(
@@ -51,9 +53,17 @@ class _Table:
         distance = address - int(self.values[index])
         return demangled(name) + (f"+{distance:#x}" if distance else "")
 
+    def ranges(self, part: str, is_wanted: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
+        """Yields begin and end of the symbols whose name, which has this part before it is
+        demangled, is wanted."""
+        for value, size, begin in zip(self.values, self.sizes, self.names, strict=True):
+            name = self.strings[begin : self.strings.index(b"\0", begin)]
+            if part.encode() in name and is_wanted(demangled(name.decode(errors="replace"))):
+                yield int(value), int(value) + max(int(size), 1)
+
 
 @dataclass(frozen=True)
-class _Module:
+class Module:
     shift: int  # from the file's addresses to the process's
     variables: _Table | None = None
     functions: _Table | None = None
@@ -62,7 +72,7 @@ class _Module:
 class Symbols:
     def __init__(self, target: Target, maps: Maps) -> None:
         self._target, self._maps = target, maps
-        self._modules: dict[str, _Module | None] = {}
+        self._modules: dict[str, Module | None] = {}
         self._stacks: dict[int, int] = {}  # begin of a mapping to the thread whose stack it is
 
     def note_stacks(self, threads: list[Thread]) -> None:
@@ -135,16 +145,16 @@ class Symbols:
             for length in (2, 3, 6, 7)
         )
 
-    def _offset(self, path: str, address: int, module: _Module | None) -> str:
+    def _offset(self, path: str, address: int, module: Module | None) -> str:
         name = os.path.basename(path)  # noqa: PTH119 - as above
         return f"{name}+{address - module.shift:#x}" if module else f"{address:#x} ({name})"
 
-    def _module(self, path: str) -> _Module | None:
+    def _module(self, path: str) -> Module | None:
         if path not in self._modules:
             self._modules[path] = self._load(path)
         return self._modules[path]
 
-    def _load(self, path: str) -> _Module | None:
+    def _load(self, path: str) -> Module | None:
         first = next(each for each in self._maps.all() if each.path == path)
         try:
             with open(self._target.file(path), "rb") as file:  # noqa: PTH123 - may be of /proc
@@ -153,30 +163,30 @@ class Symbols:
                     page = segment["p_offset"] & ~0xFFF
                     if page == first.offset:
                         shift = first.begin - (segment["p_vaddr"] & ~0xFFF)
-                        return self._symbols(elf, shift)
+                        return module_of(elf, shift)
         except (OSError, ELFError, ValueError):
             return None
         return None
 
-    @staticmethod
-    def _symbols(elf: ELFFile, shift: int) -> _Module:
-        section = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
-        if section is None:
-            return _Module(shift)
-        strings = elf.get_section(section["sh_link"]).data()
-        symbols = np.frombuffer(section.data(), _SYMBOL)
-        symbols = symbols[(symbols["section"] != 0) & (symbols["value"] != 0)]
-        symbols = symbols[np.argsort(symbols["value"], kind="stable")]
-        kinds = symbols["info"] & 15
 
-        def table(chosen: np.ndarray) -> _Table:
-            return _Table(chosen["value"], chosen["size"], chosen["name"], strings)
+def module_of(elf: ELFFile, shift: int) -> Module:
+    section = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
+    if section is None:
+        return Module(shift)
+    strings = elf.get_section(section["sh_link"]).data()
+    symbols = np.frombuffer(section.data(), _SYMBOL)
+    symbols = symbols[(symbols["section"] != 0) & (symbols["value"] != 0)]
+    symbols = symbols[np.argsort(symbols["value"], kind="stable")]
+    kinds = symbols["info"] & 15
 
-        return _Module(
-            shift,
-            table(symbols[kinds == _VARIABLE]),
-            table(symbols[np.isin(kinds, _FUNCTIONS)]),
-        )
+    def table(chosen: np.ndarray) -> _Table:
+        return _Table(chosen["value"], chosen["size"], chosen["name"], strings)
+
+    return Module(
+        shift,
+        table(symbols[kinds == _VARIABLE]),
+        table(symbols[np.isin(kinds, _FUNCTIONS)]),
+    )
 
 
 def demangled(name: str) -> str:

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -92,6 +93,24 @@ class Trial:
         return paired_ratio(self.figures[metric, lock], self.figures[metric, ALONE])
 
 
+def too_few_rounds(rounds: int) -> str:
+    return (
+        f"--rounds {rounds}: fewer than {FEWEST_ROUNDS} rounds give no interval of 95 %; give "
+        f"{FEWEST_ROUNDS} or more"
+    )
+
+
+def note(round_: int, name: str) -> None:
+    """Shows what is run now, on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[Kround {round_ + 1}: {name}", end="", file=sys.stderr)  # noqa: T201
+
+
+def end_notes() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)  # noqa: T201
+
+
 def gains(metric: Metric, ratio: Ratio | None) -> bool | None:
     """Returns whether the lock gains; None if no difference is shown."""
     if ratio is None or not ratio.shows_difference:
@@ -99,7 +118,7 @@ def gains(metric: Metric, ratio: Ratio | None) -> bool | None:
     return (ratio.median < 1) == metric.is_lower_better
 
 
-def measured(wanted: Wanted, note: Callable[[int, str], None]) -> Trial:
+def measured(wanted: Wanted, tell: Callable[[int, str], None]) -> Trial:
     """Runs the program alone and with each lock in each round, in random order within a round."""
     trial = Trial(wanted, (Metric(RUN_TIME, True), *wanted.metrics, Metric(SWITCHES, True)))
     launches = {lock: preload.Launch(wanted.command, lock, {}) for lock in wanted.locks}
@@ -110,7 +129,7 @@ def measured(wanted: Wanted, note: Callable[[int, str], None]) -> Trial:
         names = list(launches)
         order.shuffle(names)
         for name in names:
-            note(round_, name)
+            tell(round_, name)
             _run(trial, launches[name], name, round_)
     trial.load = (before, os.getloadavg()[0])
     return trial

@@ -24,7 +24,7 @@ def lines(trial: Trial) -> Iterator[str]:
     for metric in trial.metrics:
         better = "lower" if metric.is_lower_better else "higher"
         yield ""
-        yield f"{_short(metric.name)} ({better} is better)"
+        yield f"{short(metric.name)} ({better} is better)"
         yield f"  {'':20} {'median':>10}   {'of the program alone':28}"
         for lock in (ALONE, *trial.wanted.locks):
             yield f"  {_label(lock):20} {_row(trial, metric, lock)}".rstrip()
@@ -48,7 +48,7 @@ def _verdicts(trial: Trial) -> Iterator[str]:
             if ratio is None or (gain := gains(metric, ratio)) is None:
                 continue
             shown = True
-            figure = f"{_short(metric.name)} {_interval(ratio)} of the program alone"
+            figure = f"{short(metric.name)} {interval(ratio)} of the program alone"
             if lock == CONTROL:
                 yield f"The control differs: {figure}, so such differences need no other lock"
             else:
@@ -65,10 +65,10 @@ def _row(trial: Trial, metric: Metric, lock: str) -> str:
     ratio = trial.ratio(metric.name, lock)
     if ratio is None:
         return f"{text}   the program alone has 0"
-    return f"{text}   {_interval(ratio):28} {_WORDS[gains(metric, ratio)]}"
+    return f"{text}   {interval(ratio):28} {_WORDS[gains(metric, ratio)]}"
 
 
-def _interval(ratio: Ratio) -> str:
+def interval(ratio: Ratio) -> str:
     if ratio.low is None or ratio.high is None:
         return f"{ratio.median:.3g}"
     return f"{ratio.median:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]"
@@ -82,7 +82,7 @@ def _label(lock: str) -> str:
     return f"{CONTROL} (control)" if lock == CONTROL else lock
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     return name if len(name) <= _NAME_COLUMNS else name[: _NAME_COLUMNS - 3] + "..."
 
 

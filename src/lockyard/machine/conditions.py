@@ -54,15 +54,21 @@ class Conditions:
     nice: int = 0
     slice_ns: int | None = None  # None: the kernel's default
     deadline: Deadline | None = None
-    load: int = 0  # busy threads of another process
+    load: int = 0  # busy threads of another process, or its compilers at a time
     load_nice: int = 0
     timer_slack_ns: int | None = None  # None: the kernel's default for the policy
     autogroup: bool | None = None  # None: the kernel does not group processes
     quota_cpus: float | None = None  # None: no control group
     rest_s: float = 0.0  # before each run
+    load_kind: str | None = None  # "build"; None: the threads of the load count
+    machine: tuple[tuple[str, str], ...] = ()  # settings of the whole machine, by name
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "deadline": asdict(self.deadline) if self.deadline else None}
+        return {
+            **vars(self),
+            "deadline": asdict(self.deadline) if self.deadline else None,
+            "machine": dict(self.machine),
+        }
 
 
 def inherited() -> Conditions:
@@ -102,6 +108,7 @@ class Asked:
     nice: int | None = None
     deadline: Deadline | None = None
     others: Mapping[str, Any] = field(default_factory=dict)  # conditions that fit every policy
+    machines: Sequence[tuple[tuple[str, str], ...]] = ()  # settings of the machine, one cell each
 
 
 # The policies that each parameter applies to.
@@ -129,7 +136,10 @@ def variants(asked: Asked, base: Conditions) -> list[Conditions]:
         )
     shared = replace(base, **asked.others)
     return [
-        variant for policy in policies for variant in _variants_of_policy(policy, asked, shared)
+        replace(variant, machine=machine)
+        for machine in asked.machines or [base.machine]
+        for policy in policies
+        for variant in _variants_of_policy(policy, asked, shared)
     ]
 
 
@@ -178,7 +188,12 @@ def check(of: Conditions, pinning: Pinning) -> None:
             f"--timer-slack with --policy {of.policy}: the kernel gives such threads no slack; "
             "drop one of the two"
         )
-    if of.load > 0 and of.policy in REAL_TIME:
+    if of.quota_cpus is not None and any(name == "isolation" for name, _ in of.machine):
+        raise UsageError(
+            "--quota with --machine isolation=…: a run can join only one control group; drop one "
+            "of the two"
+        )
+    if of.load > 0 and of.load_kind is None and of.policy in REAL_TIME:
         _check_load_beside_real_time(of)
     if of.quota_cpus is not None and of.policy not in (*FAIR, "idle"):
         raise UsageError(

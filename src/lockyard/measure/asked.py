@@ -78,7 +78,7 @@ def sweep_of(given: Mapping[str, Any]) -> Sweep:
         locks_or_all=[*(named or ["all"]), *others],
         pools=[*options.names("--pools", given["pools"]), *others],
         beside_usual=None if named else others,
-        policy_given=asked != Asked(others=asked.others),
+        policy_given=asked != Asked(others=asked.others, machines=asked.machines),
     )
     return Sweep(choice, _request_of(given, asked))
 
@@ -99,6 +99,7 @@ def _asked_of(given: Mapping[str, Any]) -> Asked:
             given["quota"],
             given["rest"],
         ),
+        machines=options.machines(given["machine"] or ()),
     )
 
 

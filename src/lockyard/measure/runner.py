@@ -9,25 +9,33 @@ alone.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import MissingCapabilityError
 from lockyard.harness import BAD_JOB_STATUS, Harness, Record
+from lockyard.machine.guardian import Guarded
+from lockyard.machine.processor_use import processor_use, used_between
+from lockyard.machine.tree import Tree
+from lockyard.measure.build_load import running_build
 from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.plan import order_of_block
 from lockyard.program import ProgramDiedError, ProgramOverrunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from lockyard.measure.build_load import Commands
 
 # A run ends by itself soon after its limit; a run that takes this much longer hangs.
 GRACE_S = 10.0
 REHEARSAL_S = 0.001
 # Traces are large: the first runs of a cell keep theirs, the others measure the cost of tracing.
 TRACED_RUNS = 4
+TREE = Tree()
 
 
 @dataclass
@@ -54,13 +62,15 @@ class Runner:
     cells: Sequence[Cell]
     seed: int
     environment: dict[str, Any]
-    cgroups: Mapping[float, Path] = field(default_factory=dict)  # the control group of each quota
+    machine: Guarded = field(default_factory=Guarded)
     done: Sequence[Record] = ()  # records of an earlier measurement of these cells
     traces: Path | None = None  # folder for the traces that some studies keep
     tracing_studies: Collection[str] = ()
+    build: Commands = field(default_factory=list)  # the commands of a build as background load
     grace_s: float = GRACE_S
     on_run: Callable[[Cell], None] = lambda _cell: None  # called before each run
     _states: list[_State] = field(init=False)  # by place in the plan
+    _isolated: Path | None = field(init=False, default=None)  # the control group to join
     _idle_since: float = field(init=False, default_factory=time.monotonic)  # the last run's end
 
     def __post_init__(self) -> None:
@@ -73,6 +83,7 @@ class Runner:
         if one is unavailable."""
         each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
         for cell in each.values():
+            self._arrange(cell)
             job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
             # Crashes and hangs unrelated to the conditions are reported by the run itself.
             with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
@@ -116,12 +127,16 @@ class Runner:
         cell = state.cell
         self.on_run(cell)
         between_s = time.monotonic() - self._idle_since
+        self._arrange(cell)
         time.sleep(cell.conditions.rest_s)
-        started = time.monotonic()
+        before = processor_use(TREE)
         limit_s = cell.limit_s(state.spent_s)
+        started = time.monotonic()
         job = {**self._job(cell, block, limit_s), "trace": self._trace(place, block)}
         try:
-            record = harness.run(job, limit_s + self.grace_s)
+            with self._load_of(cell):
+                started = time.monotonic()  # starting a build is not the cell's time
+                record = harness.run(job, limit_s + self.grace_s)
         except ProgramOverrunError as error:
             record = _failed(job, "overrun", str(error))
         except ProgramDiedError as error:
@@ -129,9 +144,11 @@ class Runner:
                 raise
             record = _failed(job, "crashed", str(error))
         self._idle_since = time.monotonic()
+        record["conditions"] = {**record["conditions"], "load": cell.conditions.load}
         record["cell"] = place
         record["spent_s"] = round(self._idle_since - started, 6)
         record["between_s"] = round(between_s, 6)
+        record["processors"] = used_between(before, processor_use(TREE))
         if source := self.environment.get("harness", {}).get("own_locks", {}).get(cell.lock):
             record["lock_source"] = source
         state.count(record)
@@ -140,8 +157,22 @@ class Runner:
     def _job(self, cell: Cell, block: int, limit_s: float) -> dict[str, Any]:
         job = cell.job(block, limit_s, self.seed + block, self.environment)
         if cell.conditions.quota_cpus is not None:
-            job["cgroup"] = str(self.cgroups[cell.conditions.quota_cpus])
+            job["cgroup"] = str(self.machine.cgroups[cell.conditions.quota_cpus])
+        elif self._isolated is not None:
+            job["cgroup"] = str(self._isolated)
+        if cell.conditions.load_kind is not None:
+            job["conditions"] = {**job["conditions"], "load": 0}  # it is ours, not the harness's
         return job
+
+    def _load_of(self, cell: Cell) -> AbstractContextManager[object]:
+        """Returns the build that has to run meanwhile, if any; other loads are the harness's."""
+        if cell.conditions.load_kind is None:
+            return nullcontext()
+        return running_build(self.build, cell.conditions.load, cell.conditions.load_nice)
+
+    def _arrange(self, cell: Cell) -> None:
+        """Brings the machine's settings about, if they differ from the last run's."""
+        self._isolated = self.machine.arrange(cell.conditions.machine)
 
     def _trace(self, place: int, block: int) -> str | None:
         """Returns the file for a run's trace, or None if the run is not traced."""

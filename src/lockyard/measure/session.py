@@ -16,6 +16,9 @@ from lockyard.errors import ExitStatus, UsageError
 from lockyard.machine import environment
 from lockyard.machine.conditions import autogroup_enabled
 from lockyard.machine.guardian import changed_machine
+from lockyard.machine.journal import recover
+from lockyard.machine.tree import Tree
+from lockyard.measure.build_load import build_commands
 from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.parameters import check_clock
 from lockyard.measure.progress import shown_progress
@@ -101,6 +104,11 @@ class Plan:
         return wanted.pop() if wanted else None
 
     @property
+    def has_settings(self) -> bool:
+        """Tells whether any cell has settings of the machine."""
+        return any(cell.conditions.machine for cell in self.cells)
+
+    @property
     def quotas_cpus(self) -> set[float]:
         found = {cell.conditions.quota_cpus for cell in self.cells}
         return {quota_cpus for quota_cpus in found if quota_cpus is not None}
@@ -123,17 +131,23 @@ def measure(
         check_same_machine(resume.environment, measured.environment)
         check_same_clock(resume.environment, measured.environment)
         measured.runs += resume.runs
+    for problem in recover(Tree()):
+        say(f"a setting that a killed measurement left could not be restored: {problem}")
     writer = RecordWriter(path, to_stdout, resume)
     say(_announcement(plan, len(measured.runs)))
     try:
-        with changed_machine(plan.autogroup, plan.quotas_cpus) as cgroups:
+        with (
+            changed_machine(plan.autogroup, plan.quotas_cpus, plan.has_settings) as machine,
+            build_commands(plan.cells) as build,
+        ):
             done = list(measured.runs)
             runner = Runner(
                 plan.cells,
                 plan.seed,
                 measured.environment,
-                cgroups,
+                machine,
                 done,
+                build=build,
                 traces=traces_beside(path) if path else None,
                 tracing_studies=catalog.tracing_studies,
             )

@@ -24,6 +24,7 @@ DEFAULTS = {
     "load_nice": 0,
     "autogroup": True,
     "rest_s": 0.0,
+    "machine": {},
     "hold_ns": 0,
     "gap_ns": 0,
     "lengths": "constant",
@@ -89,6 +90,8 @@ def counted(number: int, what: str) -> str:
 
 
 def _in_words(key: str, value: Any) -> str:
+    if key == "machine":
+        return ", ".join(f"{name} {setting}" for name, setting in value.items()) or "as found"
     if key == "deadline":
         return "deadline " + "/".join(duration(part) for part in value.values())
     if isinstance(value, list):

@@ -157,11 +157,13 @@ CELL_CONDITIONS = (
     "slice_ns",
     "deadline",
     "load",
+    "load_kind",
     "load_nice",
     "timer_slack_ns",
     "autogroup",
     "quota_cpus",
     "rest_s",
+    "machine",
     *WORK_CONDITIONS,
     "parameters",
 )

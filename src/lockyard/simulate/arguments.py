@@ -17,7 +17,7 @@ SimulatedStudy = Annotated[
     str,
     typer.Argument(
         metavar="[STUDY]",
-        help="What to simulate: wait, idle, throughput or scale.",
+        help="What to simulate: wait, idle, throughput, contention or scale.",
         autocompletion=completions.simulated_studies,
         show_default=False,
     ),
@@ -144,11 +144,30 @@ Like = Annotated[
         show_default=False,
     ),
 ]
+DefinitionOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE.toml",
+        help="With measure: write the definition here and not to standard output.",
+        show_default=False,
+    ),
+]
+MachineRecords = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="With measure: take the costs from records that 'lockyard measure costs' wrote.",
+        show_default=False,
+    ),
+]
 MachineShown = Annotated[
     str,
     typer.Argument(
-        metavar="[NAME|FILE.toml]",
-        help="The machine to show; without it, all are listed.",
+        metavar="[NAME|FILE.toml|measure]",
+        help="The machine to show; without it, all are listed. 'measure' defines this machine by "
+        "its measured costs.",
         autocompletion=completions.machines,
         show_default=False,
     ),

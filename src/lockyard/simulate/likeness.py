@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 from lockyard.records import read_records
+from lockyard.report.units import duration
 from lockyard.simulate import simulator
-from lockyard.simulate.machines import IDLE_IN_ORDER, IN_ORDER
+from lockyard.simulate.calibration import calibrated, gaps_of, of_study
 from lockyard.simulate.published import Figure
-from lockyard.simulate.request import Cell, Work
+from lockyard.simulate.request import LENGTHS, Cell, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,23 +24,35 @@ if TYPE_CHECKING:
     from lockyard.simulate.machines import Machine
     from lockyard.simulate.simulator import Abilities
 
-STUDIES = ("wait", "throughput")
+STUDIES = ("wait", "throughput", "contention")
 SAME_ALGORITHM = {"std::mutex": "futex_mutex", "pthread_mutex[normal]": "futex_mutex"}
-# Costs that the study `costs` measures as they are.
-MEASURED = {
-    "pause_ns": "pause_ns",
-    "exchange_ns": "locked_ns",
-    "clock_read_ns": "clock_read_ns",
-    "yield_alone_ns": "yield_ns",
-    "context_switch_ns": "context_switch_ns",
-    "futex_wake_nobody_ns": "futex_wake_none_ns",
-}
-# There and back, and for each way an invalidation and a fetch: both sides spin by reading.
-HOPS_OF_ROUND_TRIP = 4
 FIRST_EEVDF = (6, 6)
+FIGURES = {
+    "operations_per_s": "per second",
+    "wait_max_ns": "longest wait, ns",
+    "parallelism": "parallelism",
+    "owner_switch_share": "owner switches",
+}
+LEAST = {"operations_per_s": 1.0, "wait_max_ns": 1.0, "parallelism": 1e-3,
+         "owner_switch_share": 1e-3}  # fmt: skip
 LONGEST_NS = 200e6
 
-Key = tuple[str, str, int]
+
+@dataclass(frozen=True)
+class Key:
+    """What runs of one cell have in common."""
+
+    study: str
+    lock: str
+    threads: int
+    work: Work
+
+    @property
+    def row(self) -> str:
+        named = f"{self.lock}, {self.threads} threads"
+        if self.work.hold_ns or self.work.gap_ns:
+            named += f", {duration(self.work.hold_ns)} of {duration(self.work.gap_ns)}"
+        return named + (", pinned" if self.work.pinned else "")
 
 
 @dataclass(frozen=True)
@@ -53,9 +66,9 @@ def like(path: Path, machine: Machine, of: Abilities) -> Likeness:
     content = read_records(path)
     usable = [run for run in content.runs if run.get("status") == "ok"]
     notes: list[str] = []
-    measured = _calibrated(path, machine, _of_study(usable, "costs"), notes)
-    gaps = _gaps(_of_study(usable, "noise"), notes)
-    scheduler = _scheduler(str(content.environment.get("kernel", "")))
+    measured = calibrated(path, machine, of_study(usable, "costs"), notes)
+    gaps = gaps_of(of_study(usable, "noise"), notes)
+    scheduler = _scheduler(str((content.environment.get("system") or {}).get("kernel", "")))
     groups: defaultdict[Key, list[Answer]] = defaultdict(list)
     for run in usable:
         key = _key(run, measured, of)
@@ -67,7 +80,16 @@ def like(path: Path, machine: Machine, of: Abilities) -> Likeness:
             "can be simulated; measure one, as in lockyard measure wait --locks ours --threads 2,16"
         )
     cells = [
-        replace(_cell(key, runs[0], measured, scheduler), gaps=gaps) for key, runs in groups.items()
+        Cell(
+            key.study,
+            key.lock,
+            measured,
+            scheduler,
+            key.threads,
+            replace(key.work, duration_ns=_duration_ns(runs)),
+            gaps=gaps,
+        )
+        for key, runs in groups.items()
     ]
     answers = simulator.answers(each.to_job() for each in cells)
     figures = [
@@ -78,69 +100,6 @@ def like(path: Path, machine: Machine, of: Abilities) -> Likeness:
     return Likeness(measured, figures, notes)
 
 
-def _of_study(runs: Sequence[Answer], study: str) -> list[dict[str, Any]]:
-    return [run["values"] for run in runs if run.get("study") == study]
-
-
-def _calibrated(
-    path: Path, machine: Machine, costs: Sequence[Mapping[str, Any]], notes: list[str]
-) -> Machine:
-    """Returns the machine with the costs that were measured in place of its own."""
-    if not costs:
-        notes.append(
-            f"{path} has no run of the study costs, so the costs are {machine.name}'s; measure "
-            "costs in the same file for this machine's"
-        )
-        return machine
-    pairs = [each.get("line_round_trips") or [] for each in costs]
-    used = {cpu for pair in pairs[0] for cpu in pair["cpus"]}
-    if used and len(used) != machine.processors:
-        raise UsageError(
-            f"{path} was measured on {len(used)} processors, and {machine.name} has "
-            f"{machine.processors}; give --machine a definition with the measured topology"
-        )
-    new = dict(machine.costs)
-    for name, cost in MEASURED.items():
-        values = [each[name] for each in costs if each.get(name) is not None]
-        if values:
-            new[cost] = median(values)
-    trips = [pair["ns"] / HOPS_OF_ROUND_TRIP for run in pairs for pair in run]
-    if trips:
-        new["hop_cache_ns"], new["hop_socket_ns"] = min(trips), median(trips)
-        new["hop_remote_ns"] = max(trips)
-    wakes = [each["wake_other_core_ns"] for each in costs if each.get("wake_other_core_ns")]
-    if wakes:
-        spent = new["futex_wake_ns"] + new["interrupt_ns"] + new["context_switch_ns"]
-        new["idle_exit_ns"] = max(0.0, median(wakes) - spent)
-    return replace(machine, costs=_in_order(new))
-
-
-def _in_order(costs: dict[str, float]) -> dict[str, float]:
-    """Lowers what is nearer than a measured cost, and raises what is deeper."""
-    *near, far = IN_ORDER
-    for name, next_name in zip(reversed(near), reversed((*near[1:], far)), strict=True):
-        costs[name] = min(costs[name], costs[next_name])
-    light, deep = IDLE_IN_ORDER
-    costs[deep] = max(costs[deep], costs[light])
-    return costs
-
-
-def _gaps(noise: Sequence[Mapping[str, Any]], notes: list[str]) -> dict[str, float] | None:
-    cores = [core for each in noise for core in each.get("cores") or []]
-    count = sum(core["gaps"] for core in cores)
-    if not count:
-        notes.append("the file has no gaps of the study noise, so nothing stops the processors")
-        return None
-    watched_ns = sum(max(core["watched_ns"] for core in each["cores"]) for each in noise)
-    least_ns = min(each["gap_threshold_ns"] for each in noise)
-    most_ns = max(each["longest_ns"] for each in noise)
-    return {
-        "every_ns": watched_ns / count,
-        "least_ns": least_ns,
-        "most_ns": max(least_ns, most_ns),
-    }
-
-
 def _scheduler(kernel: str) -> str:
     numbers = kernel.split("-")[0].split(".")[:2]
     if not all(number.isdecimal() for number in numbers):
@@ -149,7 +108,7 @@ def _scheduler(kernel: str) -> str:
 
 
 def _key(run: Answer, machine: Machine, of: Abilities) -> Key | None:
-    """Returns study, lock and threads of a run that can be simulated."""
+    """Returns the cell of a run that can be simulated."""
     conditions = run.get("conditions") or {}
     lock = SAME_ALGORITHM.get(run.get("lock") or "", run.get("lock"))
     threads = conditions.get("threads", 0)
@@ -157,32 +116,36 @@ def _key(run: Answer, machine: Machine, of: Abilities) -> Key | None:
         return None
     if not 2 <= threads <= machine.most_threads or conditions.get("policy") != "other":
         return None
-    if conditions.get("load") or conditions.get("lengths", "constant") not in (
-        "constant",
-        "exponential",
-    ):
+    work = _work(run["study"], conditions)
+    if conditions.get("load") or work is None:
         return None
-    return run["study"], lock, threads
+    return Key(run["study"], lock, threads, work)
 
 
-def _cell(key: Key, run: Answer, machine: Machine, scheduler: str) -> Cell:
-    study, lock, threads = key
-    conditions = run["conditions"]
-    work = Work(
-        hold_ns=conditions.get("hold_ns") or 0.0,
-        gap_ns=conditions.get("gap_ns") or 0.0,
-        lengths=conditions.get("lengths") or "constant",
-        duration_ns=min(run["values"]["run_ns"], LONGEST_NS),
-        pinned=conditions.get("pinning", "none") != "none",
-    )
-    return Cell(study, lock, machine, scheduler, threads, work)
+def _work(study: str, conditions: Mapping[str, Any]) -> Work | None:
+    pinned = conditions.get("pinning", "none") != "none"
+    if study == "contention":
+        parameters = conditions.get("parameters") or {}
+        if not {"rate_per_s", "share_percent"} <= parameters.keys():
+            return None
+        interval_ns = 1e9 / parameters["rate_per_s"]
+        hold_ns = interval_ns * parameters["share_percent"] / 100
+        return Work(hold_ns, interval_ns - hold_ns, "exponential", pinned=pinned)
+    lengths = conditions.get("lengths") or "constant"
+    if lengths not in LENGTHS:
+        return None
+    hold_ns, gap_ns = conditions.get("hold_ns") or 0.0, conditions.get("gap_ns") or 0.0
+    return Work(hold_ns, gap_ns, lengths, pinned=pinned)
+
+
+def _duration_ns(runs: Sequence[Answer]) -> float:
+    measured_ns: float = median(run["values"]["run_ns"] for run in runs)
+    return min(measured_ns, LONGEST_NS)
 
 
 def _figures(key: Key, runs: Sequence[Answer], simulated: Mapping[str, float]) -> Iterator[Figure]:
-    study, lock, threads = key
-    row = f"{lock}, {threads} threads"
-    for name, title in (("operations_per_s", "per second"), ("wait_max_ns", "longest wait, ns")):
+    for name, title in FIGURES.items():
         values = [run["values"][name] for run in runs if run["values"].get(name)]
         if values:
-            found = max(simulated[name], 1.0)
-            yield Figure(f"{study}, {title}", row, median(values), found)
+            found = max(simulated[name], LEAST[name])
+            yield Figure(f"{key.study}, {title}", key.row, median(values), found)

@@ -55,6 +55,7 @@ class Cell:
     seed: int = 1
     gaps: Mapping[str, float] | None = None  # in place of the background's
     burst_factor: float = 1.0  # factor of the rate of bursts
+    module: str = ""  # the file with the user's lock
 
     def to_job(self) -> Job:
         others, gaps = settings()[self.background]
@@ -64,6 +65,7 @@ class Cell:
             "ask": "simulate",
             "study": self.study,
             "lock": self.lock,
+            "module": self.module,
             "machine": self.machine.to_job(),
             "scheduler": self.scheduler,
             "parameters": dict(self.parameters),

@@ -28,6 +28,8 @@ TITLES = {
     "idle_max_ns": "longest idle",
     "fairness": "fairness",
     "owner_switch_share": "owner switches",
+    "waiting_share": "waiting",
+    "parallelism": "parallelism",
 }
 RANGE_ONLY = ("idle_max_ns",)  # a property of the background
 SHARES = {

@@ -35,7 +35,7 @@ LIMIT_S = 300.0  # for all compilers together
 def harness_with(given: Given, studies: Sequence[str], limit_s: float = LIMIT_S) -> Path:
     """Builds the program, or finds an earlier build of it, and says which."""
     recipe = Recipe.read(harness_path())
-    build = Build(given, recipe, compiler(recipe))
+    build = Build(given, recipe, compiler(recipe.compiler))
     try:
         with cache.workplace() as place:
             return build.run(studies, place, limit_s)

@@ -27,16 +27,22 @@ def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
             "measured; add the missing functions to the class",
             said,
         )
+    return of_compiler(locks, said, "so nothing was measured")
+
+
+def of_compiler(locks: Sequence[OwnLock], said: str, consequence: str) -> UsageError:
+    named = " ".join(map(str, locks))
+    first_error = next((line for line in said.splitlines() if "error:" in line), "")
     if first_error.startswith("--lock "):
         header, name = locks[0].header, locks[0].type_name
         return _error(
-            f"{named}: {header} declares no type {name}, so nothing was measured; write the type "
+            f"{named}: {header} declares no type {name}, {consequence}; write the type "
             "with its namespaces and template arguments, as a program would after the #include",
             said,
         )
     together = " together" if len(locks) > 1 else ""
     return _error(
-        f"{named}: does not compile{together}, so nothing was measured; fix the errors that the "
+        f"{named}: does not compile{together}, {consequence}; fix the errors that the "
         "compiler reports",
         said,
     )

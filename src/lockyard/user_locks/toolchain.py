@@ -88,10 +88,10 @@ class Compiler:
     version: str  # the first line of its answer to --version
 
 
-def compiler(recipe: Recipe) -> Compiler:
-    """Returns the compiler that CXX names, or the harness's if it is installed, or g++."""
+def compiler(usual: str) -> Compiler:
+    """Returns the compiler that CXX names, or the usual one if it is installed, or g++."""
     chosen = os.environ.get("CXX") or ""
-    names = [chosen] if chosen else [recipe.compiler, "g++"]
+    names = [chosen] if chosen else [usual, "g++"]
     path = next((found for name in names if (found := shutil.which(name))), None)
     if path is None:
         raise MissingCapabilityError(
@@ -142,7 +142,7 @@ def needed_libraries(harness: Path) -> list[str]:
 def check_all() -> str:
     """Returns the compiler that --lock would use, for doctor. Raises MissingCapabilityError."""
     recipe = Recipe.read(harness_path())
-    found = compiler(recipe)
+    found = compiler(recipe.compiler)
     check_headers(recipe, found)
     needed_libraries(recipe.harness)
     return found.version

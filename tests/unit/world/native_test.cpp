@@ -17,6 +17,8 @@
 namespace lockyard {
 namespace {
 
+static_assert(complete_world<native>);  // is_tested_world<native> promises it
+
 using namespace std::chrono_literals;
 using word = native::atomic<std::uint32_t>;
 

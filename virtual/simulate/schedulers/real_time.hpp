@@ -41,6 +41,7 @@ class real_time : public scheduler {
     return !is_real_time(current) || has_real_time(processor);
   }
   /// A real-time thread is pushed to a processor that runs an ordinary one.
+  [[nodiscard]] bool spreads_over_cores() const override { return false; }
   int place(thread& woken, int waker) override {
     const int usual = scheduler::place(woken, waker);
     if (on().is_idle(usual) || !is_real_time(woken)) return usual;

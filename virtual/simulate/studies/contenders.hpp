@@ -22,10 +22,13 @@ class worker {
   worker(engine& on, const study_settings& of, std::uint64_t seed)
       : on_{&on}, exponential_{of.exponential}, chance_{seed} {}
 
-  void work(ps mean) {
-    if (mean <= 0) return;
+  /// Returns the length of the work.
+  ps work(ps mean) {
+    if (mean <= 0) return 0;
     const auto drawn = static_cast<ps>(chance_.exponential(static_cast<double>(mean)));
-    on_->compute(exponential_ ? drawn : mean);
+    const ps length = exponential_ ? drawn : mean;
+    on_->compute(length);
+    return length;
   }
 
  private:
@@ -61,11 +64,11 @@ class exclusion_check {
   bool is_held_ = false;
 };
 
-/// Starts the study's threads, one after the other on the processors.
+/// Starts the study's threads where the kernel would, or, pinned, thread n on processor n.
 template <class Body>
 void start_threads(engine& on, const study_settings& of, Body body) {
   for (int i = 0; i < of.threads; ++i) {
-    const int processor = i % on.shape().processors;
+    const int processor = of.pinned ? i % on.shape().processors : on.shape().nth_to_fill(i);
     thread& made = on.spawn([body, i] { body(i); }, processor, 0);
     if (of.pinned) made.pinned_to = processor;
   }

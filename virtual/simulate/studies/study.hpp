@@ -36,6 +36,7 @@ struct study_declaration {
 named_values run_wait(engine& on, const subject& lock, const study_settings& of);
 named_values run_idle(engine& on, const subject& lock, const study_settings& of);
 named_values run_throughput(engine& on, const subject& lock, const study_settings& of);
+named_values run_contention(engine& on, const subject& lock, const study_settings& of);
 named_values run_scale(engine& on, const subject& lock, const study_settings& of);
 
 std::span<const study_declaration> study_declarations() noexcept;

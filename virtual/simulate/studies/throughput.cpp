@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rates for a given time: threads alternate between work without the lock and work with it.
+// Rates for a given time: threads alternate between work without the lock and work with it. The
+// studies throughput and wait, and contention, which draws both from exponential distributions and
+// counts the work that the threads do together.
 
 #include "contenders.hpp"
 
@@ -24,6 +26,7 @@ struct scene {
   exclusion_check excludes;
   protected_word& data;
   std::vector<std::uint64_t> operations;
+  ps worked = 0;              ///< by all threads, with the lock and without it
   std::vector<ps> called_at;  ///< the thread waits since then
   bool reads_clock;
   std::unique_ptr<harness::merged_histogram> waits;
@@ -44,7 +47,7 @@ void contend(engine& on, scene& in, const study_settings& of, int number, std::u
   worker mine{on, of, seed};
   while (on.now() < of.duration) {
     const ps began = on.now();
-    mine.work(of.gap);
+    ps worked = mine.work(of.gap);
     if (in.reads_clock) simulated::now();
     const ps called = in.called_at[index] = on.now();
     in.lock.lock();
@@ -56,10 +59,12 @@ void contend(engine& on, scene& in, const study_settings& of, int number, std::u
     if (in.last_owner != number) ++in.owner_switches;
     in.last_owner = number;
     in.data.add_one();
-    mine.work(of.hold);
+    worked += mine.work(of.hold);
     in.excludes.leave(on);
     in.lock.unlock();
-    if (began >= of.warm_up) record(in, index, began, called, acquired, on.now());
+    if (began < of.warm_up) continue;
+    record(in, index, began, called, acquired, on.now());
+    in.worked += worked;
   }
 }
 
@@ -85,6 +90,7 @@ named_values run(engine& on, const subject& lock, const study_settings& of, bool
           {"wait_p99_ns", quantile(*in.waits, 0.99)},
           {"wait_max_ns", static_cast<double>(in.longest) / ns},
           {"waiting_share", share(in.waiting, in.elapsed)},
+          {"parallelism", share(in.worked, of.duration - of.warm_up)},
           {"owner_switch_share", share(in.owner_switches, in.acquisitions)}};
 }
 
@@ -92,6 +98,12 @@ named_values run(engine& on, const subject& lock, const study_settings& of, bool
 
 named_values run_throughput(engine& on, const subject& lock, const study_settings& of) {
   return run(on, lock, of, false);
+}
+
+named_values run_contention(engine& on, const subject& lock, const study_settings& of) {
+  study_settings random = of;
+  random.exponential = true;
+  return run(on, lock, random, false);
 }
 
 /// For a number of loops, see stalls.cpp.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lockyard.report.verdict.frames import missed_frames
 from lockyard.report.verdict.machine import Machine
 from lockyard.report.verdict.published import against_published
 from lockyard.report.verdict.setting import Sentence, Setting
@@ -36,6 +37,7 @@ def verdict(
     stalls = worst_stalls(sound, setting, machine)
     return [
         *troubles(cells, setting),
+        *missed_frames(sound, setting),
         *stalls,
         *machine.sentences(stalls_shown=bool(stalls)),
         *against_published(sound, setting),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lockyard.report.naming import counted
 from lockyard.report.verdict.setting import Sentence, Setting
 
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentenc
         found = [cell for cell in cells if cell.trouble.startswith(f"{kind}:")]
         if found:
             yield Sentence(f"{advice.format(locks=_locks(found))}: {reason}.", setting.names(found))
+    slowed = [cell for cell in cells if _throttled(cell)]
+    if slowed:
+        runs = sum(map(_throttled, slowed))
+        yield Sentence(
+            "Cool the machine and measure again: its processors slowed down in "
+            f"{counted(runs, 'run')}.",
+            setting.names(slowed),
+            ("the processors throttled because of their temperature",),
+        )
+
+
+def _throttled(cell: CellSummary) -> int:
+    """Returns the number of runs in which a processor throttled, where the machine tells."""
+    return sum(bool((run.get("processors") or {}).get("throttled")) for run in cell.runs)
 
 
 def _locks(cells: Iterable[CellSummary]) -> str:

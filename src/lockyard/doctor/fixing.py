@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes settings until `lockyard doctor --undo`, or until the machine restarts."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.machine.arrangement import make
+from lockyard.machine.change import RefusedError
+from lockyard.machine.journal import FIXES as FIXES_JOURNAL
+from lockyard.machine.journal import Journal, recover
+from lockyard.machine.settings import FIXES, SETTINGS, planned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockyard.machine.tree import Tree
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The outcome for a setting: changed, in force already, or refused with the reason."""
+
+    setting: str
+    value: str
+    outcome: str
+    reason: str = ""
+
+
+def wanted(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns settings and values of names of problems, or of words like huge_pages=never."""
+    return [_wanted(name) for name in names]
+
+
+def _wanted(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if equals and value and name in SETTINGS:
+        return name, value
+    if word in FIXES:
+        return FIXES[word]
+    raise UsageError(
+        f"--fix {word}: not a problem that lockyard can fix; name one of {', '.join(FIXES)}, or a "
+        f"setting with its value, as in huge_pages=never, of {', '.join(SETTINGS)}"
+    )
+
+
+def fix(wishes: Sequence[tuple[str, str]], tree: Tree) -> list[Fix]:
+    """Changes what can be changed; a setting is changed wholly or not at all."""
+    with _journal(tree) as kept:
+        return [_fixed(kept, name, value) for name, value in wishes]
+
+
+def _fixed(kept: Journal, name: str, value: str) -> Fix:
+    before = len(kept.changes())
+    try:
+        changes = planned(kept.tree, name, value)
+        for change in changes:
+            make(kept, change)
+    except RefusedError as refusal:
+        kept.undo(keep_first=before)
+        return Fix(name, value, "refused", str(refusal).removeprefix(f"{name}={value}: "))
+    return Fix(name, value, "changed" if changes else "in force")
+
+
+def undo(tree: Tree) -> tuple[list[str], list[str]]:
+    """Takes all fixes back, and what killed measurements left; returns the settings that were
+    changed, and what could not be restored."""
+    with _journal(tree) as kept:
+        names = list(dict.fromkeys(change.setting for change in kept.changes()))
+        problems = kept.undo()
+    return names, [*problems, *recover(tree)]
+
+
+@contextlib.contextmanager
+def _journal(tree: Tree) -> Iterator[Journal]:
+    try:
+        kept = Journal(tree, FIXES_JOURNAL)
+    except BlockingIOError:
+        raise MissingCapabilityError(
+            "another lockyard is changing settings, so nothing was changed; wait for it to end"
+        ) from None
+    except OSError as error:
+        raise MissingCapabilityError(
+            f"the undo journal cannot be written ({error.strerror}), so nothing was changed; run "
+            "as root"
+        ) from None
+    with contextlib.closing(kept):
+        yield kept

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The undo journal: what to write back, kept on disk before anything is changed.
+
+A journal belongs to the processes that hold its lock. The kernel drops the lock when the last of
+them ends, for whatever reason; the next lockyard then undoes what the journal lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockyard.machine import isolation
+from lockyard.machine.change import Change
+
+if TYPE_CHECKING:
+    from lockyard.machine.tree import Tree
+
+FOLDER = "/run/lockyard"
+# Stands for a control group instead of a text.
+GROUP = "(group)"
+# The journal of `lockyard doctor --fix`, whose changes stay until `--undo` or a restart.
+FIXES = "fixes.jsonl"
+BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+def write(tree: Tree, path: str, value: str) -> None:
+    """Writes at once, as the kernel's files want it."""
+    file = os.open(tree.at(path), os.O_WRONLY | os.O_TRUNC)
+    try:
+        os.write(file, value.encode())
+    finally:
+        os.close(file)
+
+
+class Journal:
+    """Open for as long as changes may have to be undone."""
+
+    def __init__(self, tree: Tree, name: str) -> None:
+        self.tree = tree
+        self.path = tree.at(f"{FOLDER}/{name}")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b", buffering=0)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # it is in use
+            self._file.close()
+            raise
+        if self.path.stat().st_size == 0:
+            self._append({"boot": tree.read(BOOT)})
+
+    def apply(self, change: Change) -> None:
+        """Notes the change, and then makes it. Raises OSError, with nothing changed."""
+        self._append(asdict(change))
+        write(self.tree, change.path, change.after)
+
+    def note_group(self, path: Path) -> None:
+        """Notes a control group that is about to be made."""
+        self._append(asdict(Change(str(path), GROUP, GROUP, "isolation")))
+
+    def undo(self, keep_first: int = 0) -> list[str]:
+        """Takes changes back, the last one first; returns what could not be restored. A value that
+        another program has changed since is left as that program wants it."""
+        problems = []
+        left = []
+        changes = self.changes()
+        for change in reversed(changes[keep_first:]):
+            try:
+                self._take_back(change)
+            except OSError as error:
+                left.append(change)
+                problems.append(f"{change.path}: {error.strerror}, so it is still {change.after}")
+        self._keep([*changes[:keep_first], *reversed(left)])
+        return problems
+
+    def _take_back(self, change: Change) -> None:
+        if change.before == GROUP:
+            isolation.remove(Path(change.path))
+        elif change.is_in_force(self.tree):
+            write(self.tree, change.path, change.before)
+
+    def changes(self) -> list[Change]:
+        """Returns the changes of this start of the machine: a restart undoes all earlier ones. The
+        last line may be incomplete if its writer was killed; its change was not made."""
+        self._file.seek(0)
+        entries = []
+        for line in self._file.read().splitlines():
+            with contextlib.suppress(ValueError):
+                entries.append(json.loads(line))
+        if not entries or entries[0].get("boot") != self.tree.read(BOOT):
+            return []
+        return [Change(**entry) for entry in entries[1:] if "path" in entry]
+
+    def close(self) -> None:
+        """Gives the journal up; without changes it is removed."""
+        if self._file.closed:
+            return
+        if not self.changes():
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+
+    def _keep(self, changes: list[Change]) -> None:
+        self._file.truncate(0)
+        for entry in ({"boot": self.tree.read(BOOT)}, *map(asdict, changes)):
+            self._append(entry)
+
+    def _append(self, entry: dict[str, str | None]) -> None:
+        self._file.write(json.dumps(entry).encode() + b"\n")
+        os.fsync(self._file.fileno())
+
+
+def recover(tree: Tree) -> list[str]:
+    """Undoes the journals whose processes were all killed; returns what could not be restored."""
+    problems = []
+    for path in sorted(tree.at(FOLDER).glob("*.jsonl")):
+        if path.name == FIXES:
+            continue
+        with contextlib.suppress(BlockingIOError, PermissionError):  # in use, or another user's
+            found = Journal(tree, path.name)
+            problems += found.undo()
+            found.close()
+    return problems
+
+
+def own_name() -> str:
+    return f"{os.getpid()}.jsonl"

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of the page, which several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--page",
+        metavar="FILE.html",
+        help="Write a page with charts to FILE, which opens without a network.",
+        show_default=False,
+    ),
+]
+Simulated = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--simulated",
+        metavar="FILE.json",
+        help="Draw what 'lockyard simulate --json' printed into the page's charts; repeatable.",
+        show_default=False,
+    ),
+]

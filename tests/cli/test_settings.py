@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the machine, on a machine in files: what is changed, refused and undone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockyard import options
+from lockyard.doctor import fixing
+from lockyard.errors import UsageError
+from lockyard.machine import isolation
+from lockyard.machine.arrangement import Arrangement
+from lockyard.machine.change import Change, RefusedError
+from lockyard.machine.journal import BOOT, FOLDER, Journal, recover
+from lockyard.machine.processor_use import processor_use, used_between
+from lockyard.machine.settings import FIXES, SETTINGS, planned
+from lockyard.machine.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CPU = "/sys/devices/system/cpu"
+DEBUG = "/sys/kernel/debug/sched"
+KERNEL = "/proc/sys/kernel"
+PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
+FILES = {
+    BOOT: "this",
+    f"{CPU}/online": "0-3",
+    f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave",
+    f"{CPU}/cpu0/cpufreq/scaling_available_governors": "performance powersave",
+    f"{CPU}/cpu1/cpufreq/scaling_governor": "performance",
+    f"{CPU}/cpu0/cpuidle/state0/disable": "0",
+    f"{CPU}/cpu0/cpuidle/state1/disable": "0",
+    f"{CPU}/cpu1/cpuidle/state1/disable": "0",
+    f"{CPU}/intel_pstate/no_turbo": "0",
+    f"{CPU}/smt/control": "on",
+    f"{DEBUG}/preempt": "none voluntary (full) lazy",
+    f"{DEBUG}/base_slice_ns": "1400000",
+    f"{DEBUG}/migration_cost_ns": "500000",
+    f"{DEBUG}/features": "PLACE_LAG NO_RUN_TO_PARITY NEXT_BUDDY",
+    f"{KERNEL}/sched_rt_runtime_us": "950000",
+    f"{KERNEL}/sched_rt_period_us": "1000000",
+    f"{KERNEL}/perf_event_paranoid": "4",
+    "/proc/irq/24/smp_affinity_list": "0-3",
+    "/proc/irq/25/smp_affinity_list": "1",
+    PAGES: "always [madvise] never",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    for path, text in FILES.items():
+        file = tmp_path / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    return Tree(tmp_path)
+
+
+@pytest.fixture
+def kept(tree: Tree) -> Iterator[Journal]:
+    with contextlib.closing(Journal(tree, "1.jsonl")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "writes"),
+    [
+        ("idle_states", "off", {f"{CPU}/cpu{cpu}/cpuidle/state1/disable": "1" for cpu in (0, 1)}),
+        ("governor", "performance", {f"{CPU}/cpu0/cpufreq/scaling_governor": "performance"}),
+        ("boost", "off", {f"{CPU}/intel_pstate/no_turbo": "1"}),
+        ("boost", "on", {}),
+        ("preemption", "none", {f"{DEBUG}/preempt": "none"}),
+        ("preemption", "full", {}),
+        ("base_slice", "3ms", {f"{DEBUG}/base_slice_ns": "3000000"}),
+        ("migration_cost", "0.5us", {f"{DEBUG}/migration_cost_ns": "500"}),
+        ("features", "NO_PLACE_LAG+NEXT_BUDDY", {f"{DEBUG}/features": "NO_PLACE_LAG"}),
+        ("features", "RUN_TO_PARITY", {f"{DEBUG}/features": "RUN_TO_PARITY"}),
+        ("rt_throttle", "off", {f"{KERNEL}/sched_rt_runtime_us": "-1"}),
+        ("smt", "off", {f"{CPU}/smt/control": "off"}),
+        ("irq_affinity", "0+2", {f"/proc/irq/{irq}/smp_affinity_list": "0,2" for irq in (24, 25)}),
+        ("irq_affinity", "1", {"/proc/irq/24/smp_affinity_list": "1"}),
+        ("huge_pages", "never", {PAGES: "never"}),
+        ("huge_pages", "as_found", {}),
+        ("perf_paranoia", "2", {f"{KERNEL}/perf_event_paranoid": "2"}),
+    ],
+)
+def test_a_setting_is_the_writes_that_bring_it_about(
+    tree: Tree, name: str, value: str, writes: dict[str, str]
+) -> None:
+    found = planned(tree, name, value)
+    assert {change.path: change.after for change in found} == writes
+    assert {change.setting for change in found} <= {name}
+
+
+def test_the_throttle_never_has_a_runtime_above_the_period(tree: Tree) -> None:
+    names = [Path(each.path).name for each in planned(tree, "rt_throttle", "100ms/500ms")]
+    assert names == ["sched_rt_runtime_us", "sched_rt_period_us"]
+    names = [Path(each.path).name for each in planned(tree, "rt_throttle", "2s/3s")]
+    assert names == ["sched_rt_period_us", "sched_rt_runtime_us"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("idle_states", "deep", "not one of on, off"),
+        ("governor", "schedutil", "no governor 'schedutil', only performance powersave"),
+        ("preemption", "rt", "no 'rt' there: choose from none, voluntary, full, lazy"),
+        ("base_slice", "3", "not a time with its unit"),
+        ("features", "WARP", "no feature 'WARP'"),
+        ("rt_throttle", "2s/1s", "at most the period"),
+        ("smt", "half", "not one of on, off"),
+        ("irq_affinity", "0-3", "not all"),
+        ("irq_affinity", "x", "not a list of processors"),
+        ("huge_pages", "some", "not one of always, madvise, never"),
+    ],
+)
+def test_refuses_with_the_reason(tree: Tree, name: str, value: str, message: str) -> None:
+    with pytest.raises(RefusedError, match=f"{name}={value}: .*{message}"):
+        planned(tree, name, value)
+
+
+def test_refuses_what_the_machine_lacks(tmp_path: Path) -> None:
+    for name, value in (
+        ("governor", "performance"),
+        ("boost", "off"),
+        ("smt", "off"),
+        ("idle_states", "off"),
+    ):
+        with pytest.raises(RefusedError, match=f"{name}={value}: "):
+            planned(Tree(tmp_path), name, value)
+    for name, value in (("preemption", "none"), ("base_slice", "1ms"), ("features", "WARP")):
+        with pytest.raises(RefusedError, match="mount -t debugfs"):
+            planned(Tree(tmp_path), name, value)
+
+
+def test_the_undo_is_written_before_the_change(
+    kept: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed at the write has noted how to take it back."""
+    noted: list[list[Change]] = []
+
+    def killed(_tree: Tree, _path: str, _value: str) -> None:
+        noted.append(kept.changes())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lockyard.machine.journal.write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        kept.apply(Change(PAGES, "madvise", "never", "huge_pages"))
+    assert noted == [[Change(PAGES, "madvise", "never", "huge_pages")]]
+
+
+def test_undoes_in_reverse_and_leaves_what_others_changed_since(tree: Tree, kept: Journal) -> None:
+    slice_, cost = f"{DEBUG}/base_slice_ns", f"{DEBUG}/migration_cost_ns"
+    kept.apply(Change(slice_, "1400000", "2"))
+    kept.apply(Change(slice_, "2", "3"))
+    kept.apply(Change(cost, "500000", "7"))
+    tree.at(cost).write_text("8")
+    assert kept.undo() == []
+    assert (tree.read(slice_), tree.read(cost)) == ("1400000", "8")
+    kept.close()
+    assert not list(tree.at(FOLDER).iterdir())
+
+
+def test_the_journal_of_a_killed_process_is_undone_by_the_next(tree: Tree, kept: Journal) -> None:
+    kept.apply(Change(f"{KERNEL}/perf_event_paranoid", "4", "2"))
+    assert recover(tree) == []
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"  # its process still lives
+    kept._file.close()  # noqa: SLF001 - as the kernel closes the file of a killed process
+    assert recover(tree) == []
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "4"
+    assert not list(tree.at(FOLDER).iterdir())
+
+
+def test_a_restart_or_a_torn_line_leaves_nothing_to_undo(tree: Tree) -> None:
+    path = tree.at(f"{FOLDER}/2.jsonl")
+    path.parent.mkdir(parents=True)
+    change = json.dumps(vars(Change(PAGES, "always", "madvise")))
+    path.write_text('{"boot": "earlier"}\n' + change + "\n")
+    for boot, changes in (("earlier", 0), ("this", 1)):
+        path.write_text(json.dumps({"boot": boot}) + f"\n{change}\n{change[:20]}")
+        with contextlib.closing(Journal(tree, "2.jsonl")) as kept:
+            assert len(kept.changes()) == changes
+            kept.undo()
+
+
+def test_a_refusal_takes_back_what_was_already_changed(tree: Tree, kept: Journal) -> None:
+    arrangement = Arrangement(kept)
+    arrangement.arrange({"perf_paranoia": "2"})
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"
+    with pytest.raises(RefusedError, match="smt=half"):
+        arrangement.arrange({"perf_paranoia": "1", "smt": "half"})
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "4"
+
+
+def test_what_the_kernel_grants_is_read_back(
+    kept: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockyard.machine.journal.write", lambda *_: None)
+    with pytest.raises(RefusedError, match=r"is 4 instead of 2; the kernel\s+granted"):
+        Arrangement(kept).arrange({"perf_paranoia": "2"})
+
+
+def test_doctor_fixes_and_undoes(tree: Tree) -> None:
+    wishes = fixing.wanted(["context_switches", "base_slice=7ms", "perf_paranoia=2", "smt=half"])
+    found = {each.setting: each.outcome for each in fixing.fix(wishes, tree)}
+    assert found == {"perf_paranoia": "in force", "base_slice": "changed", "smt": "refused"}
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"
+    assert tree.read(f"{DEBUG}/base_slice_ns") == "7000000"
+    names, problems = fixing.undo(tree)
+    assert (names, problems) == (["perf_paranoia", "base_slice"], [])
+    assert tree.read(f"{KERNEL}/perf_event_paranoid") == "4"
+    assert tree.read(f"{DEBUG}/base_slice_ns") == "1400000"
+    with pytest.raises(UsageError, match="--fix steal: not a problem that lockyard can fix"):
+        fixing.wanted(["steal"])
+
+
+def test_every_fix_is_a_setting() -> None:
+    assert {name for name, _ in FIXES.values()} <= set(SETTINGS)
+
+
+def test_combines_the_values_of_settings() -> None:
+    given = ["idle-states=off,as_found", "huge_pages=never"]
+    assert options.machines(given) == [
+        (("idle_states", "off"), ("huge_pages", "never")),
+        (("idle_states", "as_found"), ("huge_pages", "never")),
+    ]
+    assert options.machines([]) == []
+    for word in ("warp=9", "smt", "smt="):
+        with pytest.raises(UsageError, match=f"--machine {word}: not a setting"):
+            options.machines([word])
+    with pytest.raises(UsageError, match="given twice"):
+        options.machines(["smt=on", "smt=off"])
+
+
+def test_an_isolation_leaves_processors_to_everything_else(tree: Tree) -> None:
+    mount = "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
+    for path, text in (
+        ("/proc/self/mountinfo", mount),
+        ("/proc/self/cgroup", "0::/\n"),
+        ("/cg/cgroup.controllers", "cpuset"),
+    ):
+        file = tree.at(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    plan = isolation.planned(tree, "2-3")
+    assert (plan.cpus, plan.rest, plan.version) == ("2,3", "0,1", 2)
+    assert plan.groups == [tree.at("/cg/lockyard.isolated")]
+    for value in ("0-3", "7", "x"):
+        with pytest.raises(RefusedError, match=f"isolation={value}"):
+            isolation.planned(tree, value)
+    plan.group.mkdir()
+    with pytest.raises(RefusedError, match="exists already"):
+        isolation.planned(tree, "2-3")
+
+
+def test_records_what_the_processors_did(tree: Tree) -> None:
+    for cpu in (0, 1):
+        for path, text in (
+            ("topology/core_id", "0"),
+            ("cpuidle/state1/name", "C6"),
+            ("cpuidle/state1/time", "1000"),
+            ("cpufreq/scaling_cur_freq", f"{cpu + 1}000000"),
+            ("thermal_throttle/core_throttle_count", "3"),
+        ):
+            file = tree.at(f"{CPU}/cpu{cpu}/{path}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    before = processor_use(tree)
+    tree.at(f"{CPU}/cpu1/thermal_throttle/core_throttle_count").write_text("5")
+    tree.at(f"{CPU}/cpu1/cpuidle/state1/time").write_text("9999999999")
+    found = used_between(before, processor_use(tree))
+    assert found["idle_share"] == {"C6": 1.0, "state0": 0.0}
+    assert (found["frequency_least_khz"], found["frequency_most_khz"]) == (1_000_000, 2_000_000)
+    assert found["throttled"] == 2
+    nothing = processor_use(Tree(tree.root / "empty"))
+    assert used_between(nothing, nothing) == {
+        "idle_share": {},
+        "frequency_least_khz": None,
+        "frequency_most_khz": None,
+        "throttled": None,
+    }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The account of an execution that is replayed: a line for each step, with what happened before it.
+
+#include "execution.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace lockyard::model {
+
+void execution::tell(std::source_location where, const std::string& text, const facts& more) {
+  if (account_ == nullptr) return;
+  trace_line line{.thread = running_, .where = where, .text = text, .kind = std::string{more.kind}};
+  // Plain accesses and failures belong to the thread's next event.
+  const bool comes_next = more.data != nullptr || more.kind == "failure";
+  line.event = comes_next ? moment() : me().events;
+  line.happened = me().known.current.happened;
+  if (more.order) line.order = name_of(*more.order);
+  if (more.word) line.word = described(*more.word);
+  if (more.data != nullptr) line.word = described(*more.data);
+  if (more.written) line.written = text_of(*more.word, *more.written);
+  if (more.read) note_others(line, more);
+  note_edges(line);
+  account_->push_back(std::move(line));
+}
+
+std::string execution::text_of(location_index word, std::uint64_t value) const {
+  const std::size_t size = memory_.at(word).lies.size;
+  return text_of_value == nullptr ? std::to_string(value) : text_of_value(value, size);
+}
+
+/// The last line of a thread that belongs to an event up to that one.
+std::optional<std::size_t> execution::line_of(const origin& by) const {
+  for (std::size_t i = account_->size(); i-- > 0;) {
+    const trace_line& each = (*account_)[i];
+    if (each.thread == by.thread && each.event <= by.event) return i;
+  }
+  return std::nullopt;
+}
+
+void execution::note_others(trace_line& line, const facts& more) const {
+  const auto& messages = memory_.at(*more.word).messages;
+  line.read = text_of(*more.word, messages[*more.read].value);
+  line.reads_from = line_of(messages[*more.read].by);
+  for (const auto& [look, index] : candidates_) {
+    if (index == *more.read || (more.look && look != *more.look)) continue;
+    const message& other = messages[index];
+    line.others.push_back(
+        {.value = text_of(*more.word, other.value), .written_by = line_of(other.by)});
+  }
+}
+
+/// An edge from another thread's line goes to the first line that it happens before; an edge that
+/// follows from another edge is left out.
+void execution::note_edges(trace_line& line) const {
+  const auto before = std::find_if(account_->rbegin(), account_->rend(),
+                                   [&](const auto& each) { return each.thread == line.thread; });
+  const clock known = before == account_->rend() ? clock{} : before->happened;
+  std::vector<std::size_t> found;
+  for (thread_index i = 0; i < count_; ++i) {
+    if (i == line.thread || line.happened.of[i] <= known.of[i]) continue;
+    const auto from = line_of({.thread = i, .event = line.happened.of[i]});
+    if (from) found.push_back(*from);
+  }
+  for (const std::size_t each : found) {
+    const trace_line& source = (*account_)[each];
+    const bool follows = std::ranges::any_of(found, [&](std::size_t other) {
+      return other != each && (*account_)[other].happened.of[source.thread] >= source.event;
+    });
+    if (!follows) line.after.push_back(each);
+  }
+  if (line.kind != "failure" || line.word.empty()) return;
+  for (std::size_t i = account_->size(); i-- > 0;) {
+    const trace_line& each = (*account_)[i];
+    if (each.thread == line.thread || each.word != line.word ||
+        line.happened.of[each.thread] >= each.event) {
+      continue;
+    }
+    line.conflicts_with = i;
+    return;
+  }
+}
+
+}  // namespace lockyard::model

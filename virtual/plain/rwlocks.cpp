@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Read-write locks, spinlocks, semaphores and barriers of the C library for a module's code, with
+// which std::shared_mutex is made. Each is a word at the beginning of its object.
+
+#include "wrapped.hpp"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace lockyard::plain {
+
+namespace {
+
+using test = bool (*)(const void*, std::uint64_t);
+
+constexpr std::uint64_t writer = 0x1'0000;  ///< and above: its thread; below: the readers' number
+
+bool is_zero(const void* /*none*/, std::uint64_t value) {
+  return value == 0;
+}
+bool has_no_writer(const void* /*none*/, std::uint64_t value) {
+  return value < writer;
+}
+bool is_positive(const void* /*none*/, std::uint64_t value) {
+  return value != 0;
+}
+
+std::uint64_t me_as_writer() {
+  return (now().self() + std::uint64_t{1}) * writer;
+}
+
+enum class wait : std::uint8_t { none, to_the_end, limited };
+
+/// Waits for a value that passes the test, and adds to it, as one step. False if the wait ended
+/// before, or there was none.
+bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
+              std::source_location where) {
+  worker::mine().loop().act();
+  const location_index word = word_of_system(object, where);
+  const model::look look{
+      .where = word, .order = std::memory_order_relaxed, .predicate = nullptr, .test = passes};
+  std::optional<std::size_t> deadline;
+  if (how == wait::limited) deadline = now().new_deadline(model::passes::early);
+  for (;;) {
+    std::uint64_t found = 0;
+    if (how == wait::none) {
+      found = now().load(word, std::memory_order_relaxed, where);
+      if (!passes(nullptr, found)) return false;
+    } else {
+      const auto seen = now().await(std::span{&look, 1}, deadline, std::nullopt, where);
+      if (!seen) return false;
+      found = seen->value;
+    }
+    now().undisturbed(how != wait::none);
+    const bool done = now().compare_exchange(word, found, found + addend, std::memory_order_acquire,
+                                             std::memory_order_relaxed, false, where);
+    now().undisturbed(false);
+    if (done) return true;
+  }
+}
+
+std::uint64_t subtract(const void* object, std::uint64_t what, std::source_location where) {
+  worker::mine().loop().act();
+  const model::change release{
+      .apply = [](std::uint64_t found, std::uint64_t by) { return found - by; }, .operand = what};
+  return now().exchange_by(word_of_system(object, where), release, std::memory_order_release,
+                           where);
+}
+
+int unlock_rwlock(const void* lock, std::source_location where) {
+  const location_index word = word_of_system(lock, where);
+  // Only this thread can have put itself there, or its reader's count.
+  const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
+  const bool is_writer = held >= writer;
+  if (held == 0 || (is_writer && held != me_as_writer())) {
+    now().fail(model::verdict::assertion, "unlocks a lock that the thread does not hold", where);
+  }
+  subtract(lock, is_writer ? held : 1, where);
+  return 0;
+}
+
+int to_status(bool done, int otherwise) {
+  return done ? 0 : otherwise;
+}
+
+/// A semaphore's functions report by errno.
+int to_result(bool done, int reason) {
+  if (done) return 0;
+  worker::mine().storage[now().self()].error = reason;
+  return -1;
+}
+
+void initialise(void* object, std::size_t size, std::uint32_t value, const void* pc) {
+  if (is_active()) write_bytes(object, size, pc);
+  *static_cast<std::uint32_t*>(object) = value;
+}
+
+/// A barrier: the number that it waits for, and its rounds and the arrivals in this round.
+struct barrier_words {
+  std::uint32_t arrived;
+  std::uint32_t count;
+};
+
+int wait_at(pthread_barrier_t* barrier, std::source_location where) {
+  worker::mine().loop().act();
+  constexpr std::uint64_t round = 0x100;
+  auto& words = *reinterpret_cast<barrier_words*>(barrier);
+  const location_index word = word_of_system(barrier, where);
+  const model::change arrive{.apply =
+                                 [](std::uint64_t found, std::uint64_t count) {
+                                   return found % round + 1 == count ? (found / round + 1) * round
+                                                                     : found + 1;
+                                 },
+                             .operand = words.count};
+  const std::uint64_t found = now().exchange_by(word, arrive, std::memory_order_acq_rel, where);
+  if (found % round + 1 == words.count) return PTHREAD_BARRIER_SERIAL_THREAD;
+  const std::uint64_t mine = found / round;
+  const model::look next{.where = word,
+                         .order = std::memory_order_acquire,
+                         .predicate = &mine,
+                         .test = [](const void* before, std::uint64_t value) {
+                           return value / round != *static_cast<const std::uint64_t*>(before);
+                         }};
+  now().await(std::span{&next, 1}, std::nullopt, std::nullopt, where);
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+using lockyard::plain::add_when;
+using lockyard::plain::me_as_writer;
+using lockyard::plain::to_result;
+using lockyard::plain::to_status;
+using lockyard::plain::wait;
+
+#define LOCKYARD_WRITES(name, how, otherwise, ...)                                                 \
+  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                           \
+    return to_status(                                                                              \
+        add_when(lock, &lockyard::plain::is_zero, me_as_writer(), how, LOCKYARD_HERE), otherwise); \
+  }
+#define LOCKYARD_READS(name, how, otherwise, ...)                                            \
+  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                     \
+    return to_status(add_when(lock, &lockyard::plain::has_no_writer, 1, how, LOCKYARD_HERE), \
+                     otherwise);                                                             \
+  }
+LOCKYARD_WRITES(wrlock, wait::to_the_end, 0)
+LOCKYARD_WRITES(trywrlock, wait::none, EBUSY)
+LOCKYARD_WRITES(timedwrlock, wait::limited, ETIMEDOUT, , const std::timespec*)
+LOCKYARD_WRITES(clockwrlock, wait::limited, ETIMEDOUT, , clockid_t, const std::timespec*)
+LOCKYARD_READS(rdlock, wait::to_the_end, 0)
+LOCKYARD_READS(tryrdlock, wait::none, EBUSY)
+LOCKYARD_READS(timedrdlock, wait::limited, ETIMEDOUT, , const std::timespec*)
+LOCKYARD_READS(clockrdlock, wait::limited, ETIMEDOUT, , clockid_t, const std::timespec*)
+
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
+  return lockyard::plain::unlock_rwlock(lock, LOCKYARD_HERE);
+}
+int __wrap_pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* /*how*/) {
+  lockyard::plain::initialise(lock, sizeof *lock, 0, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_pthread_rwlock_destroy(pthread_rwlock_t* lock) {
+  lockyard::plain::initialise(lock, sizeof *lock, 0, __builtin_return_address(0));
+  return 0;
+}
+
+int __wrap_pthread_spin_init(pthread_spinlock_t* lock, int /*shared*/) {
+  lockyard::plain::initialise(const_cast<int*>(lock), sizeof *lock, 0, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_pthread_spin_destroy(pthread_spinlock_t* lock) {
+  lockyard::plain::initialise(const_cast<int*>(lock), sizeof *lock, 0, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
+  add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(), wait::to_the_end,
+           LOCKYARD_HERE);
+  return 0;
+}
+int __wrap_pthread_spin_trylock(pthread_spinlock_t* lock) {
+  return to_status(add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(),
+                            wait::none, LOCKYARD_HERE),
+                   EBUSY);
+}
+int __wrap_pthread_spin_unlock(pthread_spinlock_t* lock) {
+  return lockyard::plain::unlock_rwlock(const_cast<int*>(lock), LOCKYARD_HERE);
+}
+
+int __wrap_sem_init(sem_t* semaphore, int /*shared*/, unsigned value) {
+  lockyard::plain::initialise(semaphore, sizeof *semaphore, value, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_sem_destroy(sem_t* semaphore) {
+  lockyard::plain::initialise(semaphore, sizeof *semaphore, 0, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_sem_post(sem_t* semaphore) {
+  lockyard::plain::subtract(semaphore, ~std::uint64_t{0}, LOCKYARD_HERE);
+  return 0;
+}
+#define LOCKYARD_TAKES(name, how, reason, ...)                                                     \
+  int __wrap_sem_##name(sem_t* semaphore __VA_ARGS__) {                                            \
+    return to_result(                                                                              \
+        add_when(semaphore, &lockyard::plain::is_positive, ~std::uint64_t{0}, how, LOCKYARD_HERE), \
+        reason);                                                                                   \
+  }
+LOCKYARD_TAKES(wait, wait::to_the_end, 0)
+LOCKYARD_TAKES(trywait, wait::none, EAGAIN)
+LOCKYARD_TAKES(timedwait, wait::limited, ETIMEDOUT, , const std::timespec*)
+LOCKYARD_TAKES(clockwait, wait::limited, ETIMEDOUT, , clockid_t, const std::timespec*)
+int __wrap_sem_getvalue(sem_t* semaphore, int* value) {
+  const auto where = LOCKYARD_HERE;
+  const auto word = lockyard::plain::word_of_system(semaphore, where);
+  *value = static_cast<int>(lockyard::plain::now().load(word, std::memory_order_relaxed, where));
+  return 0;
+}
+
+int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* /*how*/,
+                                unsigned count) {
+  if (count == 0) return EINVAL;
+  lockyard::plain::initialise(barrier, sizeof *barrier, 0, __builtin_return_address(0));
+  reinterpret_cast<lockyard::plain::barrier_words*>(barrier)->count = count;
+  return 0;
+}
+int __wrap_pthread_barrier_destroy(pthread_barrier_t* barrier) {
+  lockyard::plain::initialise(barrier, sizeof *barrier, 0, __builtin_return_address(0));
+  return 0;
+}
+int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
+  return lockyard::plain::wait_at(barrier, LOCKYARD_HERE);
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Takes the place of libstdc++'s header in code that is compiled for the checker. The standard says
+// that a notification reaches each thread whose wait began with an older value. libstdc++'s own
+// code relies on a count of waiters and on loops that count, which is right for processors, but not
+// by the rules of C++ alone; so the checker waits as the standard says.
+
+#if !defined(__GLIBCXX__) || _GLIBCXX_RELEASE < 11 || _GLIBCXX_RELEASE > 15
+#include_next <bits/atomic_wait.h>
+#elif !defined(_GLIBCXX_ATOMIC_WAIT_H)
+#define _GLIBCXX_ATOMIC_WAIT_H 1
+#pragma GCC system_header
+
+#include <bits/c++config.h>
+
+#define __cpp_lib_atomic_wait 201907L
+#include <bits/functional_hash.h>
+#include <bits/gthr.h>
+#include <ext/numeric_traits.h>
+
+extern "C" {
+/// Sleeps if the object still holds the expected value, until it is notified.
+void lockyard_atomic_wait(const void* object, unsigned long size, const void* expected) noexcept;
+/// The same with a limit; true if the limit ended it.
+bool lockyard_atomic_wait_limited(const void* object, unsigned long size,
+                                  const void* expected) noexcept;
+/// The same, with the value that the thread read last from the object as the expected one.
+void lockyard_atomic_wait_seen(const void* object, unsigned long size) noexcept;
+bool lockyard_atomic_wait_seen_limited(const void* object, unsigned long size) noexcept;
+void lockyard_atomic_notify(const void* object, bool all) noexcept;
+void lockyard_atomic_yield() noexcept;
+}
+
+namespace std _GLIBCXX_VISIBILITY(default) {
+_GLIBCXX_BEGIN_NAMESPACE_VERSION
+
+namespace __detail {
+
+using __platform_wait_t = int;
+inline constexpr size_t __platform_wait_alignment = 4;
+
+inline void __thread_yield() noexcept {
+  lockyard_atomic_yield();
+}
+inline void __thread_relax() noexcept {
+  lockyard_atomic_yield();
+}
+
+template <typename _Tp>
+bool __atomic_compare(const _Tp& __a, const _Tp& __b) {
+  return __builtin_memcmp(&__a, &__b, sizeof(_Tp)) == 0;
+}
+
+/// Tries once: the attempts of a loop that counts differ in nothing.
+template <typename _Pred>
+bool __atomic_spin(_Pred& __pred) noexcept {
+  return __pred();
+}
+
+}  // namespace __detail
+
+template <typename _Tp>
+inline constexpr bool __platform_wait_uses_type = true;
+
+template <typename _Tp, typename _ValFn>
+void __atomic_wait_address_v(const _Tp* __addr, _Tp __old, _ValFn __vfn) noexcept {
+  while (__detail::__atomic_compare(__old, __vfn())) {
+    lockyard_atomic_wait(__addr, sizeof(_Tp), &__old);
+  }
+}
+
+template <typename _Tp, typename _Pred>
+void __atomic_wait_address(const _Tp* __addr, _Pred __pred) noexcept {
+  while (!__pred()) lockyard_atomic_wait_seen(__addr, sizeof(_Tp));
+}
+
+template <typename _Pred>
+void __atomic_wait_address_bare(const __detail::__platform_wait_t* __addr, _Pred __pred) noexcept {
+  std::__atomic_wait_address(__addr, __pred);
+}
+
+template <typename _Tp>
+void __atomic_notify_address(const _Tp* __addr, bool __all) noexcept {
+  lockyard_atomic_notify(__addr, __all);
+}
+
+inline void __atomic_notify_address_bare(const __detail::__platform_wait_t* __addr,
+                                         bool __all) noexcept {
+  lockyard_atomic_notify(__addr, __all);
+}
+
+_GLIBCXX_END_NAMESPACE_VERSION
+}  // namespace std
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads.hpp"
+
+#include "wrapped.hpp"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+namespace lockyard::plain {
+
+namespace {
+
+bool is_not_zero(const void* /*none*/, std::uint64_t value) {
+  return value != 0;
+}
+
+std::uint64_t await_not_zero(location_index word, std::source_location where) {
+  const model::look look{.where = word,
+                         .order = std::memory_order_acquire,
+                         .predicate = nullptr,
+                         .test = &is_not_zero};
+  return now().await(std::span{&look, 1}, std::nullopt, std::nullopt, where)->value;
+}
+
+void* run_state(void* state) {
+  const std::unique_ptr<std::thread::_State> mine{static_cast<std::thread::_State*>(state)};
+  mine->_M_run();
+  return nullptr;
+}
+
+unsigned create(const routine& what, std::source_location where) {
+  program_threads& all = worker::mine().threads;
+  if (!all.is_program()) {
+    refuse("the code creates a thread, but the checker runs only the client's threads",
+           "give the client more threads, or write a program with main() instead of a client",
+           where);
+  }
+  return all.create(what, where);
+}
+
+}  // namespace
+
+location_index program_threads::new_word(std::size_t number) {
+  const model::place lies{
+      .address = &places_[number], .size = sizeof places_[number], .type = nullptr};
+  constexpr std::uint64_t names = std::uint64_t{5} << 60U;
+  return now().create(0, {}, names | (number + 1), lies);
+}
+
+void program_threads::begin(bool is_program) {
+  is_program_ = is_program;
+  if (!is_program) return;
+  created_ = new_word(0);
+  for (unsigned i = 1; i < count; ++i) {
+    threads_[i].started = new_word(2 * i - 1);
+    threads_[i].ended = new_word(2 * i);
+  }
+}
+
+std::optional<std::string> program_threads::name_of(std::uintptr_t address) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(places_.data());
+  if (address < begin || address >= begin + sizeof places_) return std::nullopt;
+  const std::size_t number = (address - begin) / sizeof places_[0];
+  if (number == 0) return "the number of threads";
+  return (number % 2 == 1 ? "start of T" : "end of T") + std::to_string((number + 1) / 2);
+}
+
+unsigned program_threads::create(const routine& what, std::source_location where) {
+  worker::mine().loop().act();
+  const model::change one_more{
+      .apply = [](std::uint64_t found, std::uint64_t) { return found + 1; }, .operand = 0};
+  const auto index = static_cast<unsigned>(
+      now().exchange_by(created_, one_more, std::memory_order_relaxed, where) + 1);
+  if (index + 1 >= model::max_threads) {
+    refuse("the program creates more than " + std::to_string(model::max_threads - 2) + " threads",
+           "let it create fewer", where);
+  }
+  if (index >= count) {
+    count = index + 1;
+    shadow::begin_again();
+    now().fail(model::verdict::assertion, "there is one more thread", where);
+  }
+  threads_[index].what = what;
+  now().store(threads_[index].started, runs, std::memory_order_release, where);
+  return index;
+}
+
+void* program_threads::join(unsigned index, std::source_location where) {
+  if (index == 0 || index >= count) {
+    now().fail(model::verdict::assertion, "joins a thread that does not exist", where);
+  }
+  worker::mine().loop().act();
+  await_not_zero(threads_[index].ended, where);
+  return threads_[index].result;
+}
+
+void program_threads::exit(void* result) {
+  thread& mine = threads_[now().self()];
+  mine.result = result;
+  std::longjmp(mine.exit, 1);
+}
+
+/// The destructors of a thread's variables run before others see its end.
+void program_threads::end(unsigned index) {
+  worker::mine().storage[index].end(worker::mine().keys);
+  worker::mine().loop().act();
+}
+
+void program_threads::run(unsigned index, int (*main)(int, char**)) {
+  thread& mine = threads_[index];
+  if (index != 0) {
+    if (await_not_zero(mine.started, {}) == is_not_created) return;
+    if (setjmp(mine.exit) == 0) mine.result = mine.what.run(mine.what.argument);
+    end(index);
+    now().store(mine.ended, has_ended, std::memory_order_release, {});
+    return;
+  }
+  if (setjmp(mine.exit) == 0) {
+    static char name[] = "program";  // NOLINT(*-avoid-c-arrays): main's arguments
+    static char* words[] = {name, nullptr};
+    main(1, words);
+  }
+  end(index);
+  unsigned created = 1;
+  for (; created <= now().load(created_, std::memory_order_relaxed, {}); ++created) {
+    await_not_zero(threads_[created].ended, {});
+  }
+  for (; created < count; ++created) {
+    now().store(threads_[created].started, is_not_created, std::memory_order_relaxed, {});
+  }
+}
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+using lockyard::plain::is_active;
+using lockyard::plain::worker;
+
+int lockyard_pthread_create(void* thread, const void* /*attributes*/, void* (*run)(void*),
+                            void* argument, const void* pc) {
+  if (!is_active()) return EAGAIN;
+  const unsigned index = lockyard::plain::create({run, argument}, lockyard::plain::place_of(pc));
+  lockyard::plain::write_bytes(thread, sizeof(pthread_t), pc);
+  *static_cast<pthread_t*>(thread) = pthread_t{index} + 1;  // as pthread_self() says
+  return 0;
+}
+int __wrap_pthread_join(pthread_t thread, void** result) {
+  void* const found = worker::mine().threads.join(static_cast<unsigned>(thread - 1), LOCKYARD_HERE);
+  if (result != nullptr) {
+    lockyard::plain::write_bytes(result, sizeof *result, __builtin_return_address(0));
+    *result = found;
+  }
+  return 0;
+}
+int __wrap_pthread_detach(pthread_t /*thread*/) {
+  return 0;
+}
+void __wrap_pthread_exit(void* result) {
+  worker::mine().threads.exit(result);
+}
+
+// std::thread: these members are in the C++ library. An object holds the thread's number.
+void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(
+    pthread_t* self, std::unique_ptr<std::thread::_State>* state, void (* /*depend*/)()) {
+  if (!is_active()) std::abort();
+  const unsigned index =
+      lockyard::plain::create({&lockyard::plain::run_state, state->release()}, LOCKYARD_HERE);
+  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  *self = pthread_t{index} + 1;
+}
+void __wrap__ZNSt6thread4joinEv(pthread_t* self) {
+  worker::mine().threads.join(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
+  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  *self = 0;
+}
+void __wrap__ZNSt6thread6detachEv(pthread_t* self) {
+  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  *self = 0;
+}
+unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() {
+  return 2;
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The threads that a program creates: a file with main(), instead of a class with a client's
+// threads. All threads of an execution exist from its beginning, so a thread that is created later
+// waits for its creation. How many there are is found out: a search that meets one more begins
+// again.
+
+#include <model/execution.hpp>
+
+#include <array>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+
+namespace lockyard::plain {
+
+/// What a thread runs, and with what.
+struct routine {
+  void* (*run)(void* argument);
+  void* argument;
+};
+
+class program_threads {
+ public:
+  /// Called by the maker of the client.
+  void begin(bool is_program);
+  [[nodiscard]] bool is_program() const noexcept { return is_program_; }
+
+  /// Runs a thread of the program: main(), or what is created with that number.
+  void run(unsigned index, int (*main)(int, char**));
+  /// Returns the number of the new thread.
+  unsigned create(const routine& what, std::source_location where);
+  void* join(unsigned index, std::source_location where);
+  [[noreturn]] void exit(void* result);
+  /// Names the words below, for reports.
+  [[nodiscard]] std::optional<std::string> name_of(std::uintptr_t address) const;
+
+  /// Main, and the most that any execution so far has created.
+  static inline unsigned count = 1;
+
+ private:
+  enum : std::uint64_t { waits = 0, runs = 1, is_not_created = 2, has_ended = 3 };
+  struct thread {
+    model::location_index started;
+    model::location_index ended;
+    routine what;
+    void* result;
+    std::jmp_buf exit;
+  };
+
+  void end(unsigned index);
+  model::location_index new_word(std::size_t number);
+
+  bool is_program_ = false;
+  model::location_index created_ = 0;
+  std::array<thread, model::max_threads> threads_{};
+  std::array<std::uint32_t, 2 * model::max_threads + 1> places_{};  ///< the words' addresses
+};
+
+}  // namespace lockyard::plain
