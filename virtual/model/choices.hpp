@@ -24,9 +24,15 @@ struct choice {
   std::uint8_t count;
   std::uint8_t limit;  ///< from here on, other workers explore the alternatives
   std::uint8_t means;  ///< what the choice stands for, if the caller has said so
+  std::uint16_t defers = 0;  ///< the threads that the choice of a thread defers, one bit each
 };
 
 inline constexpr std::uint8_t unknown_meaning = 255;
+
+struct meaning {
+  std::uint8_t what;
+  std::uint16_t defers = 0;
+};
 
 /// Thrown if a replayed execution offers other choices than before.
 struct not_deterministic {
@@ -95,13 +101,13 @@ class choices {
   }
 
   /// What the next choice, if it is one that was made before, was said to mean; taken with it.
-  std::optional<std::uint8_t> take_known(choice_kind kind) {
+  std::optional<meaning> take_known(choice_kind kind) {
     if (next_ >= taken_.size()) return std::nullopt;
     const choice& known = taken_[next_];
     if (known.kind != kind) throw not_deterministic{next_};
     if (known.means == unknown_meaning) return std::nullopt;
     ++next_;
-    return known.means;
+    return meaning{.what = known.means, .defers = known.defers};
   }
   /// Like choose(), but records even a single alternative; the caller then adds its meaning.
   unsigned choose_always(choice_kind kind, unsigned count) {
@@ -109,7 +115,10 @@ class choices {
     push(kind, 0, 1);
     return 0;
   }
-  void last_means(std::uint8_t meaning) noexcept { taken_[next_ - 1].means = meaning; }
+  void last_means(const meaning& of) noexcept {
+    taken_[next_ - 1].means = of.what;
+    taken_[next_ - 1].defers = of.defers;
+  }
 
   /// Tells whether the execution has left the recorded choices, and is somewhere new.
   [[nodiscard]] bool is_new() const noexcept { return next_ >= taken_.size(); }

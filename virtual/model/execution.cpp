@@ -207,13 +207,12 @@ execution::stepped execution::step(const gate& goes_on) {
     if (verdict_ != verdict::passed) return stepped::on;
     const auto next = known ? option::of(*known) : reduces() ? pick_reduced() : pick();
     if (!next) return stepped::cut;
-    if (next->how == variant::defer) {
-      defer(threads_[next->thread]);
-      return stepped::on;
-    }
     if (!is_possible(*next)) throw not_deterministic{by_->used()};
     if (by_->is_translated()) translate(*next);
     ++steps_;
+    for (thread_index i = 0; next->defers >> i != 0; ++i) {
+      if ((next->defers >> i & 1U) != 0) defer(threads_[i]);
+    }
     take(*next);
     if (reduces()) rouse_after_step(next->thread);
     if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;

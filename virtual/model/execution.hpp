@@ -170,7 +170,7 @@ class execution {
 
  private:
   enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, counting, ended };
-  enum class variant : std::uint8_t { run, time_out, spurious, defer };
+  enum class variant : std::uint8_t { run, time_out, spurious };
 
   struct plain {
     std::source_location where;
@@ -211,16 +211,19 @@ class execution {
     thread_index thread;
     variant how;
     bool preempts = false;
+    std::uint16_t defers = 0;  ///< the threads that run after something new, one bit each
 
     /// Converts to a number below unknown_meaning, and back.
-    [[nodiscard]] std::uint8_t number() const noexcept {
-      return static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
-                                       (preempts ? 1U : 0U));
+    [[nodiscard]] meaning number() const noexcept {
+      return {.what = static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
+                                                (preempts ? 1U : 0U)),
+              .defers = defers};
     }
-    static option of(std::uint8_t number) noexcept {
-      return {.thread = static_cast<thread_index>(number / 8U),
-              .how = static_cast<variant>(number / 2U % 4U),
-              .preempts = number % 2U == 1};
+    static option of(const meaning& number) noexcept {
+      return {.thread = static_cast<thread_index>(number.what / 8U),
+              .how = static_cast<variant>(number.what / 2U % 4U),
+              .preempts = number.what % 2U == 1,
+              .defers = number.defers};
     }
   };
   /// The object that was made in some memory, alive or not.
@@ -399,6 +402,7 @@ class execution {
   unsigned old_reads_left_ = 0;
   bool barriers_lost_ = false;
   std::vector<option> options_;
+  std::vector<option> all_options_;
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
   std::vector<end_of_wait> deadlines_;
@@ -416,6 +420,7 @@ class execution {
   bool has_disturbed_ = false;  ///< the step has written, slept or woken
   std::vector<location_index> newest_;  ///< the words whose newest message the step has looked at
   std::vector<std::uint8_t> allowed_;
+  std::vector<std::pair<int, thread_index>> awake_;
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   bool is_redundant_ = false;     ///< an execution without the last step has the same future

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Leaves out orders of steps. A thread is chosen for each state, by the state alone. If its
-// operation is independent of all that other threads may ever do, the thread runs, and no other
-// thread needs to run here. Otherwise the thread runs in one branch; in the other branch it is
-// deferred: it runs later, after a step that its operation depends on, and reads only what is new
-// since. So an execution graph is reached along one path.
+// Leaves out orders of steps. Executions are the same if their graphs are: which message each read
+// takes, and the modification orders. Every order of the steps that respects the threads and the
+// reads leads to the same graph, so one of them is enough.
+//
+// The search chooses a thread for each state. If its next operation is independent of all that
+// other threads will ever do, only that thread runs: a store is, because a later read may still
+// take the older message. If its operation is a read, there are two cases, and no third one: the
+// thread runs and reads a message that exists, or it is deferred and reads a message that does not
+// exist yet. So a graph is reached along one path. A path on which no new message comes ends.
+//
+// Sleeping looks at the newest message, and wakes meet the sleepers that are there, so their order
+// among themselves and among the writes counts: these operations are deferred until another such
+// step has been made. A deadline that passes because no thread has to go on comes after all steps
+// before it.
 
 #include "execution.hpp"
 
@@ -18,6 +27,19 @@ namespace {
 std::uint64_t key_of(const location& word) {
   return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
          std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
+}
+
+/// Operations that are independent of all others come first, those that wait for new messages next.
+int rank_of(upcoming what) {
+  switch (what) {
+    case upcoming::alone: return 0;
+    case upcoming::reads:
+    case upcoming::changes:
+    case upcoming::awaits: return 1;
+    case upcoming::stores:
+    case upcoming::other: return 2;
+  }
+  return 2;
 }
 
 }  // namespace
@@ -131,9 +153,9 @@ void execution::rouse_after_step(thread_index ran) {
   newest_.clear();
 }
 
-/// Chooses the thread for this state: one whose operation is independent of all others, if there is
-/// one; otherwise preferably one that waits for new messages only. Returns nothing if all are
-/// deferred: other executions lead on from here.
+/// Chooses the thread that runs: one whose operation is independent of all others, if there is one.
+/// Otherwise each thread may run, and the threads before it are deferred. Returns nothing if all
+/// are deferred: other executions lead on from here.
 std::optional<execution::option> execution::pick_reduced() {
   // A deadline that passes because no thread has to go on comes after all steps before it.
   if (is_last_resort_) {
@@ -142,27 +164,29 @@ std::optional<execution::option> execution::pick_reduced() {
     });
     return choose_option();
   }
-  std::optional<thread_index> chosen;
-  int lowest = 0;
-  bool has_others = false;
+  awake_.clear();
   for (const option& each : options_) {
     thread_record& thread = threads_[each.thread];
-    if (chosen == each.thread || !is_awake(thread)) continue;
-    const upcoming kind = upcoming_of(thread);
-    const int rank = kind == upcoming::alone ? 0 : kind == upcoming::other || kind == upcoming::stores ? 2 : 1;
-    has_others |= chosen.has_value();
-    if (chosen && rank >= lowest) continue;
-    chosen = each.thread;
-    lowest = rank;
+    if ((!awake_.empty() && awake_.back().second == each.thread) || !is_awake(thread)) continue;
+    awake_.emplace_back(rank_of(upcoming_of(thread)), each.thread);
   }
-  if (!chosen) return std::nullopt;
-  const thread_record& thread = threads_[*chosen];
-  const bool is_deferred = thread.deferred.is_on;
-  std::erase_if(options_, [&](const option& each) {
-    return each.thread != *chosen || (is_deferred && each.how != variant::run);
-  });
-  if (has_others && lowest != 0) {
-    options_.push_back({.thread = *chosen, .how = variant::defer});
+  if (awake_.empty()) return std::nullopt;
+  std::ranges::sort(awake_);
+  awake_.erase(std::ranges::unique(awake_).begin(), awake_.end());
+  if (awake_.front().first == 0) awake_.resize(1);
+  // Each thread in turn runs, and defers those before it.
+  std::swap(options_, all_options_);
+  options_.clear();
+  std::uint16_t before = 0;
+  for (const auto& [rank, which] : awake_) {
+    for (option each : all_options_) {
+      // What does not read is no other execution for something new.
+      if (each.thread != which) continue;
+      if (threads_[which].deferred.is_on && each.how != variant::run) continue;
+      each.defers = before;
+      options_.push_back(each);
+    }
+    before = static_cast<std::uint16_t>(before | 1U << which);
   }
   return choose_option();
 }

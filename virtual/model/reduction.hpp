@@ -2,7 +2,7 @@
 #pragma once
 
 // Which orders of steps need no search of their own. Two steps of different threads are independent
-// if both orders lead to the same execution graph. docs/checking.md has the rules and the argument.
+// if both orders lead to the same execution graph. reduction.cpp says how the search uses that.
 
 #include "waits.hpp"
 
@@ -13,14 +13,14 @@
 
 namespace lockyard::model {
 
-/// The operation that a thread performs when it runs next.
+/// What a thread's next operation depends on, of all that other threads do before it.
 enum class upcoming : std::uint8_t {
-  alone,   ///< independent of all that other threads do, before it and after it
-  reads,   ///< depends on new messages of the word
-  changes, ///< as reads, and on steps that look at the newest message of the word
-  stores,  ///< depends on steps that look at the newest message of the word
-  awaits,  ///< reads or changes one of the words of looks
-  other,   ///< depends on each step that writes, sleeps or wakes
+  alone,    ///< on nothing, and nothing that other threads do depends on it
+  reads,    ///< on new messages of the word
+  changes,  ///< as reads, and on operations that look at the newest message of the word
+  awaits,   ///< as reads or changes, of one of the words that an await looks at
+  stores,   ///< on operations that look at the newest message of the word, if there are any
+  other,    ///< on each step that writes, sleeps or wakes
 };
 
 struct pending {
@@ -28,20 +28,23 @@ struct pending {
   location_index where = 0;
 };
 
-/// A thread whose next operation must come after something new: the executions in which it comes
-/// before are searched elsewhere.
+/// A deferred thread: its next operation comes after something that the operation depends on.
+/// Executions in which it comes before are searched elsewhere.
 struct deferral {
   bool is_on = false;
   bool awaits = false;
-  /// For each word that the operation reads, the number of messages that are not new.
+  /// For each word that the operation reads, how many messages are not new.
   std::array<message_index, max_looks> known{};
 };
 
-/// What the search has learned about the client so far. Independence is a property of all that
-/// threads may do later, so the search begins anew when it learns something.
+/// What the search has learned about the client. Independence needs knowledge of all that threads
+/// will ever do, so the search begins anew when it has learned something. A word is known by the
+/// place of its creation in the source.
 struct conflicts {
-  bool has_unordered = false;  ///< some step that no rule covers: nothing is reduced
-  std::vector<std::uint64_t> newest;    ///< words, by their place in the source, whose newest message is looked at
+  /// There are operations that no rule covers: heavy fences, words with priority inheritance,
+  /// deadlines that threads share. Nothing is left out.
+  bool has_unordered = false;
+  std::vector<std::uint64_t> newest;    ///< words whose newest message some operation looks at
   std::vector<std::uint64_t> sections;  ///< words that begin several operations in one step
 };
 
