@@ -22,8 +22,8 @@ struct choice {
   choice_kind kind;
   std::uint8_t taken;
   std::uint8_t count;
-  std::uint8_t limit;  ///< from here on, other workers explore the alternatives
-  std::uint8_t means;  ///< what the choice stands for, if the caller has said so
+  std::uint8_t limit;        ///< from here on, other workers explore the alternatives
+  std::uint8_t means;        ///< what the choice stands for, if the caller has said so
   std::uint16_t defers = 0;  ///< the threads that the choice of a thread defers, one bit each
 };
 

@@ -416,8 +416,8 @@ class execution {
   std::optional<hash128> previous_;
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
-  bool is_last_resort_ = false;  ///< no thread has to go on before a deadline passes
-  bool has_disturbed_ = false;  ///< the step has written, slept or woken
+  bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
+  bool has_disturbed_ = false;          ///< the step has written, slept or woken
   std::vector<location_index> newest_;  ///< the words whose newest message the step has looked at
   std::vector<std::uint8_t> allowed_;
   std::vector<std::pair<int, thread_index>> awake_;

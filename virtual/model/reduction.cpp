@@ -206,7 +206,8 @@ std::size_t execution::choose_candidate(std::source_location where) {
   allowed_.clear();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const auto& [which, index] = candidates_[i];
-    if (index >= deferred.known[deferred.awaits ? which : 0]) allowed_.push_back(static_cast<std::uint8_t>(i));
+    if (index >= deferred.known[deferred.awaits ? which : 0])
+      allowed_.push_back(static_cast<std::uint8_t>(i));
   }
   if (allowed_.empty()) {
     is_redundant_ = true;

@@ -49,10 +49,10 @@ enum class action : std::uint8_t {
   heavy_fence,
 };
 constexpr std::array<const char*, 21> names{
-    "load",         "store",       "exchange",       "compare",      "compare_weakly",
-    "fence",        "await",       "await_exchange", "await_until",  "await_spinning",
-    "await_either", "sleep",       "sleep_until",    "wake",         "requeue",
-    "look_at_clock", "pause_until", "count_pauses",  "section",      "light_fence",
+    "load",          "store",       "exchange",       "compare",     "compare_weakly",
+    "fence",         "await",       "await_exchange", "await_until", "await_spinning",
+    "await_either",  "sleep",       "sleep_until",    "wake",        "requeue",
+    "look_at_clock", "pause_until", "count_pauses",   "section",     "light_fence",
     "heavy_fence"};
 
 struct instruction {
@@ -102,8 +102,7 @@ class random_client : public client {
       case action::store: word.store(does.value, does.order); return 0;
       case action::exchange: return word.exchange(does.value, does.order);
       case action::compare:
-        return word.compare_exchange_strong(expected, does.value, does.order,
-                                            memory_order::relaxed)
+        return word.compare_exchange_strong(expected, does.value, does.order, memory_order::relaxed)
                    ? 10 + expected
                    : expected;
       case action::compare_weakly:
@@ -116,7 +115,8 @@ class random_client : public client {
         return model::await_exchange(word, does.value, wanted, does.order, wait_policies::busy{});
       case action::await_until: {
         const auto limit = model::deadline_after(std::chrono::milliseconds{1});
-        return model::await(word, wanted, does.order, wait_policies::busy{}, limit).value_or(missed);
+        return model::await(word, wanted, does.order, wait_policies::busy{}, limit)
+            .value_or(missed);
       }
       case action::await_spinning:
         return model::await(word, wanted, does.order, wait_policies::busy{}, model::spin_limit())
@@ -131,7 +131,8 @@ class random_client : public client {
         return static_cast<unsigned>(model::wait(word, does.expected, limit));
       }
       case action::wake: return model::wake(word, does.value);
-      case action::requeue: return model::requeue(word, does.expected, 1, 1, other).value_or(missed);
+      case action::requeue:
+        return model::requeue(word, does.expected, 1, 1, other).value_or(missed);
       case action::look_at_clock: {
         const auto limit = model::deadline_after(std::chrono::milliseconds{1});
         const unsigned first = model::passed(limit) ? 1 : 0;
@@ -196,10 +197,10 @@ class generator {
   instruction make_instruction() {
     using enum action;
     static constexpr std::array usual{
-        load,   load,           store,         store,       store,        exchange,   compare,
-        fence,  compare_weakly, await,         await_until, await_either, sleep,      sleep_until,
-        wake,   wake,           await_exchange, requeue,    look_at_clock, pause_until, section,
-        section, await_spinning, count_pauses};
+        load,          load,        store,          store,   store,          exchange,
+        compare,       fence,       compare_weakly, await,   await_until,    await_either,
+        sleep,         sleep_until, wake,           wake,    await_exchange, requeue,
+        look_at_clock, pause_until, section,        section, await_spinning, count_pauses};
     using enum memory_order;
     const action does = has_barriers_ && below(3) == 0
                             ? (below(2) == 0 ? light_fence : heavy_fence)
