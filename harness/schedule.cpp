@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule.hpp"
 
+#include "rtkit.hpp"
 #include "topology.hpp"
 
 #include <sched.h>
@@ -171,7 +172,10 @@ void run_under(const schedule& wanted) {
   if (is_in_force(wanted)) return;
   const kernel_schedule asked = as_kernel_wants(wanted);
   if (const int error = set_schedule(asked); error != 0) {
-    throw condition_error{refusal(wanted, error)};
+    if (error != EPERM || !wanted.is_real_time()) throw condition_error{refusal(wanted, error)};
+    const std::string why_not = wanted.of == policy::rr ? ask_rtkit(wanted.priority)
+                                                        : "rtkit could grant rr, and never fifo";
+    if (!why_not.empty()) throw condition_error{refusal(wanted, error) + "; " + why_not};
   }
   const kernel_schedule found = granted();
   if (found.policy != asked.policy || found.priority != asked.priority ||

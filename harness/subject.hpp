@@ -58,6 +58,8 @@ struct lock_operations {
   void (*unlock)(void* lock);
   /// Tells whether two locks wait in one bucket of a table of the process; null if they use none.
   bool (*share_bucket)(const void* lock, const void* other);
+  std::size_t size;
+  std::size_t alignment;
 };
 
 template <class Lock>
@@ -94,7 +96,9 @@ inline constexpr lock_operations operations_on{
     .lock = [](void* lock) { static_cast<Lock*>(lock)->lock(); },
     .try_lock = attempt_on<Lock>(),
     .unlock = [](void* lock) { static_cast<Lock*>(lock)->unlock(); },
-    .share_bucket = bucket_question<Lock>()};
+    .share_bucket = bucket_question<Lock>(),
+    .size = sizeof(Lock),
+    .alignment = alignof(Lock)};
 
 /// A lock of the catalogue that is to be measured.
 struct subject {

@@ -76,6 +76,10 @@ class FakeTrace:
         row = (round(at * US), 0, int(Kind.GAP), cpu, round(length * US))
         return self._add(RingKind.GAPS, cpu, row)
 
+    def idle(self, cpu: int, at: float, length: float) -> FakeTrace:
+        row = (round(at * US), 0, int(Kind.IDLE), cpu, round(length * US))
+        return self._add(RingKind.IDLE, cpu, row)
+
     def without(self, kind: Kind, tid: int | None = None) -> FakeTrace:
         """Evidence is destroyed."""
         for (_, whose), rows in self.rows.items():
@@ -137,7 +141,7 @@ class FakeTrace:
         for number, (ticks, *others) in enumerate(rows):
             room[number % self.ring_events] = struct.pack("<qQIIq", START + ticks, *others)
         lost = self.lost.get((kind, of), 0)
-        tid, cpu = (0, of) if kind is RingKind.GAPS else (of, NO_CPU)
+        tid, cpu = (0, of) if kind in (RingKind.GAPS, RingKind.IDLE) else (of, NO_CPU)
         records = 1 if self.is_own and kind is RingKind.STAMPS else 0
         counts = (kind, tid, len(rows), cpu, 0, lost, b"worker", 0, records)
         head = struct.pack("<IIQIIQ16sQQ", *counts)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,18 @@ def write_page_of(records: Path, path: Path, **wanted: Any) -> Path:
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the page of real records, shared by all tests."""
     return write_page_of(RECORDS, tmp_path_factory.mktemp("page") / "page.html")
+
+
+@pytest.fixture(scope="session")
+def small_page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a page that is drawn quickly, with a part of the sections."""
+    content = read_records(RECORDS)
+    measured = Measured(content.environment, content.runs, path=RECORDS)
+    page, order = page_of(measured, "std::mutex")
+    kept = [each for each in page.sections if each.title in ("Advice", "Waiting", "Tables")]
+    path = tmp_path_factory.mktemp("page") / "small.html"
+    WantedPage(path).write(replace(page, sections=kept), order)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -105,6 +105,7 @@ void recording::take_part() {
 void recording::start() {
   head_->has_switches = has_switches_ ? 1 : 0;
   wakeups_.start(threads_);
+  idle_.start();
 }
 
 void recording::record_switches() noexcept {
@@ -113,15 +114,21 @@ void recording::record_switches() noexcept {
 
 void recording::stop() {
   wakeups_.stop();
+  idle_.stop();
   trace::stop();
   histories_ = switches_of(*head_);
+  const auto ticks_of = [this](std::uint64_t raw_ns) {
+    const double since_ns = static_cast<double>(raw_ns) - static_cast<double>(head_->start_raw_ns);
+    return head_->start_ticks +
+           static_cast<std::uint64_t>(std::llround(since_ns / head_->ns_per_tick));
+  };
+  for (const idle_time& each : idle_.found()) {
+    const ticks begin = ticks_of(each.begin_ns);
+    const ticks length = ticks_of(each.begin_ns + each.length_ns) - begin;
+    idle_times_.push_back(seen_on(each.cpu, trace::event_kind::idle, begin, length));
+  }
   if (has_wakeups()) {
-    wakeups_.add_to(histories_, [this](std::uint64_t raw_ns) {
-      const double since_ns =
-          static_cast<double>(raw_ns) - static_cast<double>(head_->start_raw_ns);
-      return head_->start_ticks +
-             static_cast<std::uint64_t>(std::llround(since_ns / head_->ns_per_tick));
-    });
+    wakeups_.add_to(histories_, ticks_of);
   } else {
     for (auto& [tid, history] : histories_) add_migrations(history.events);
   }
@@ -129,12 +136,17 @@ void recording::stop() {
 
 void recording::add_gap(int cpu, ticks begin, ticks length) {
   const std::scoped_lock held{guard_};
-  gaps_.push_back({.cpu = cpu,
-                   .what = {.ticks = begin,
-                            .lock = 0,
-                            .kind = trace::event_kind::gap,
-                            .cpu = static_cast<std::uint32_t>(cpu),
-                            .argument = length}});
+  gaps_.push_back(seen_on(cpu, trace::event_kind::gap, begin, length));
+}
+
+recording::gap_seen recording::seen_on(int cpu, trace::event_kind kind, ticks begin,
+                                       ticks length) noexcept {
+  return {.cpu = cpu,
+          .what = {.ticks = begin,
+                   .lock = 0,
+                   .kind = kind,
+                   .cpu = static_cast<std::uint32_t>(cpu),
+                   .argument = length}};
 }
 
 void recording::save(const std::string& path) const {
@@ -145,12 +157,18 @@ void recording::save(const std::string& path) const {
   for (const auto& [tid, history] : histories_) {
     images.push_back(image_of(trace::ring_kind::switches, tid, added_to(history)));
   }
-  std::map<int, std::vector<trace::event>> gaps;
-  for (const gap_seen& each : gaps_) gaps[each.cpu].push_back(each.what);
-  for (const auto& [cpu, seen] : gaps) {
-    images.push_back(image_of(trace::ring_kind::gaps, 0, seen));
-    images.back().head.cpu = static_cast<std::uint32_t>(cpu);
-  }
+  const auto add_of_processors = [&images](trace::ring_kind kind, const std::vector<gap_seen>& seen,
+                                           const std::vector<int>& watched) {
+    std::map<int, std::vector<trace::event>> by_cpu;
+    for (const int cpu : watched) by_cpu[cpu];  // a ring without events: there were none
+    for (const gap_seen& each : seen) by_cpu[each.cpu].push_back(each.what);
+    for (const auto& [cpu, events] : by_cpu) {
+      images.push_back(image_of(kind, 0, events));
+      images.back().head.cpu = static_cast<std::uint32_t>(cpu);
+    }
+  };
+  add_of_processors(trace::ring_kind::gaps, gaps_, {});
+  add_of_processors(trace::ring_kind::idle, idle_times_, idle_.processors());
   std::uint64_t room = 1;
   for (const ring_image& each : images) {
     room = std::max(room, std::bit_ceil(std::uint64_t{each.events.size()}));

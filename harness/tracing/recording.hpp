@@ -5,6 +5,7 @@
 // over, and the kernel's records about them.
 
 #include "../clock.hpp"
+#include "idle_times.hpp"
 #include "switches.hpp"
 
 #include <lockyard/trace.hpp>
@@ -64,6 +65,7 @@ class recording {
     trace::event what;
   };
 
+  static gap_seen seen_on(int cpu, trace::event_kind kind, ticks begin, ticks length) noexcept;
   [[nodiscard]] std::vector<const trace::ring*> thread_rings() const;
 
   std::size_t bytes_;
@@ -73,6 +75,8 @@ class recording {
   std::vector<std::uint32_t> threads_;
   std::vector<gap_seen> gaps_;
   wakeup_recorder wakeups_;
+  idle_recorder idle_;
+  std::vector<gap_seen> idle_times_;
   std::map<std::uint32_t, thread_history> histories_;
 };
 

@@ -30,6 +30,9 @@ void add_migrations(std::vector<trace::event>& events);
 /// Returns the switches of all threads of a trace that has ended.
 std::map<std::uint32_t, thread_history> switches_of(const trace::header& of);
 
+/// Otherwise the kernel's records number threads differently than the threads do themselves.
+bool is_in_first_pid_namespace();
+
 /// Records wake-ups and migrations by the scheduler's tracepoints, on all processors.
 class wakeup_recorder {
  public:

@@ -57,14 +57,13 @@ T field_at(const std::byte* record, std::size_t offset) {
   return found;
 }
 
-/// Otherwise the kernel's records number threads differently than the threads do themselves.
+}  // namespace
+
 bool is_in_first_pid_namespace() {
   constexpr ino_t first = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO
   struct stat found {};
   return stat("/proc/self/ns/pid", &found) == 0 && found.st_ino == first;
 }
-
-}  // namespace
 
 std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::string& name) {
   for (const std::filesystem::path folder : folders) {

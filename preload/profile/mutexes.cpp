@@ -29,8 +29,15 @@ void set_attention() {
   state.attention = state.pending_mutex != nullptr ? state.pending_mutex : state.sampled;
 }
 
+/// Returns the number of acquisitions until the next sample.
+u32 interval() {
+  const u32 doublings = state.samples / samples_an_interval;
+  return doublings >= 5 ? longest_interval : first_interval << doublings;
+}
+
 void end_hold(const void* mutex) {
   const u64 now = ticks();
+  ++state.samples;
   const bool was_kept = take_mark_off();
   state.sampled = nullptr;
   add_hold(mutex, state.sampled_site, {now - state.sampled_since, !was_kept});
@@ -47,13 +54,13 @@ void end_gap(u64 now) {
   const bool was_kept = take_mark_off();
   add_gap(state.gap_mutex, {now - state.gap_since, !was_kept});
   state.gap_mutex = nullptr;
-  state.until_sample = hold_every;
+  state.until_sample = interval();
 }
 
 }  // namespace
 
 [[gnu::noinline]] void begin_sample(const void* mutex, const void* site) {
-  state.until_sample = hold_every;
+  state.until_sample = interval();
   if (state.sampled != nullptr || file == nullptr) return;
   if (state.gap_mutex == mutex) return end_gap(ticks());
   if (state.gap_mutex != nullptr && --state.gap_tries != 0) {
@@ -98,7 +105,6 @@ void before_condition(pthread_mutex_t* m, const void* site) {
   thread_block* const own = own_record();
   if (own == nullptr) return wait();
   const kept_errno before;
-  state.number = own->number;
   if (state.pending_mutex != nullptr) finish_pending(state.previous);
   const mutex_layout& layout = layout_of(m);
   const bool has_record = is_plain(layout.kind);
@@ -145,7 +151,6 @@ void before_condition(pthread_mutex_t* m, const void* site) {
 }
 
 void forget_thread() {
-  state.number = 0;
   state.attention = state.sampled = state.pending_mutex = state.gap_mutex = nullptr;
 }
 

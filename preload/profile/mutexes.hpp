@@ -11,14 +11,16 @@
 
 namespace lockyard::preload::record {
 
-inline constexpr u32 hold_every = 64;  ///< a hold is timed once in so many acquisitions
+/// A hold is timed once in so many acquisitions; the interval of a thread doubles after each
+/// `samples_an_interval` samples.
+inline constexpr u32 first_interval = 16, longest_interval = 512, samples_an_interval = 32;
 /// The gap after a timed hold is given up after so many acquisitions of other mutexes.
 inline constexpr u32 most_gap_tries = 16;
 
 /// The measurements of this thread that its next releases end.
 struct thread_state {
-  u32 number = 0;  ///< number of its record; 0: none yet
-  u32 until_sample = hold_every;
+  u32 until_sample = first_interval;
+  u32 samples = 0;
   const void* attention = nullptr;  ///< a mutex whose release ends a sample or a wait's record
   const void* sampled = nullptr;
   const void* sampled_site = nullptr;
@@ -32,7 +34,7 @@ struct thread_state {
   u64 wait_ns = 0;
   release_note previous{};  ///< by the owner before
 };
-[[gnu::tls_model("initial-exec")]] extern thread_local thread_state state;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_state state;
 
 inline std::int32_t word_of(const mutex_layout& layout) {
   // relaxed(hint): the mutex itself decides; a wrong value costs a record.
@@ -65,7 +67,6 @@ inline void acquired(pthread_mutex_t* m, const void* site) {
     return;
   // relaxed(owner): other threads read these for their records only.
   __atomic_store_n(&layout.count, layout.count + 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&layout.number, state.number, __ATOMIC_RELAXED);
   __atomic_store_n(&layout.site, site, __ATOMIC_RELAXED);
   if (--state.until_sample == 0) [[unlikely]]
     begin_sample(m, site);

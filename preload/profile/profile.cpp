@@ -18,27 +18,41 @@ bool lets_in(const mutex_layout& layout) {
          (checks_owner(type_of(layout.kind)) && owner_of(layout) == thread_id());
 }
 
-int acquire(pthread_mutex_t* m, clockid_t clock, const timespec* limit, const void* caller) {
+/// Whether the guard is on.
+bool is_guarded() {
+  return guarding != guard_mode::off;
+}
+
+[[gnu::noinline]] int acquire(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
+                              const void* caller) {
   mutex_layout& layout = layout_of(m);
   int error;
-  if (lets_in(layout)) [[likely]] {
+  if (lets_in(layout)) {
     error = limit != nullptr ? real::mutex_clocklock(m, clock, limit) : real::mutex_lock(m);
-    if (error == 0) [[likely]]
-      acquired(m, caller);
+    if (error == 0) acquired(m, caller);
   } else {
     error = wait_for_mutex(m, clock, limit, caller);
   }
-  if (guarding != guard_mode::off && error == 0) [[unlikely]]
-    guard_acquired(m, caller, false);
+  if (is_guarded() && error == 0) guard_acquired(m, caller, false);
+  return error;
+}
+
+[[gnu::noinline]] int release(pthread_mutex_t* m, const void* caller) {
+  const mutex_layout& layout = layout_of(m);
+  const bool stays = stays_held(layout);
+  if (is_contended(layout) && !stays) note_contended(m, caller);
+  if (is_guarded()) guard_unlock(m, caller);
+  const int error = real::mutex_unlock(m);
+  if (state.attention == m && !stays) after_release(m);
   return error;
 }
 
 int wait_for_condition(pthread_cond_t* c, pthread_mutex_t* m, const void* caller, auto wait) {
   before_condition(m, caller);
-  if (guarding != guard_mode::off) guard_released(m);
+  if (is_guarded()) guard_released(m);
   const int error = timed(c, object_kind::condition, caller, wait);
   acquired(m, caller);
-  if (guarding != guard_mode::off) guard_acquired(m, caller, true);
+  if (is_guarded()) guard_acquired(m, caller, true);
   return error;
 }
 
@@ -49,7 +63,12 @@ bool has_waiters(pthread_cond_t* c) {
 
 struct recording : forwarding {
   static int mutex_lock(pthread_mutex_t* m, const void* caller) {
-    return acquire(m, CLOCK_MONOTONIC, nullptr, caller);
+    if (word_of(layout_of(m)) != 0 || is_guarded()) [[unlikely]]
+      return acquire(m, CLOCK_MONOTONIC, nullptr, caller);
+    const int error = real::mutex_lock(m);
+    if (error == 0) [[likely]]
+      acquired(m, caller);
+    return error;
   }
   static int mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
                              const void* caller) {
@@ -59,26 +78,23 @@ struct recording : forwarding {
     const int error = real::mutex_trylock(m);
     if (error == 0) {
       acquired(m, caller);
-      if (guarding != guard_mode::off) guard_acquired(m, caller, true);
+      if (is_guarded()) guard_acquired(m, caller, true);
     } else if (error == EBUSY) {
       add_failed_try(m, object_kind::mutex);
     }
     return error;
   }
   static int mutex_unlock(pthread_mutex_t* m, const void* caller) {
-    const mutex_layout& layout = layout_of(m);
-    const bool stays = type_of(layout.kind) != PTHREAD_MUTEX_NORMAL && stays_held(layout);
-    if (is_contended(layout) && !stays) [[unlikely]]
-      note_contended(m, caller);
-    if (guarding != guard_mode::off) [[unlikely]]
-      guard_unlock(m, caller);
+    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || word_of(layout_of(m)) == 2 || is_guarded())
+        [[unlikely]]
+      return release(m, caller);
     const int error = real::mutex_unlock(m);
-    if (state.attention == m && !stays) [[unlikely]]
+    if (state.attention == m) [[unlikely]]
       after_release(m);
     return error;
   }
   [[gnu::always_inline]] static int mutex_destroy(pthread_mutex_t* m) {
-    if (guarding != guard_mode::off) guard_destroy(m, __builtin_return_address(0));
+    if (is_guarded()) guard_destroy(m, __builtin_return_address(0));
     return real::mutex_destroy(m);
   }
 

@@ -41,19 +41,22 @@ constinit passed_counts passed{};
 
 /// Whether calls look further than to the mutex's kind: until the constructor has run, in the child
 /// of a fork, and if only some mutexes are swapped.
-constinit std::atomic<bool> needs_look_{true};
-bool needs_look() noexcept {
+constinit std::atomic<int> further_look{1};
+/// Returns whether the mutex is a normal one, and swapped without a further look. One test of both
+/// is cheaper than two.
+bool is_simple(pthread_mutex_t* m) noexcept {
   // relaxed(hint): the further look decides; the value changes while the process has one thread.
-  return needs_look_.load(std::memory_order_relaxed);
+  return (layout_of(m).kind | further_look.load(std::memory_order_relaxed)) == PTHREAD_MUTEX_NORMAL;
 }
 void end_looks() noexcept {
   // relaxed(hint): as above.
-  if (!selection::is_active()) needs_look_.store(false, std::memory_order_relaxed);
+  if (!selection::is_active()) further_look.store(0, std::memory_order_relaxed);
 }
 void begin_looks() noexcept {
   // relaxed(hint): as above.
-  needs_look_.store(true, std::memory_order_relaxed);
+  further_look.store(1, std::memory_order_relaxed);
 }
+static_assert(PTHREAD_MUTEX_NORMAL == 0);
 
 struct swapping : forwarding {
   static int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes,
@@ -71,7 +74,7 @@ struct swapping : forwarding {
     return is_swapped(m) ? swapped_mutex::destroy(layout_of(m)) : real::mutex_destroy(m);
   }
   static int mutex_lock(pthread_mutex_t* m, const void* /*caller*/) {
-    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || needs_look()) [[unlikely]]
+    if (!is_simple(m)) [[unlikely]]
       return lock_by_kind(m);
     return swapped_mutex::lock_normal(layout_of(m));
   }
@@ -79,7 +82,7 @@ struct swapping : forwarding {
     return is_swapped(m) ? swapped_mutex::trylock(layout_of(m)) : real::mutex_trylock(m);
   }
   static int mutex_unlock(pthread_mutex_t* m, const void* /*caller*/) {
-    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || needs_look()) [[unlikely]]
+    if (!is_simple(m)) [[unlikely]]
       return unlock_by_kind(m);
     return swapped_mutex::unlock_normal(layout_of(m));
   }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -185,6 +186,29 @@ def of_group(leader: int) -> list[str]:
 def test_a_build_ends_with_its_whole_group() -> None:
     with running_build(SLEEPERS, 3, os.getpriority(os.PRIO_PROCESS, 0)) as builder:
         await_that(lambda: len(of_group(builder)) == 7)
+    await_that(lambda: not of_group(builder))
+
+
+BUILT = """
+import json, os, sys, time
+from lockyard.measure.build_load import running_build
+with running_build(json.loads(sys.argv[1]), 2, os.getpriority(os.PRIO_PROCESS, 0)) as builder:
+    print(builder, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_build_ends_when_lockyard_is_killed() -> None:
+    client = subprocess.Popen(
+        [sys.executable, "-c", BUILT, json.dumps(SLEEPERS)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert client.stdout is not None
+        builder = int(client.stdout.readline())
+        await_that(lambda: len(of_group(builder)) == 5)
+    finally:
+        client.kill()
+        client.communicate()
     await_that(lambda: not of_group(builder))
 
 

@@ -95,3 +95,23 @@ def test_compares_under_the_same_scheduler_only(policy: str | None, expected: st
 
 def test_compares_sixteen_threads_only() -> None:
     assert not any("table" in each for each in said(*published({"tas_spinlock": [9]}, threads=8)))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "title", "longest"),
+    [
+        ({}, "Linux CFS,", "135 ms"),
+        ({"pinning": "spread"}, "Linux CFS, pinned threads,", "144 ms"),
+        ({"slice_ns": 100_000}, "Linux CFS with slices of 0.1 ms,", "76.0 ms"),
+    ],
+)
+def test_idle_times_are_compared_with_the_variant_of_their_setting(
+    conditions: dict[str, Any], title: str, longest: str
+) -> None:
+    cells = [
+        a_cell("idle", lock, [5 * MS] * 6, as_published=True, **conditions)
+        for lock in ("tas_spinlock", "ticket_spinlock")
+    ]
+    sentence = the_one(said(*cells), "published idle table")
+    assert title in sentence
+    assert f"(terrible_spinlock) {longest} → 5.00 ms" in sentence

@@ -138,7 +138,7 @@ def test_holds_and_gaps_are_sampled_for_measurements(
     lockyard: Lockyard, contended: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "lengths.csv"
-    shown = lockyard("profile", "--lengths", str(path), "--", str(contended), "regular", "10000")
+    shown = lockyard("profile", "--lengths", str(path), "--", str(contended), "regular", "5000")
     assert shown.returncode == 0, shown.stderr
     head, *lines = path.read_text().split()
     assert head == "hold_ns,gap_ns"
@@ -184,9 +184,12 @@ def test_a_trace_has_each_long_wait(lockyard: Lockyard, contended: Path, tmp_pat
     begins = [each for each in trace.packet if each.track_event.name == "waits for account"]
     waits = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(begins) == sum(each["record"] == "profile-long-wait" for each in waits) > 0
-    told = {each.name: each.string_value for each in begins[0].track_event.debug_annotations}
-    assert told["system_call"] == "clock_nanosleep"
-    assert told["holder"].startswith("sleep_in_section")
+    told = [
+        {each.name: each.string_value for each in begin.track_event.debug_annotations}
+        for begin in begins
+    ]
+    blocked = [each for each in told if each.get("system_call") == "clock_nanosleep"]
+    assert any(each.get("holder", "").startswith("sleep_in_section") for each in blocked), told
     threads = [each.track_descriptor.thread.tid for each in trace.packet]
     assert sum(tid != 0 for tid in threads) == 1
 

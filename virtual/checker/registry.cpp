@@ -22,8 +22,8 @@ template <class Lock>
 constexpr std::optional<unsigned> bound{};
 template <release_fence Fence>
 constexpr std::optional<unsigned> bound<basic_mutex<model::model, Fence>> = 2;
-template <handoff_policy Policy>
-constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy>> = 2;
+template <handoff_policy Policy, std::uint32_t PatienceUs>
+constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> = 2;
 template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <>

@@ -11,6 +11,11 @@ namespace lockyard::model {
 
 void execution::tell(std::source_location where, const std::string& text, const facts& more) {
   if (account_ == nullptr) return;
+  if (more.data != nullptr && more.kind != "failure") {
+    // A thread's use of its own stack says nothing.
+    const auto on_stack = find_on_stack(more.data->lies.address);
+    if (on_stack && on_stack->thread == running_) return;
+  }
   trace_line line{.thread = running_, .where = where, .text = text, .kind = std::string{more.kind}};
   // Plain accesses and failures belong to the thread's next event.
   const bool comes_next = more.data != nullptr || more.kind == "failure";

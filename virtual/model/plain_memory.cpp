@@ -54,7 +54,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
       fail(verdict::race,
            "accesses " + described(data) + " atomically, which T" + std::to_string(data.writer) +
                " writes without an atomic access at the same time",
-           where);
+           where, &data);
     }
     readers.join(data.readers);
     data.is_alive = false;

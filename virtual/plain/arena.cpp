@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -24,9 +25,11 @@ arena::~arena() {
 
 void arena::reset() {
   used_ = {};
+  objects_.clear();
 }
 
-void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment) {
+void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment,
+                  std::source_location where) {
   if (alignment < header) alignment = header;
   std::size_t begin = used_[thread] + header;
   begin = (begin + alignment - 1) / alignment * alignment;
@@ -35,7 +38,19 @@ void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment) {
   std::byte* const object = memory_ + thread * bytes_each + begin;
   std::memcpy(object - sizeof bytes, &bytes, sizeof bytes);
   std::memset(object, 0, bytes);  // not what an execution before has left
+  const auto at = reinterpret_cast<std::uintptr_t>(object);
+  objects_.push_back({.begin = at, .bytes = bytes, .where = where, .number = 0});
   return object;
+}
+
+std::optional<arena::object> arena::find(std::uintptr_t address) const {
+  const auto found = std::ranges::find_if(objects_, [address](const object& each) {
+    return each.begin <= address && address < each.begin + std::max<std::size_t>(each.bytes, 1);
+  });
+  if (found == objects_.end()) return std::nullopt;
+  object named = *found;
+  named.number = static_cast<unsigned>(found - objects_.begin());
+  return named;
 }
 
 std::size_t arena::size_of(const void* object) {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <source_location>
+#include <vector>
 
 namespace lockyard::plain {
 
@@ -25,7 +27,16 @@ class arena {
 
   void reset();
   /// Returns nullptr if the heap is full.
-  void* take(unsigned thread, std::size_t bytes, std::size_t alignment);
+  void* take(unsigned thread, std::size_t bytes, std::size_t alignment, std::source_location where);
+
+  struct object {
+    std::uintptr_t begin;
+    std::size_t bytes;
+    std::source_location where;  ///< its creation
+    unsigned number;             ///< in order of creation; the client is the first one, with 0
+  };
+  /// The object that holds an address, if there is one.
+  [[nodiscard]] std::optional<object> find(std::uintptr_t address) const;
   /// The size of an object that take() returned.
   static std::size_t size_of(const void* object);
   /// The place of an address, if it is in here.
@@ -35,6 +46,7 @@ class arena {
   static constexpr std::size_t heaps = model::max_threads;
   std::byte* memory_;
   std::array<std::size_t, heaps> used_{};
+  std::vector<object> objects_;
 };
 
 }  // namespace lockyard::plain

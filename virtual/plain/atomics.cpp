@@ -181,9 +181,15 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
   return done;
 }
 
+enum class operation : std::uint8_t { load = 1, store, change, compare_exchange };
+
 template <class T>
-site site_of(const volatile T* address, const void* pc) {
-  return {pc, place_of(pc), reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
+site site_of(const volatile T* address, const void* pc, operation which, int order,
+             int failure = 0) {
+  constexpr int orders = 8;
+  const auto number = static_cast<unsigned>(
+      (static_cast<int>(which) * orders + order % orders) * orders + failure % orders);
+  return {pc, place_of(pc, number), reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
 }
 
 template <class T>
@@ -193,7 +199,7 @@ T change_by(volatile T* address, T operand, int order, const void* pc, wide (*ap
     *address = static_cast<T>(apply(found, operand));
     return found;
   }
-  const site call = site_of(address, pc);
+  const site call = site_of(address, pc, operation::change, order);
   const part_change by{word_of(call), sizeof(T), operand, apply};
   return static_cast<T>(change(call, by, order_of(order)));
 }
@@ -210,8 +216,9 @@ bool compare_exchange(volatile T* address, T* expected, T desired, int success, 
   }
   // The caller's variable is its own, unless it says otherwise by an access of its own.
   wide value = *expected;
-  const bool done = compare_exchange(site_of(address, pc), value, desired, order_of(success),
-                                     order_of(failure), weak);
+  const site call = site_of(address, pc, operation::compare_exchange, success, failure);
+  const bool done =
+      compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
   if (!done) *expected = static_cast<T>(value);
   return done;
 }
@@ -233,42 +240,44 @@ using lockyard::plain::wide;
         []([[maybe_unused]] wide found, wide by) -> wide { return static_cast<T>(result); }); \
   }
 
-#define LOCKYARD_ATOMICS(bits, T)                                                                \
-  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                           \
-    if (!lockyard::plain::is_active()) return *address;                                          \
-    return static_cast<T>(lockyard::plain::load(lockyard::plain::site_of(address, LOCKYARD_PC),  \
-                                                lockyard::plain::order_of(order)));              \
-  }                                                                                              \
-  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                    \
-    if (!lockyard::plain::is_active()) {                                                         \
-      *address = value;                                                                          \
-      return;                                                                                    \
-    }                                                                                            \
-    lockyard::plain::store(lockyard::plain::site_of(address, LOCKYARD_PC), value,                \
-                           lockyard::plain::order_of(order));                                    \
-  }                                                                                              \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired, \
-                                                    int success, int failure) {                  \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
-                                                false, LOCKYARD_PC);                             \
-  }                                                                                              \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,   \
-                                                  int success, int failure) {                    \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,    \
-                                                true, LOCKYARD_PC);                              \
-  }                                                                                              \
-  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,       \
-                                               int success, int failure) {                       \
-    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,   \
-                                         LOCKYARD_PC);                                           \
-    return expected;                                                                             \
-  }                                                                                              \
-  LOCKYARD_CHANGE(bits, T, exchange, by)                                                         \
-  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                \
-  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                \
-  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                 \
-  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                 \
-  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                \
+#define LOCKYARD_ATOMICS(bits, T)                                                                 \
+  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                            \
+    if (!lockyard::plain::is_active()) return *address;                                           \
+    return static_cast<T>(lockyard::plain::load(                                                  \
+        lockyard::plain::site_of(address, LOCKYARD_PC, lockyard::plain::operation::load, order),  \
+        lockyard::plain::order_of(order)));                                                       \
+  }                                                                                               \
+  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                     \
+    if (!lockyard::plain::is_active()) {                                                          \
+      *address = value;                                                                           \
+      return;                                                                                     \
+    }                                                                                             \
+    lockyard::plain::store(                                                                       \
+        lockyard::plain::site_of(address, LOCKYARD_PC, lockyard::plain::operation::store, order), \
+        value, lockyard::plain::order_of(order));                                                 \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired,  \
+                                                    int success, int failure) {                   \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
+                                                false, LOCKYARD_PC);                              \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,    \
+                                                  int success, int failure) {                     \
+    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
+                                                true, LOCKYARD_PC);                               \
+  }                                                                                               \
+  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,        \
+                                               int success, int failure) {                        \
+    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,    \
+                                         LOCKYARD_PC);                                            \
+    return expected;                                                                              \
+  }                                                                                               \
+  LOCKYARD_CHANGE(bits, T, exchange, by)                                                          \
+  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                  \
+  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                  \
+  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                 \
   LOCKYARD_CHANGE(bits, T, fetch_nand, ~(found & by))
 
 extern "C" {

@@ -202,20 +202,18 @@ struct known_address {
   std::map<call_chain, const record*> by_callers;
 };
 
-const record* new_record(known_places& all, const line_of_source& line, std::uintptr_t at) {
-  // The column tells places on one line apart.
-  const auto column = static_cast<unsigned>(offset_of(all, at));
-  return &all.records.emplace_back(kept(all, line.file), "", line.line, column);
+const record* new_record(known_places& all, const line_of_source& line, unsigned operation) {
+  return &all.records.emplace_back(kept(all, line.file), "", line.line, operation);
 }
 
-const record* record_of(known_address& mine, const void* return_address) {
+const record* record_of(known_address& mine, const void* return_address, unsigned operation) {
   if (mine.own != nullptr) return mine.own;
   known_places& all = known();
   // The call is before the address to which it returns.
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   if (mine.by_callers.empty()) {
     const std::scoped_lock guard{all.lock};
-    if (const auto line = own_line(all, at)) return mine.own = new_record(all, *line, at);
+    if (const auto line = own_line(all, at)) return mine.own = new_record(all, *line, operation);
   }
   const call_chain callers = callers_of(return_address);
   const record*& found = mine.by_callers[callers];
@@ -229,14 +227,14 @@ const record* record_of(known_address& mine, const void* return_address) {
       break;
     }
   }
-  return found = new_record(all, line, at);
+  return found = new_record(all, line, operation);
 }
 
 }  // namespace
 
-std::source_location place_of(const void* return_address) {
+std::source_location place_of(const void* return_address, unsigned operation) {
   thread_local std::map<const void*, known_address> mine;
-  const record* const here = record_of(mine[return_address], return_address);
+  const record* const here = record_of(mine[return_address], return_address, operation);
   std::source_location place;
   std::memcpy(static_cast<void*>(&place), &here, sizeof here);
   return place;

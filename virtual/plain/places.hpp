@@ -9,8 +9,10 @@
 namespace lockyard::plain {
 
 /// Returns the line of the user's source from which the code at a return address was made: of the
-/// innermost inlined function that is not in a header of the system.
-std::source_location place_of(const void* return_address);
+/// innermost function, inlined or a caller, that is not in a header of the system. The operation
+/// becomes the column: the compiler may have made several copies of a line's operation, and a
+/// change of its order concerns them all.
+std::source_location place_of(const void* return_address, unsigned operation = 0);
 
 /// Tells place_of() where a module was loaded, and from which file.
 void note_module(const char* path, std::uintptr_t base, std::size_t bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "names.hpp"
 #include "places.hpp"
 
 #include <dlfcn.h>
@@ -23,19 +24,11 @@ struct variables {
   std::vector<std::byte> values;
 };
 
-struct member {
-  std::size_t offset;
-  std::size_t size;
-  std::string name;
-};
-
 struct loaded_modules {
   std::vector<variables> data;
   std::uintptr_t base = 0;
   std::uintptr_t end = 0;
-  std::map<std::string, std::vector<member>, std::less<>> members;  ///< keys: the entries' names
-  const std::vector<member>* current = nullptr;                     ///< of the client that runs
-  std::size_t module = 0;                                           ///< the dynamic linker's number
+  std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
   std::optional<std::string> refused;
 };
@@ -49,32 +42,6 @@ enum class region : std::uint64_t { module = 1, heap = 2, stack = 3, other = 4 }
 
 std::uint64_t name_in(region of, std::uint64_t offset) {
   return static_cast<std::uint64_t>(of) << 60U | offset;
-}
-
-std::string member_name(const void* address) {
-  const worker& mine = worker::mine();
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
-  if (auto name = mine.threads.name_of(at)) return *name;
-  if (loaded().current == nullptr) return {};
-  for (const member& each : *loaded().current) {
-    const std::uintptr_t begin = mine.object + each.offset;
-    if (begin <= at && at < begin + each.size) return each.name;
-  }
-  return {};
-}
-
-/// Reads what the command has found out about the entries' members: name, offset, size, member.
-void read_members(const std::string& path) {
-  std::ifstream file{path};
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words{line};
-    member each{};
-    words >> each.offset >> each.size >> each.name;
-    std::string entry;
-    std::getline(words >> std::ws, entry);
-    if (!entry.empty()) loaded().members[entry].push_back(each);
-  }
 }
 
 int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
@@ -117,12 +84,10 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
 class module_client : public model::client {
  public:
   module_client(const entry& of, const model::exclusion_shape& shape) : of_{of}, shape_{shape} {
-    loaded_modules& all = loaded();
-    const auto members = all.members.find(of.name);
-    all.current = members == all.members.end() ? nullptr : &members->second;
+    name_object_as(of.name);
     worker& mine = worker::mine();
     mine.begin();
-    at_ = mine.heap.take(0, of.size, of.alignment);
+    at_ = mine.heap.take(0, of.size, of.alignment, {});
     if (at_ == nullptr)
       refuse(std::string{of.name} + " is larger than 4 MiB", "make it smaller", {});
     mine.object = reinterpret_cast<std::uintptr_t>(at_);
@@ -225,8 +190,9 @@ std::vector<entry> load_module(const std::string& path) {
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   dl_iterate_phdr(&note_segments, map);
-  read_members(path + ".members");
-  execution::name_of_memory = &member_name;
+  read_names(path + ".members", loaded().base);
+  execution::name_of_memory = &name_of_memory;
+  execution::text_of_value = &text_of_value;
   return {entries, entries + *count};
 }
 

@@ -46,10 +46,21 @@ class spins {
   attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
   /// The read-modify-write has changed nothing.
   void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand, std::uint64_t found);
-  /// The value that the thread has read last from a word.
+  /// Returns the value, which the thread has read from a word.
   std::uint64_t note_read(model::location_index word, std::uint64_t value) {
+    if (word == watched_ && has_read_ && read_[word] != value) has_seen_change_ = true;
+    has_read_ = has_read_ || word == watched_;
     return read_[word] = value;
   }
+  /// Begins to look whether the thread has to wait for a word.
+  void watch(model::location_index word) {
+    watched_ = word;
+    has_read_ = false;
+    has_seen_change_ = false;
+  }
+  /// Whether the word has changed meanwhile, so that the thread has to look again.
+  [[nodiscard]] bool has_seen_change() const noexcept { return has_seen_change_; }
+  /// The value that the thread has read last from a word.
   [[nodiscard]] std::uint64_t last_read(model::location_index word) const { return read_[word]; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
 
@@ -62,6 +73,9 @@ class spins {
   };
   std::vector<std::pair<const void*, std::uintptr_t>> looks_;
   std::array<std::uint64_t, model::max_locations> read_{};
+  model::location_index watched_ = 0;
+  bool has_read_ = false;
+  bool has_seen_change_ = false;
   futile_change futile_{};
   std::uint64_t state_ = 0;
   unsigned repeated_ = 0;

@@ -14,7 +14,7 @@ namespace lockyard::plain {
 namespace {
 
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
-  void* const object = worker::mine().heap.take(now().self(), bytes, alignment);
+  void* const object = worker::mine().heap.take(now().self(), bytes, alignment, where);
   if (object == nullptr)
     refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
   return object;
@@ -72,38 +72,59 @@ void __wrap_free(void* object) {
   if (!is_active()) return std::free(object);
   lockyard::plain::give_back(object, LOCKYARD_HERE);
 }
-void* __wrap__Znwm(std::size_t bytes) {
-  if (!is_active()) return ::operator new(bytes);
-  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+void* __wrap_realloc(void* object, std::size_t bytes) {
+  if (!is_active()) return std::realloc(object, bytes);
+  const auto where = LOCKYARD_HERE;
+  void* const moved = lockyard::plain::take(bytes, lockyard::plain::usual, where);
+  if (object == nullptr) return moved;
+  const std::size_t common = std::min(bytes, lockyard::plain::arena::size_of(object));
+  lockyard::plain::read_bytes(object, common, __builtin_return_address(0));
+  lockyard::plain::write_bytes(moved, common, __builtin_return_address(0));
+  std::memcpy(moved, object, common);
+  lockyard::plain::give_back(object, where);
+  return moved;
 }
-void* __wrap__Znam(std::size_t bytes) {
-  if (!is_active()) return ::operator new(bytes);
-  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t bytes) {
+  if (!is_active()) return posix_memalign(object, alignment, bytes);
+  lockyard::plain::write_bytes(object, sizeof *object, __builtin_return_address(0));
+  *object = lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+  return 0;
 }
-void* __wrap__ZnwmSt11align_val_t(std::size_t bytes, std::size_t alignment) {
-  if (!is_active()) return ::operator new(bytes, std::align_val_t{alignment});
-  return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
-}
-void __wrap__ZdlPv(void* object) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdlPvm(void* object, std::size_t /*bytes*/) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdaPv(void* object) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdaPvm(void* object, std::size_t /*bytes*/) {
-  if (!is_active()) return ::operator delete(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
-void __wrap__ZdlPvmSt11align_val_t(void* object, std::size_t /*bytes*/, std::size_t alignment) {
-  if (!is_active()) return ::operator delete(object, std::align_val_t{alignment});
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
-}
+
+// The forms of operator new and of operator delete: what each takes besides the size or the object,
+// and what it does outside an execution.
+#define LOCKYARD_NEW(name, form, alignment, ...)                   \
+  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {             \
+    if (!is_active()) return form;                                 \
+    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
+  }
+#define LOCKYARD_DELETE(name, form, ...)               \
+  void __wrap_##name(void* object __VA_ARGS__) {       \
+    if (!is_active()) return form;                     \
+    lockyard::plain::give_back(object, LOCKYARD_HERE); \
+  }
+LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)
+LOCKYARD_NEW(_Znam, ::operator new(bytes), lockyard::plain::usual)
+LOCKYARD_NEW(_ZnwmRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnamRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnwmSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
+             std::size_t alignment)
+LOCKYARD_NEW(_ZnamSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
+             std::size_t alignment)
+LOCKYARD_DELETE(_ZdlPv, ::operator delete(object))
+LOCKYARD_DELETE(_ZdaPv, ::operator delete(object))
+LOCKYARD_DELETE(_ZdlPvm, ::operator delete(object), , std::size_t)
+LOCKYARD_DELETE(_ZdaPvm, ::operator delete(object), , std::size_t)
+LOCKYARD_DELETE(_ZdlPvRKSt9nothrow_t, std::free(object), , const void*)
+LOCKYARD_DELETE(_ZdaPvRKSt9nothrow_t, std::free(object), , const void*)
+LOCKYARD_DELETE(_ZdlPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t alignment)
+LOCKYARD_DELETE(_ZdaPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t alignment)
+LOCKYARD_DELETE(_ZdlPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t, std::size_t alignment)
+LOCKYARD_DELETE(_ZdaPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
+                std::size_t, std::size_t alignment)
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
   lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));

@@ -13,12 +13,14 @@ struct thread_storage {
   std::vector<std::pair<void (*)(void*), void*>> destructors;
   std::map<unsigned, void*> values;  ///< by pthread_key_t
   int error = 0;                     ///< errno
+  void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
 
   void reset() {
     block = nullptr;
     destructors.clear();
     values.clear();
     error = 0;
+    exceptions[0] = exceptions[1] = nullptr;
   }
   /// Runs the destructors: of variables, and of values under keys.
   void end(const std::vector<void (*)(void*)>& keys);

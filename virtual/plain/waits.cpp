@@ -21,6 +21,7 @@ bool sleep_on(const void* object, std::size_t size, const void* expected, bool h
     refuse("the code waits for a part of a larger atomic object", "give it an object of its own",
            where);
   }
+  if (expected == nullptr && worker::mine().loop().has_seen_change()) return false;
   const std::uint64_t value =
       expected == nullptr
           ? worker::mine().loop().last_read(found.word)
@@ -42,6 +43,12 @@ void lockyard_atomic_wait(const void* object, unsigned long size, const void* ex
 bool lockyard_atomic_wait_limited(const void* object, unsigned long size,
                                   const void* expected) noexcept {
   return lockyard::plain::sleep_on(object, size, expected, true, LOCKYARD_HERE);
+}
+void lockyard_atomic_watch(const void* object, unsigned long size) noexcept {
+  using namespace lockyard::plain;
+  const auto at = reinterpret_cast<std::uintptr_t>(object);
+  const part found = worker::mine().memory.word_at(at, static_cast<unsigned>(size), LOCKYARD_HERE);
+  worker::mine().loop().watch(found.word);
 }
 void lockyard_atomic_wait_seen(const void* object, unsigned long size) noexcept {
   lockyard::plain::sleep_on(object, size, nullptr, false, LOCKYARD_HERE);

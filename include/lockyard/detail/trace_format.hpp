@@ -30,6 +30,7 @@ enum class event_kind : std::uint32_t {
   migrated = 35,      ///< the argument is the previous processor
   records_lost = 36,  ///< switches before the next one are missing; the argument is their number
   gap = 48,           ///< time that the machine took away; the argument is its length in ticks
+  idle = 49,          ///< time in which a processor had no thread to run; the argument as above
   named = 64,         ///< the argument is the index of the lock's name
 };
 
@@ -41,6 +42,7 @@ enum class ring_kind : std::uint32_t {
       2,     ///< kernel's records of a thread; thread 0: of all, `lock` of an event is the thread
   gaps = 3,  ///< the gaps of a processor
   names = 4,
+  idle = 5,  ///< the idle times of a processor
 };
 
 inline constexpr std::uint32_t unknown_cpu = UINT32_MAX;

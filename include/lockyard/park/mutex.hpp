@@ -69,8 +69,9 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   using node = typename mutex_waiters::node;
   using wake_reason = typename mutex_waiters::wake_reason;
   static constexpr bool has_fence = Fence == release_fence::full;
-  /// Catches short holds at once, and leaves an owner that holds it long or often undisturbed.
-  using spacing = wait_policies::backing_off<32, 512>;
+  /// Catches short holds at once, and leaves the line to an owner that holds it long or often: a
+  /// look takes the line away from the owner, and a switch of owners moves the data too.
+  using spacing = wait_policies::backing_off<32, 8192>;
 
  public:
   /// The time for which newcomers may barge past sleepers before an unlock unparks one of them.

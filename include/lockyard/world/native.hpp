@@ -120,6 +120,13 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return process_state<detail::calibration>().pauses_in(length);
   }
 
+  /// The kernel's clock starts with 0.
+  static timespec to_timespec(time_point limit) noexcept {
+    const auto since_boot = detail::at_least<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
+    return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
+  }
+
   using wait_result = detail::os::wait_result;
 
   static wait_result wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -302,13 +309,6 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static bool expect_not_held(const void* /*lock*/) noexcept { return false; }
 
  private:
-  /// The kernel's clock starts with 0.
-  static timespec to_timespec(time_point limit) noexcept {
-    const auto since_boot = detail::at_least<std::int64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(limit.time_since_epoch()).count(), 0);
-    return {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000};
-  }
-
   static bool pi_lock_until(const atomic<std::uint32_t>& word, const timespec* limit) noexcept {
     const auto is_mine = [&word] {
       // relaxed(owner): this thread's id is there only if this thread put it there.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds instructions that the checker would not see: inline assembly, and atomic instructions that
-a compiler's builtin function stands for."""
+"""Finds code that the checker would not see: inline assembly, atomic instructions that a compiler's
+builtin function stands for, and calls of the system by which threads communicate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 # Hints, which change nothing that another thread can see.
 HARMLESS = re.compile(
@@ -19,12 +19,40 @@ HARMLESS = re.compile(
 # Other code has none of these: for each atomic access and fence the compiler calls the checker.
 HIDDEN = re.compile(
     r"\s(lock\b.*|[lms]fence\b|xbegin\b.*|xacquire\b.*|xrelease\b.*|umwait\b.*|monitorx?\b.*|dmb\b.*|"
-    r"ldaxr\w*\b.*|stlxr\w*\b.*|cas\w*\b.*|ldadd\w*\b.*|swp\w*\b.*)$"
+    r"ldaxr\w*\b.*|stlxr\w*\b.*|cas\w*\b.*|ldadd\w*\b.*|swp\w*\b.*|rdtscp?\b.*|rdrand\b.*|rdseed\b.*)$"
+)
+CALL = re.compile(r"\s(?:call|jmp|bl|b)\s+([A-Za-z_]\w*)(?:@PLT)?$")
+# Threads, and what is shared by them, in ways that the checker has no model of.
+COMMUNICATES = re.compile(
+    r"(?:pthread|sem|thrd|mtx|cnd|tss|mq|shm|aio|epoll|eventfd|timerfd|signalfd|io_uring)_?\w*|call_once|"
+    r"v?fork|clone|signal|sig(?:action|wait\w*|suspend)|kill|raise|p?poll|p?select|pipe2?|socket\w*|"
+    r"p?read|p?write|open|mmap|munmap|setcontext|swapcontext"
+)
+# Functions whose results differ from run to run.
+DIFFERS = re.compile(
+    r"s?rand(?:om|_r)?|[del]rand48|[jlmn]rand48|arc4random\w*|getrandom|getentropy|time|clock|"
+    r"gettimeofday|timespec_get|getpid|_ZNSt13random_device\w+"
 )
 
 
-def check(whose: str, text: str) -> None:
-    """Raises UsageError for the first instruction that the checker cannot follow."""
+def check(whose: str, text: str, modelled: Container[str]) -> None:
+    """Raises UsageError for the first instruction or call that the checker cannot follow. It has
+    models of the functions in `modelled`."""
+    defined = set(re.findall(r"^(\w+):", text, re.MULTILINE))
+    for where, called in _calls(text):
+        if called in modelled or called in defined:
+            continue
+        if COMMUNICATES.fullmatch(called):
+            raise UsageError(
+                f"{whose}: {where} calls `{called}`, which the checker has no model of, so nothing "
+                "was checked; leave the call out under a macro given by --flags"
+            )
+        if DIFFERS.fullmatch(called):
+            raise UsageError(
+                f"{whose}: {where} calls `{called}`, whose result differs from run to run, so "
+                "nothing was checked; the checker runs each execution many times: use a fixed "
+                "value under a macro given by --flags"
+            )
     for where, instruction in _found(text):
         raise UsageError(
             f"{whose}: {where} has the instruction `{instruction}`, as inline assembly or by a "
@@ -33,15 +61,32 @@ def check(whose: str, text: str) -> None:
         )
 
 
-def _found(text: str) -> Iterator[tuple[str, str]]:
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yields each line with the place in the source that it was made from."""
     files: dict[str, str] = {}
-    where, is_inline = "the code", False
+    where = "the code"
     for line in text.splitlines():
         words = line.strip()
         if match := re.match(r'\.file (\d+) (?:"[^"]*" )?"([^"]*)"', words):
             files[match[1]] = match[2]
         elif match := re.match(r"\.loc (\d+) (\d+)", words):
             where = f"{files.get(match[1], 'the code')}:{match[2]}"
+        yield where, line
+
+
+def _calls(text: str) -> Iterator[tuple[str, str]]:
+    for where, line in _lines(text):
+        if match := CALL.match(line.rstrip()):
+            yield where, match[1]
+
+
+def _found(text: str) -> Iterator[tuple[str, str]]:
+    is_inline = False
+    where = ""
+    for place, line in _lines(text):
+        words = line.strip()
+        if words.startswith(".loc"):
+            where = place
         elif words in ("#APP", "#NO_APP"):
             is_inline = words == "#APP"
         elif match := re.match(r'# (\d+) "(.+)" 1$', words):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the members of a user's lock, from the debug information of its module.
+"""The names of the memory that a module uses, from its debug information.
 
-One line for each member: its offset, its size, its name, and the lock's name.
+One line for each member of a lock or client (`object`: offset, size, name, whose), variable
+(`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which
+objects on the heap are named (`type`: the type's size and name; offset, size and name of the member).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elftools.common.exceptions import DWARFError, ELFError
@@ -19,41 +22,108 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 64
 MOST_DEPTH = 8
+LIBRARIES = ("std", "__gnu_cxx", "__cxxabiv1")
+# Operations of location expressions.
+OP_ADDRESS = 0x03
+OP_CONSTANT = (0x0C, 0x0E)
+OP_OF_THREAD = (0xE0, 0x9B)
+QUALIFIERS = (
+    "DW_TAG_typedef",
+    "DW_TAG_const_type",
+    "DW_TAG_volatile_type",
+    "DW_TAG_atomic_type",
+)
 STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
 
 
 def text(module: Path, entries: Sequence[str]) -> str:
-    """Returns no lines for a type that the debug information does not describe."""
-    lines: list[str] = []
+    """Returns no lines for what the debug information does not describe."""
     with module.open("rb") as file:
         try:
-            found = _types(ELFFile(file))
-            for number, entry in enumerate(entries):
-                die = found.get(f"lockyard_type_{number}")
-                for offset, size, name in _members(die, 0, "", 0) if die is not None else ():
-                    lines.append(f"{offset} {size} {name} {entry}\n")
+            elf = ELFFile(file)
+            if not elf.has_dwarf_info():
+                return ""
+            found = _Found(entries)
+            for unit in elf.get_dwarf_info().iter_CUs():
+                found.look(unit.get_top_DIE(), ours=False)
+            return "".join(f"{line}\n" for line in found.lines)
         except (ELFError, DWARFError):
             return ""
-    return "".join(lines)
 
 
-def _types(elf: ELFFile) -> dict[str, DIE]:
-    """Returns what our variables point to, by the variables' names."""
-    found: dict[str, DIE] = {}
-    if not elf.has_dwarf_info():
-        return found
-    for unit in elf.get_dwarf_info().iter_CUs():
-        for space in unit.get_top_DIE().iter_children():
-            if space.tag != "DW_TAG_namespace" or _name(space) != "lockyard_checked":
-                continue
-            for die in space.iter_children():
-                if die.tag == "DW_TAG_variable" and _name(die).startswith("lockyard_type_"):
-                    pointer = die.get_DIE_from_attribute("DW_AT_type")
-                    found[_name(die)] = _stripped(pointer.get_DIE_from_attribute("DW_AT_type"))
-    return found
+@dataclass
+class _Found:
+    """The lines of the list, and the search for them."""
+
+    entries: Sequence[str]
+    lines: list[str] = field(default_factory=list)
+
+    def look(self, scope: DIE, *, ours: bool) -> None:
+        """Looks at a scope's variables and types, and into the scopes in it."""
+        for die in scope.iter_children():
+            if die.tag == "DW_TAG_namespace":
+                name = _name(die)
+                if name not in LIBRARIES:
+                    self.look(die, ours=name == "lockyard_checked")
+            elif die.tag == "DW_TAG_variable":
+                self._variable(die, ours=ours)
+            elif die.tag in STRUCTURES:
+                self._type(die)
+                self.look(die, ours=False)
+            elif die.tag in ("DW_TAG_subprogram", "DW_TAG_lexical_block"):
+                self.look(die, ours=False)
+
+    def _variable(self, die: DIE, *, ours: bool) -> None:
+        named = _named(die)
+        name = _name(named)
+        if ours and name.startswith("lockyard_type_"):
+            entry = self.entries[int(name.removeprefix("lockyard_type_"))]
+            pointer = die.get_DIE_from_attribute("DW_AT_type")
+            of = _stripped(pointer.get_DIE_from_attribute("DW_AT_type"))
+            self.lines += [
+                f"object {at} {size} {member} {entry}" for at, size, member in _members(of)
+            ]
+        kind, place = _location(die)
+        if not kind or not name or name.startswith("lockyard_"):
+            return
+        typed = named if "DW_AT_type" in named.attributes else die
+        if "DW_AT_type" not in typed.attributes:
+            return
+        of = typed.get_DIE_from_attribute("DW_AT_type")
+        found = list(_members(of, place, name)) or [(place, _size(of), name)]
+        self.lines += [f"{kind} {at} {size} {member}" for at, size, member in found]
+
+    def _type(self, die: DIE) -> None:
+        if not _name(die) or not _size(die):
+            return
+        head = f"type {_size(die)} {_name(die)}"
+        self.lines += [f"{head} {at} {size} {member}" for at, size, member in _members(die)]
 
 
-def _members(of: DIE, base: int, prefix: str, depth: int) -> Iterator[tuple[int, int, str]]:
+def _named(variable: DIE) -> DIE:
+    """Returns where a variable's name is: with the variable, or with its declaration."""
+    for link in ("DW_AT_specification", "DW_AT_abstract_origin"):
+        if link in variable.attributes:
+            return _named(variable.get_DIE_from_attribute(link))
+    return variable
+
+
+def _location(variable: DIE) -> tuple[str, int]:
+    """Returns the kind of a variable that is not on a stack, and its address or offset."""
+    attribute = variable.attributes.get("DW_AT_location")
+    if attribute is None or not isinstance(attribute.value, list):
+        return "", 0
+    code = bytes(attribute.value)
+    if len(code) == 9 and code[0] == OP_ADDRESS:
+        return "static", int.from_bytes(code[1:], "little")
+    if len(code) in (6, 10) and code[0] in OP_CONSTANT and code[-1] in OP_OF_THREAD:
+        return "thread", int.from_bytes(code[1:-1], "little")
+    return "", 0
+
+
+def _members(
+    of: DIE, base: int = 0, prefix: str = "", depth: int = 0
+) -> Iterator[tuple[int, int, str]]:
     of = _stripped(of)
     if of.tag == "DW_TAG_array_type" and depth < MOST_DEPTH:
         element = of.get_DIE_from_attribute("DW_AT_type")
@@ -86,7 +156,7 @@ def _is_leaf(die: DIE) -> bool:
 
 
 def _stripped(die: DIE) -> DIE:
-    while die.tag in ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type"):
+    while die.tag in QUALIFIERS and "DW_AT_type" in die.attributes:
         die = die.get_DIE_from_attribute("DW_AT_type")
     return die
 

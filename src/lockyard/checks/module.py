@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -70,6 +71,11 @@ class Recipe:
     def wrapped(self) -> Path:
         return self.include / "plain" / "wrapped.txt"
 
+    @property
+    def modelled(self) -> frozenset[str]:
+        """Returns the functions that the checker has models of."""
+        return frozenset(re.findall(r"--wrap=(\S+)", self.wrapped.read_text()))
+
     def found_compiler(self) -> str:
         chosen = os.environ.get("CXX") or ""
         names = [chosen] if chosen else [self.compiler, "g++"]
@@ -128,7 +134,7 @@ class Build:
         if found is not None and cache.find(f"{name}.members") is not None:
             return found
         for each in made:
-            assembly.check(str(self.wanted), each.assembler.read_text())
+            assembly.check(str(self.wanted), each.assembler.read_text(), self.recipe.modelled)
         module = place / "module.so"
         linked = self._ran(
             [

@@ -33,6 +33,24 @@ class Mutation:
 
     site: dict[str, Any]
     subjects: list[Subject] = field(default_factory=list)
+    is_own: bool = False  # belongs to a user's lock or client
+
+    @property
+    def place(self) -> str:
+        return f"{self.site['file']}:{self.site['line']}"
+
+    @property
+    def dropped(self) -> str:
+        """Returns what the source has and the mutant has not, such as `acquire`."""
+        return self.change.removeprefix("(failure) ").split(" ")[0]
+
+    @property
+    def change(self) -> str:
+        return self.words.split(" ", 1)[1]
+
+    @property
+    def summary(self) -> str:
+        return f"{self.place} {self.change}" if self.is_own else self.words
 
     @property
     def words(self) -> str:
@@ -67,6 +85,8 @@ class MutationResult:
     def standing(self) -> Standing:
         if self.killed or self.reason is not None:
             return Standing.EXPECTED
+        if self.mutation.is_own:  # it is for the user to say whether that is too strong
+            return Standing.INCONCLUSIVE if self.open else Standing.EXPECTED
         if self.last.verdict not in ("passed", "inconclusive"):
             return Standing.FAILED
         return Standing.INCONCLUSIVE if self.open else Standing.FAILED
@@ -75,7 +95,7 @@ class MutationResult:
         by = self.last.check
         return {
             "record": "mutation",
-            "mutation": self.mutation.words,
+            "mutation": self.mutation.summary,
             "source": self.mutation.key.source,
             "subjects": [each.name for each in self.mutation.subjects],
             "outcome": self.outcome,
@@ -91,20 +111,26 @@ class MutationResult:
 
 
 def mutations_of(
-    session: Session, locks: Iterable[Subject], clients: Iterable[Subject], settings: Settings
+    session: Session,
+    locks: Iterable[Subject],
+    clients: Iterable[Subject],
+    settings: Settings,
+    *,
+    is_own: bool = False,
 ) -> list[Mutation]:
     """Lists each mutation once, although several locks and clients may run its line."""
     found: dict[str, Mutation] = {}
     for lock in locks:
-        shapes = (*LISTING_SHAPES, *(TIMED_SUITE if lock.offers_timed else ()))
+        shapes = [each for each in LISTING_SHAPES if lock.offers_try or not each.tries]
+        shapes += TIMED_SUITE if lock.offers_timed else ()
         for word, site in _sites_of(session, lock, shapes, settings).items():
-            found.setdefault(word, Mutation(site)).subjects.append(lock)
+            found.setdefault(word, Mutation(site, is_own=is_own)).subjects.append(lock)
     files = {each.site["file"] for each in found.values()}
     for client in clients:
         for word, site in _sites_of(session, client, client.shapes, settings).items():
             is_ours = site["file"] in files or source_text(site["file"], 1)
-            if is_ours:  # in a lock, or in another header of the library
-                found.setdefault(word, Mutation(site)).subjects.append(client)
+            if is_own or is_ours:  # in a lock, or in another header of the library
+                found.setdefault(word, Mutation(site, is_own=is_own)).subjects.append(client)
     return list(found.values())
 
 

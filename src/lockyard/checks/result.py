@@ -27,6 +27,7 @@ class Settings:
     memory_bytes: int = 2 << 30
     workers: int = 1
     cache: bool = True
+    depth: int | None = None  # most steps of an execution
 
     def by_bound(self) -> list[Settings]:
         """Returns settings for each bound in turn: most faults need few preemptions."""
@@ -35,7 +36,9 @@ class Settings:
         return [replace(self, bound=bound) for bound in range(1, self.bound + 1)]
 
     def to_job(self) -> dict[str, Any]:
+        deep = {} if self.depth is None else {"depth": self.depth}
         return {
+            **deep,
             "search": self.search,
             "preemptions": self.bound,
             "seconds": self.seconds or 0,

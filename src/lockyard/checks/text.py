@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.markup import escape
@@ -51,9 +51,25 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
     killed = sum(each.killed for each in results)
     excused = sum(each.reason is not None and not each.killed for each in results)
     others = len(results) - killed - excused
-    console.print(
-        f"{killed} of {len(results)} mutants killed, {excused} survived with a listed reason, "
-        f"{others} without"
+    if not results[0].mutation.is_own:
+        console.print(
+            f"{killed} of {len(results)} mutants killed, {excused} survived with a listed reason, "
+            f"{others} without"
+        )
+        return
+    console.print(f"{killed} of {len(results)} mutants killed")
+    for each in results:
+        if each.outcome == "survived":
+            _print_line(console, f"{each.mutation.place}: {_needless(each)}")
+
+
+def _needless(of: MutationResult) -> str:
+    """Says that a client of the user's lock does not need an order, or a wake."""
+    sizes = [shape for one in of.mutation.subjects for shape in one.shapes]
+    largest = max(sizes, key=lambda shape: (shape.threads, shape.acquisitions))
+    return (
+        f"this `{of.mutation.dropped}` is not needed by any client "
+        f"(the largest: {largest.threads} threads x {largest.acquisitions}): {of.mutation.change}"
     )
 
 
@@ -111,9 +127,10 @@ def _mutation_table(results: Iterable[MutationResult]) -> Table:
         table.add_column(title, overflow="fold" if title == "mutant" else "ellipsis")
     for each in results:
         last = each.last
-        why = each.reason or last.left_out or (each.mutation.key.source if not each.killed else "")
+        source = "" if each.killed or each.mutation.is_own else each.mutation.key.source
+        why = each.reason or last.left_out or source
         table.add_row(
-            escape(each.mutation.words),
+            escape(each.mutation.summary),
             f"[{COLOURS[each.standing]}]{each.outcome}[/]",
             escape(last.check.label if each.killed else f"{each.checks} checks"),
             escape(last.verdict if each.killed else why),
@@ -122,11 +139,33 @@ def _mutation_table(results: Iterable[MutationResult]) -> Table:
 
 
 def _print_interleaving(console: Console, result: Result) -> None:
-    """Prints a line for each step with a lane for each thread; the last step has no lane."""
-    threads = result.lanes
-    wheres = [step["where"] or "" for step in result.steps]
+    """Prints a line for each step with a lane for each thread. Lines that others refer to have
+    numbers."""
+    steps = result.steps
+    wheres = [step["where"] or "" for step in steps]
     width = max(map(len, wheres), default=0)
-    for step, where in zip(result.steps, wheres, strict=True):
+    named = {line for step in steps for line in _mentioned(step)}
+    digits = len(str(max(named, default=0)))
+    for number, (step, where) in enumerate(zip(steps, wheres, strict=True)):
         thread = step["thread"]
-        lane = f"{LANE * thread}T{thread}  " if thread < threads else "end "
-        _print_line(console, f"  {where:<{width}}  {lane}{step['text']}")
+        lane = f"{LANE * thread}T{thread}  " if thread < result.lanes else "end "
+        label = str(number) if number in named else ""
+        text = f"{step['text']}{_remarks(step)}"
+        _print_line(console, f"  {label:>{digits}} {where:<{width}}  {lane}{text}")
+
+
+def _mentioned(step: dict[str, Any]) -> list[int]:
+    """Returns the lines that the text of a step names."""
+    conflict = step.get("conflicts_with")
+    return [*step.get("after", ()), *([] if conflict is None else [conflict])]
+
+
+def _remarks(step: dict[str, Any]) -> str:
+    """Returns what the step could have read instead, and what happens before it."""
+    values = dict.fromkeys(each["value"] for each in step.get("could_read", ()))
+    remarks = [f"could read {' or '.join(values)}"] if values else []
+    if after := step.get("after"):
+        remarks.append(f"after {', '.join(map(str, sorted(after)))}")
+    if (conflict := step.get("conflicts_with")) is not None:
+        remarks.append(f"the other access is {conflict}; neither happens before the other")
+    return f"  [{'; '.join(remarks)}]" if remarks else ""

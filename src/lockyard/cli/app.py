@@ -128,6 +128,7 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     yes: arguments.Yes = False,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure chosen studies of chosen locks."""
@@ -138,8 +139,9 @@ def measure(  # noqa: PLR0913 - one parameter for each option
     from lockyard.page.wanted import WantedPage
 
     given = context.params
-    on_page = ("page", "simulated_files")
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    on_page = ("page", "simulated_files", "charts")
+    shows = sys.stdout.isatty() if charts is None else charts
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), shows and not as_json)
     if resume is not None:
         options.alone("--resume", "resume", context, allowed=("as_json", *on_page))
         raise typer.Exit(command.resume(resume, as_json, wanted_page))
@@ -164,6 +166,7 @@ def report(  # noqa: PLR0913 - one parameter for each option
     out: arguments.Out = None,
     page: pages.PageFile = None,
     simulated_files: pages.Simulated = None,
+    charts: pages.Charts = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
@@ -171,14 +174,17 @@ def report(  # noqa: PLR0913 - one parameter for each option
     from lockyard.commands import report as command
     from lockyard.page.wanted import WantedPage
 
-    wanted_page = WantedPage(page, tuple(simulated_files or ()))
+    shows = False if charts is None else charts
+    wanted_page = WantedPage(page, tuple(simulated_files or ()), shows and not as_json)
     if source is not None:
         from lockyard.field_kit import profile_files
 
         if profile_files.is_profile(source):
             from lockyard.commands import profile as profiling
 
-            raise typer.Exit(profiling.show_file(source, profiling.Files(), as_json))
+            raise typer.Exit(
+                profiling.show_file(source, profiling.Files(page=wanted_page), as_json)
+            )
         raise typer.Exit(command.show(source, wanted_page))
     raise typer.Exit(command.run(quick, options.seed(seed), out, as_json, wanted_page))
 
@@ -195,14 +201,16 @@ def compare(  # noqa: PLR0913 - one parameter for each option
     fail_if: compared.FailIf = None,
     study: compared.Studies = "",
     locks: compared.Locks = "",
+    page: pages.PageFile = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Show what differs between A and B, and fail if a figure has provably changed too much."""
     from lockyard.commands import compare as command
     from lockyard.compare.pairing import chosen
+    from lockyard.page.wanted import WantedPage
 
     choice = chosen(study, locks, alone=b is None)
-    raise typer.Exit(command.run(a, b or a, choice, fail_if or (), as_json))
+    raise typer.Exit(command.run(a, b or a, choice, fail_if or (), as_json, WantedPage(page)))
 
 
 @app.command(
@@ -252,17 +260,19 @@ def check(  # noqa: PLR0913 - one parameter for each option
     client: checking.Client = "",
     include: own.Include = None,
     flags: own.Flags = "",
+    page: pages.PageFile = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Check locks in every execution that weak memory allows."""
     from lockyard.checks import choice
     from lockyard.commands import check as command
+    from lockyard.page.wanted import WantedPage
 
     shape = choice.shape(threads, acquisitions)
     wanted = choice.own(own_locks or (), client, include or (), flags)
     chosen = choice.Choice(tuple(locks or ()), every, litmus, mutants, bench, replay, shape, wanted)
     settings = choice.settings(search, bound, seconds, memory, workers, no_cache)
-    raise typer.Exit(command.run(chosen, settings, as_json))
+    raise typer.Exit(command.run(chosen, settings, as_json, WantedPage(page)))
 
 
 @app.command(
@@ -355,7 +365,8 @@ def machines(
     epilog="Examples:  lockyard explain records.jsonl  ·  lockyard explain records.jsonl --lock "
     "ticket_spinlock --top 5  ·  lockyard explain --pid 4711 --longer-than 1ms  ·  "
     "lockyard explain --file /dev/shm/my.trace --json | jq '.stalls[].cause'  ·  "
-    "lockyard explain --truth injected/",
+    "lockyard explain --truth injected/  ·  lockyard explain records.jsonl --page stalls.html "
+    "--perfetto stalls.json",
 )
 def explain(  # noqa: PLR0913 - one parameter for each option
     result: explained.Explained = None,
@@ -365,14 +376,19 @@ def explain(  # noqa: PLR0913 - one parameter for each option
     top: explained.Top = 3,
     longer_than: explained.LongerThan = "10us",
     truth: explained.Truth = False,
+    page: pages.PageFile = None,
+    perfetto: explained.PerfettoFile = None,
     as_json: arguments.Json = False,
 ) -> None:
     """Show where each thread was during the longest stalls, and what caused each lock's idle
     time."""
     from lockyard import options
     from lockyard.commands import explain as command
+    from lockyard.explain import source
     from lockyard.explain.session import Wanted
+    from lockyard.page.wanted import WantedPage
 
+    files = command.Files(WantedPage(page), perfetto)
     longer_than_ns = options.duration_s("--longer-than", longer_than) * 1e9
     if truth:
         if pid is not None or lock:
@@ -380,6 +396,8 @@ def explain(  # noqa: PLR0913 - one parameter for each option
                 "--truth judges every cause that was injected into the traces, so it cannot be "
                 "limited to one process or lock; drop --pid and --lock"
             )
+        if page or perfetto:
+            raise UsageError("--truth draws nothing; drop --page and --perfetto")
         raise typer.Exit(command.run_truth(result, file, longer_than_ns, as_json))
     from lockyard.field_kit import profile_files
 
@@ -387,10 +405,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option
         from lockyard.field_kit.long_waits import Chosen
 
         chosen = Chosen((lock,) if lock else (), top, longer_than_ns)
-        raise typer.Exit(command.run_profile(result, chosen, as_json))
+        raise typer.Exit(command.run_profile(result, chosen, as_json, files))
     locks = tuple(options.names("--lock", lock, known="names of locks")) if lock else ()
     wanted = Wanted(locks, top, longer_than_ns)
-    raise typer.Exit(command.run(result, file, pid, wanted, as_json))
+    raise typer.Exit(command.run(source.found(result, file, pid), wanted, as_json, files))
 
 
 @app.command(
@@ -450,12 +468,14 @@ def profile(  # noqa: PLR0913 - one parameter for each option
     pprof: looked.Pprof = None,
     folded: looked.Folded = None,
     lengths: looked.ProfileLengths = None,
+    page: pages.PageFile = None,
 ) -> None:
     """Run an unmodified program and show which of its locks make threads wait, behind which other
     threads, and why. Needs no symbols and no root; the report goes to standard error."""
     from lockyard.commands import profile as profiling
+    from lockyard.page.wanted import WantedPage
 
-    files = profiling.Files(out, perfetto, pprof, folded, lengths)
+    files = profiling.Files(out, perfetto, pprof, folded, lengths, WantedPage(page))
     raise typer.Exit(profiling.run(command or [], source, files))
 
 
@@ -525,6 +545,37 @@ def predict(  # noqa: PLR0913 - one parameter for each option
 
     wanted = command.Wanted(
         _tried(program, mutex, higher, lower, rounds, options.seed(seed)), source, verify, most
+    )
+    raise typer.Exit(command.run(wanted, as_json))
+
+
+@app.command(
+    epilog="Examples:  lockyard advise --hold 300ns --gap 5us --threads 12  ·  "
+    "lockyard advise --hold 20us --threads 4 --tail --locks ours  ·  "
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/  ·  "
+    "lockyard advise --from-profile profile.jsonl",
+)
+def advise(  # noqa: PLR0913 - one parameter for each option
+    hold: arguments.AdviseHold = "",
+    gap: arguments.AdviseGap = "",
+    threads: arguments.AdviseThreads = None,
+    tail: arguments.Tail = False,
+    from_profile: arguments.FromProfile = None,
+    from_: arguments.AdviseFrom = None,
+    locks: arguments.AdviseLocks = "ours,std::mutex",
+    for_: arguments.AdviseFor = "20s",
+    no_measure: arguments.NoMeasure = False,
+    seed: arguments.Seed = None,
+    as_json: arguments.Json = False,
+) -> None:
+    """Say which lock to use for a use of it on this machine, with the runner-up and the price: from
+    records, or measured now."""
+    from lockyard import options
+    from lockyard.commands import advise as command
+
+    budget_s = options.duration_s("--for", for_)
+    wanted = command.Wanted(
+        hold, gap, threads, tail, from_profile, from_ or (), locks, budget_s, not no_measure, seed
     )
     raise typer.Exit(command.run(wanted, as_json))
 

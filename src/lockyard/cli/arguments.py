@@ -312,6 +312,62 @@ Set = Annotated[
         hidden=True,
     ),
 ]
+AdviseHold = Annotated[
+    str,
+    typer.Option(
+        metavar="0|TIME",
+        help="How long a thread holds the lock, as in 300ns.",
+        show_default=False,
+    ),
+]
+AdviseGap = Annotated[
+    str,
+    typer.Option(
+        metavar="0|TIME",
+        help="How long a thread stays away before each call.",
+        show_default="0",
+    ),
+]
+AdviseThreads = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="How many threads use the lock.", show_default=False),
+]
+Tail = Annotated[
+    bool,
+    typer.Option("--tail", help="Choose by the longest of 1000 waits, not by throughput."),
+]
+FromProfile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The most costly locks of a program instead, by its profile ('lockyard profile -o').",
+        show_default=False,
+    ),
+]
+AdviseFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--from",
+        metavar="FILE|FOLDER",
+        help="Records of this machine; what they lack is measured.",
+        show_default=False,
+    ),
+]
+AdviseLocks = Annotated[
+    str,
+    typer.Option(
+        "--locks",
+        metavar="NAME,…",
+        help="The locks to choose from: names, seeds, ours, peers or all.",
+        autocompletion=completions.locks,
+    ),
+]
+AdviseFor = Annotated[
+    str, typer.Option("--for", metavar="TIME", help="About how long to measure, if need be.")
+]
+NoMeasure = Annotated[
+    bool, typer.Option("--no-measure", help="Refuse what the records lack, instead of measuring.")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")]
 From = Annotated[
     Path | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
 from lockyard.checks import bench, module, mutations, subjects
+from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
@@ -16,9 +17,10 @@ from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lockyard.checks.choice import Choice
     from lockyard.checks.mutations import MutationResult
@@ -28,39 +30,57 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 
-def run(choice: Choice, settings: Settings, as_json: bool) -> ExitStatus:
+def run(
+    choice: Choice, settings: Settings, as_json: bool, page: WantedPage | None = None
+) -> ExitStatus:
+    page = page or WantedPage()
+    page.check()
     with Checker(module.built(choice.own) if choice.own else None) as checker:
         known = subjects.listed(checker)
         if own := choice.own:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
             (subject,) = known if choice.own else subjects.named(known, choice.names)
-            return _replay(replayed(checker, subject, choice.replay), as_json)
+            result = replayed(checker, subject, choice.replay)
+            _write_page(page, [result], [])
+            return _replay(result, as_json)
         session = Session(checker)
         with shown_progress(session):
             if choice.bench:
                 return bench.run(session, known, settings, as_json)
             checks = _checks(choice, known, settings)
-            results = _kept(session, session.results(checks), as_json)
+            results = _kept(session, _readable(session, checks), as_json)
             _say_left_out(session, len(checks) - len(results))
             mutated: list[MutationResult] = []
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
-                mutated, stale = _mutated(session, known, settings, as_json)
+                mutated, stale = _mutated(
+                    session, known, settings, as_json, is_own=choice.own is not None
+                )
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
 
         print_results(results)
         print_mutations(mutated)
+    _write_page(page, results, mutated)
     for each in stale:
         say(each)
     return _status([*results, *mutated], bool(stale), session.interrupted)
 
 
+def _write_page(
+    page: WantedPage, results: Sequence[Result], mutated: Sequence[MutationResult]
+) -> None:
+    if page.path is not None:
+        from lockyard.page.of_checks import page_of
+
+        page.write(page_of(results, mutated))
+
+
 def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
     litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
     faults = subjects.of_groups(known, "mutant") if choice.mutants else []
-    if choice.mutants and not faults:
+    if choice.mutants and not faults and not choice.own:
         say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
         raise MissingCapabilityError(
@@ -77,6 +97,12 @@ def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Ch
     ]
 
 
+def _readable(session: Session, checks: Iterable[Check]) -> Iterator[Result]:
+    """Yields the results; an unexpected failure is shown by its simplest execution."""
+    for each in session.results(checks):
+        yield minimised(session, each) if each.standing is Standing.FAILED else each
+
+
 def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Outcome]:
     """Collects the outcomes and prints each as it arrives; Ctrl-C keeps what arrived so far."""
     kept: list[Outcome] = []
@@ -91,13 +117,13 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, known: Iterable[Subject], settings: Settings, as_json: bool
+    session: Session, known: Sequence[Subject], settings: Settings, as_json: bool, *, is_own: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
-    listed = read_list()
+    listed = {} if is_own else read_list()
     locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, clients, settings)
+        wanted = mutations.mutations_of(session, locks, clients, settings, is_own=is_own)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []

@@ -17,6 +17,7 @@ from lockyard.compare.reading import read_two
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.noise import NOISE_STUDY
 from lockyard.measure.session import say
+from lockyard.page.wanted import WantedPage
 from lockyard.report.units import percent
 
 if TYPE_CHECKING:
@@ -31,7 +32,16 @@ if TYPE_CHECKING:
 BUSY_SHARE = 0.05
 
 
-def run(a: Path, b: Path, chosen: Chosen, fail_if: Sequence[str], as_json: bool) -> ExitStatus:
+def run(  # noqa: PLR0913 - one parameter for each part of the request
+    a: Path,
+    b: Path,
+    chosen: Chosen,
+    fail_if: Sequence[str],
+    as_json: bool,
+    page: WantedPage | None = None,
+) -> ExitStatus:
+    page = page or WantedPage()
+    page.check()
     catalog = harness.catalog()
     asked = gates.parse(fail_if, catalog)
     with _shown_reading((a, b)):
@@ -51,6 +61,10 @@ def run(a: Path, b: Path, chosen: Chosen, fail_if: Sequence[str], as_json: bool)
         from lockyard.compare.text import print_comparison
 
         print_comparison(left, right, found, environment, notes)
+    if page.path is not None:
+        from lockyard.page.of_comparison import page_of
+
+        page.write(page_of(left, right, found, environment, notes))
     return status(found)
 
 

@@ -14,6 +14,7 @@ from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.added_up import added_up
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records_file import read
+from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ class Files:
     pprof: Path | None = None
     folded: Path | None = None
     lengths: Path | None = None
+    page: WantedPage = WantedPage()  # noqa: RUF009 - it is frozen
 
     def write(self, processes: list[Contention]) -> None:
         from lockyard.field_kit import lengths, perfetto_file, pprof_file
@@ -43,6 +45,10 @@ class Files:
         ):
             if path is not None:
                 profile_files.write(path, content(processes))
+        if self.page.path is not None:
+            from lockyard.page.of_profile import page_of
+
+            self.page.write(page_of(processes))
 
 
 def run(command: Sequence[str], source: str, files: Files) -> int:
@@ -52,6 +58,7 @@ def run(command: Sequence[str], source: str, files: Files) -> int:
             "profile starts one program, or shows one that runs or has run; give a program "
             "behind '--', or --from PID or FILE"
         )
+    files.page.check()
     if source.isdecimal():
         found = [added_up(read(records_path_of(int(source))))]
         _show(found, files, to_stderr=False)

@@ -59,24 +59,24 @@ def print_comparison(
     console = stdout_console()
     naming = Naming.of(cell for measuring in (a, b) for cell in measuring.cells)
     for line in (
-        *_answer(found),
+        *answer_lines(found),
         "",
         _file("A", a),
         _file("B", b),
-        *(_environment(environment) if a.environment and b.environment else ()),
+        *(environment_lines(environment) if a.environment and b.environment else ()),
         *notes,
         *_apart(found),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
     if found.judged or found.unjudged:
         console.print()
-        console.print(_gates(found, naming, console.width))
-    for table in _tables(found, naming, console.width):
+        console.print(gates_table(found, naming, console.width))
+    for table in tables(found, naming, console.width):
         console.print()
         console.print(table)
 
 
-def _answer(found: Comparison) -> Iterator[str]:
+def answer_lines(found: Comparison) -> Iterator[str]:
     for outcome in Outcome:
         texts = [test.gate.text for test in found.judged if test.gate and test.outcome is outcome]
         if outcome is Outcome.UNDECIDED:
@@ -134,7 +134,7 @@ def _file(name: str, of: Measuring) -> str:
     return f"{name}: {of.path}, {runs}, {when}, seed {of.seed}"
 
 
-def _environment(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
+def environment_lines(found: Sequence[EnvironmentDifference]) -> Iterator[str]:
     matter = [each for each in found if each.weight is not Weight.PASSING]
     if not matter:
         yield "environment: the same, except for what changes with every measurement"
@@ -162,7 +162,7 @@ def _apart(found: Comparison) -> Iterator[str]:
         yield f"not compared, {reason}: {', '.join(names[:NAMES_SHOWN])}{more}"
 
 
-def _gates(found: Comparison, naming: Naming, width: int) -> Table:
+def gates_table(found: Comparison, naming: Naming, width: int) -> Table:
     columns = (
         Column("gate", lambda test: test.gate.text if test.gate else ""),
         Column("cell", lambda test: called(test.pair.a)),
@@ -178,7 +178,7 @@ def _gates(found: Comparison, naming: Naming, width: int) -> Table:
     return table
 
 
-def _tables(found: Comparison, naming: Naming, width: int) -> Iterator[Table]:
+def tables(found: Comparison, naming: Naming, width: int) -> Iterator[Table]:
     groups: dict[str, list[Finding]] = {}
     for test in found.tests:
         cell = test.pair.a

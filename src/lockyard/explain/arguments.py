@@ -43,6 +43,15 @@ ExplainedLock = Annotated[
 LongerThan = Annotated[
     str, typer.Option(metavar="TIME", help="The shortest wait that is a stall, as in 50us, 1ms.")
 ]
+PerfettoFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--perfetto",
+        metavar="FILE.json",
+        help="Write the traces to FILE, for https://ui.perfetto.dev or chrome://tracing.",
+        show_default=False,
+    ),
+]
 Truth = Annotated[
     bool,
     typer.Option(

@@ -30,6 +30,8 @@ def document(explained: Explained) -> dict[str, Any]:
         "has_wakeups": not (explained.why_no_wakeups or explained.why_no_switches),
         "why_no_switches": list(explained.why_no_switches),
         "why_no_wakeups": list(explained.why_no_wakeups),
+        "waited_for_processor_ns": explained.waited_ns if explained.knows_idle else None,
+        "idle_processor_meanwhile_ns": explained.wasted_ns if explained.knows_idle else None,
         "overhead": [_overhead(each) for each in explained.overheads],
         "locks": [_total(total) for total in totals],
         "stalls": [_stall(long) for long in explained.longest],

@@ -10,10 +10,12 @@ import numpy as np
 
 from lockyard.explain.causes import Cause, of_wait
 from lockyard.explain.moments import NOBODY
-from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing
+from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, Runnable
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from lockyard.explain.moments import Moments
@@ -106,6 +108,7 @@ def _pieces(
 class _Teller:
     def __init__(self, explanation: Explanation, lock: ExplainedLock, stall: Stall) -> None:
         self._trace, self._threads = explanation.trace, explanation.threads
+        self._idle = explanation.idle
         self._lock, self._stall = lock, stall
 
     def thread(self, who: int) -> str:
@@ -156,6 +159,7 @@ class _Teller:
         if doing in (*ON_PROCESSOR, Doing.UNKNOWN):
             return f"{thread.label} was on its way back"
         left = at - 1 if doing in (Doing.WOKEN, Doing.MOVING) else at
+        runnable = thread.runnable_at(moment)
         parts = [
             f"{thread.label} {LEFT[Doing(int(stretches.doing[left]))]} at "
             f"{self._at(int(stretches.since[at]))}{_place(stretches.cpu, left - 1)}"
@@ -174,7 +178,24 @@ class _Teller:
                 break
         else:
             parts.append("did not come back")
+        parts += self._wasted(runnable)
         return ", ".join(parts)
+
+    def _wasted(self, runnable: Runnable | None) -> Iterator[str]:
+        """Names processors that had nothing to run while the thread waited for another one."""
+        if runnable is None:
+            return
+        for cpu, ticks in self._idle.elsewhere(runnable):
+            queue = f" queued on cpu {runnable.cpu}" if runnable.cpu >= 0 else ""
+            moved = (
+                f", until it was moved there at {self._at(runnable.end)}"
+                if runnable.came_back_on == cpu != runnable.cpu
+                else ""
+            )
+            yield (
+                f"could have run{queue} while cpu {cpu} was idle for "
+                f"{duration(self._trace.ns(ticks))}{moved}"
+            )
 
     def _by_tid(self, tid: int) -> str:
         known = {thread.tid: thread.label for thread in self._threads}

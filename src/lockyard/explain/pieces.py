@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Gaps:
-    """The times when the machine stopped, by processor."""
+    """The times when the machine stopped, or had nothing to run, by processor."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, of: RingKind = RingKind.GAPS, kind: Kind = Kind.GAP) -> None:
         self.by_cpu: dict[int, NDArray[np.int64]] = {}
-        for ring in trace.of_kind(RingKind.GAPS):
-            seen = ring.events[ring.events["kind"] == Kind.GAP]
+        for ring in trace.of_kind(of):
+            seen = ring.events[ring.events["kind"] == kind]
             pairs = np.stack([seen["ticks"], seen["ticks"] + seen["argument"]], axis=1)
             cpu = NOBODY if ring.cpu == NO_CPU else ring.cpu
             known = self.by_cpu.get(cpu, pairs[:0])

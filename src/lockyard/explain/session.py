@@ -50,6 +50,11 @@ class Explained:
     why_no_switches: dict[str, None] = field(default_factory=dict)
     why_no_wakeups: dict[str, None] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    # How long threads waited for a processor, and how long of that another one was idle; where the
+    # kernel's records of idle processors are known.
+    waited_ns: float = 0.0
+    wasted_ns: float = 0.0
+    knows_idle: bool = False
 
 
 def explained(found: Found, wanted: Wanted) -> Explained:
@@ -79,6 +84,11 @@ def _add(result: Explained, source: Source, explanation: Explanation, wanted: Wa
     result.traces += 1
     result.threads += len(explanation.threads)
     result.too_early += explanation.too_early
+    if explanation.idle.are_known:
+        waited, wasted = explanation.idle.waited_and_wasted(explanation.threads)
+        result.knows_idle = True
+        result.waited_ns += trace.ns(waited)
+        result.wasted_ns += trace.ns(wasted)
     if any(ring.overwritten for ring in trace.rings):
         result.covered_shares.append(trace.covered_share)
     result.warnings += trace.warnings

@@ -12,6 +12,7 @@ from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
 from lockyard.explain.picture import LOOK, picture
 from lockyard.explain.stalls import StallKind
+from lockyard.page.in_terminal import cause_bars
 from lockyard.report.console import print_line, stdout_console, titled_table
 from lockyard.report.naming import counted
 from lockyard.report.units import duration, percent, rate, ratio
@@ -62,13 +63,14 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
 
 def print_explained(explained: Explained) -> None:
     console = stdout_console()
-    for line in _head(explained):
+    for line in head_lines(explained):
         print_line(console, line)
     for kind in (StallKind.IDLE, StallKind.WAIT):
         totals = explained.totals.of(kind)
         if totals:
             console.print()
             console.print(_table(kind, totals, explained.longer_than_ns))
+            _print_bars(totals, console)
     if explained.longest:
         console.print()
         print_line(console, "the longest stalls", style="bold")
@@ -77,7 +79,19 @@ def print_explained(explained: Explained) -> None:
         console.print(_legend(), soft_wrap=True)
 
 
-def _head(explained: Explained) -> Iterable[str]:
+def _print_bars(totals: Sequence[Total], console: Console) -> None:
+    """Draws the shares of the causes, which a reader takes in faster than a table."""
+    named = [
+        (total.lock, cause.stored.replace("_", " "), total.share(cause) or 0.0)
+        for total in totals
+        for cause in sorted(Cause, key=lambda each: -total.by_cause_ns.get(each, 0.0))
+        if total.by_cause_ns.get(cause)
+    ]
+    for line in cause_bars([total for total in totals if total.stalled_ns], named, console):
+        console.print(line, no_wrap=True, overflow="crop", highlight=False)
+
+
+def head_lines(explained: Explained) -> Iterable[str]:
     watched = sum(total.watched_ns for total in explained.totals.of(StallKind.WAIT))
     yield (
         f"{counted(explained.traces, 'trace')}, {counted(explained.threads, 'thread')}, "
@@ -97,6 +111,12 @@ def _head(explained: Explained) -> Iterable[str]:
         yield (
             f"no wake-up records, so 'woken late' is not divided and migrations count as "
             f"preemptions: {reason}"
+        )
+    if explained.knows_idle and explained.waited_ns:
+        share = explained.wasted_ns / explained.waited_ns
+        yield (
+            f"threads waited {duration(explained.waited_ns)} for a processor; during "
+            f"{percent(share)} of that another processor was idle"
         )
     for each in explained.overheads:
         yield _overhead(each)

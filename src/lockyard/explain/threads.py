@@ -60,6 +60,20 @@ class Stretches:
         return np.maximum(np.searchsorted(self.begins, ticks, side="right") - 1, 0)
 
 
+# A thread that wants a processor and has none.
+QUEUED = (Doing.PREEMPTED, Doing.YIELDED, Doing.WOKEN, Doing.MOVING)
+
+
+@dataclass(frozen=True)
+class Runnable:
+    """A time in which a thread waited for a processor."""
+
+    begin: int
+    end: int
+    cpu: int  # where it ran last, and most likely queues; -1 if unknown
+    came_back_on: int
+
+
 @dataclass(frozen=True)
 class Thread:
     tid: int
@@ -71,6 +85,32 @@ class Thread:
     @property
     def label(self) -> str:
         return f"{self.name} {self.tid}" if self.name else str(self.tid)
+
+    def all_runnable(self) -> list[Runnable]:
+        """Returns the times in which the thread wanted a processor and had none, as far as records
+        show both ends."""
+        of = self.stretches
+        queued = np.isin(of.doing, QUEUED)
+        edges = np.diff(queued.astype(np.int8))
+        firsts = np.flatnonzero(edges == 1) + 1
+        lasts = np.flatnonzero(edges == -1) + 1
+        lasts = lasts[lasts > firsts[0]] if len(firsts) else lasts[:0]
+        # The processor of the last stretch that had one.
+        known = np.maximum.accumulate(np.where(of.cpu >= 0, np.arange(len(of.cpu)), -1))
+        return [
+            Runnable(
+                begin=int(of.begins[first]),
+                end=int(of.begins[last]),
+                cpu=int(of.cpu[known[first]]) if known[first] >= 0 else -1,
+                came_back_on=int(of.cpu[last]),
+            )
+            for first, last in zip(firsts.tolist(), lasts.tolist(), strict=False)
+        ]
+
+    def runnable_at(self, moment: int) -> Runnable | None:
+        """Returns the time around a moment in which the thread wanted a processor."""
+        found = (each for each in self.all_runnable() if each.begin <= moment < each.end)
+        return next(found, None)
 
 
 def threads_of(trace: Trace) -> list[Thread]:

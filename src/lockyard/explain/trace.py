@@ -83,6 +83,7 @@ class RingKind(IntEnum):
     SWITCHES = 2
     GAPS = 3
     NAMES = 4
+    IDLE = 5
 
 
 class Kind(IntEnum):
@@ -103,6 +104,7 @@ class Kind(IntEnum):
     MIGRATED = 35
     RECORDS_LOST = 36
     GAP = 48
+    IDLE = 49
     NAMED = 64
 
 

@@ -58,5 +58,5 @@ def content(processes: Sequence[Contention]) -> bytes:
                 return csv(row)
     raise TooFewLengthsError(
         f"no lock has {FEWEST} sampled holds and gaps, so there are no lengths to write; profile "
-        "the program for longer (one acquisition of 64 is sampled)"
+        "the program for longer (one acquisition of 16 to 512 is sampled)"
     )

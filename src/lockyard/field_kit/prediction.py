@@ -108,7 +108,7 @@ def _why_nothing(costly: list[Row]) -> str:
         )
     return (
         f"{costly[0].lock} has fewer than {lengths.FEWEST} sampled holds or gaps, so it cannot be "
-        "placed; run the program for longer (one acquisition of 64 is sampled), or try the locks "
+        "placed; run the program for longer (one acquisition of 16 to 512 is sampled), or try the locks "
         "with 'lockyard try'"
     )
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.errors import UsageError
 from lockyard.field_kit.contention import Contention, Process, Record
+from lockyard.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,17 +22,7 @@ _FIRST = b'{"record":"profile",'
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes the file next to its place, then moves it there."""
-    beside = path.with_name(f".{path.name}.partial")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise MissingCapabilityError(
-            f"{path} cannot be written ({error.strerror}), so the profile is only what was "
-            "printed; name a file in a folder with space and permission"
-        ) from error
+    replace_file(path, content, "so the profile is only what was printed")
 
 
 def json_lines(processes: Iterable[Contention]) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 
 from lockyard.harness import ask
 from lockyard.machine.cgroup import CONTROLLER, groups, quotas_cpus
+from lockyard.machine.tick import tick_hz, tickless
 from lockyard.machine.tree import Tree, bracketed
 from lockyard.measure.cell import SCHEMA
 
@@ -61,6 +62,8 @@ def _system(tree: Tree) -> dict[str, Any]:
         "kernel_version": platform.version(),
         "architecture": platform.machine(),
         "libc": " ".join(platform.libc_ver()),
+        "tick_hz": tick_hz(tree),
+        "tickless": tickless(tree),
         "preemption": bracketed(tree.read("/sys/kernel/debug/sched/preempt")),
         "clocksource": tree.read(f"{clocks}/current_clocksource"),
         "hypervisor": tree.read("/sys/hypervisor/type") or ("yes" if is_virtual(tree) else "no"),

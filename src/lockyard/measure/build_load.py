@@ -49,7 +49,7 @@ def build_commands(cells: Collection[Cell]) -> Iterator[Commands]:
         yield []
         return
     recipe = Recipe.read(harness_path())
-    using = compiler(recipe)
+    using = compiler(recipe.compiler)
     includes = [word for path in recipe.includes for word in ("-I", str(path))]
     options = [*recipe.flags, *_ending_with_their_parent(using.version), *includes]
     with cache.workplace() as folder:

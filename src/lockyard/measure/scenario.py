@@ -28,7 +28,7 @@ SWEEP = "sweep"
 # Keys for the whole measurement; the command line may set them in addition to the file.
 WHOLE = ("seed", "out", "against", "lock", "include", "flags")
 # Options without a key: they make sense only on the command line.
-NO_KEYS = ("help", "scenario", "resume", "json", "dry-run", "yes", "page", "simulated")
+NO_KEYS = ("help", "scenario", "resume", "json", "dry-run", "yes", "page", "simulated", "charts")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,14 @@ PageFile = Annotated[
         show_default=False,
     ),
 ]
+Charts = Annotated[
+    bool | None,
+    typer.Option(
+        "--charts/--no-charts",
+        help="Print charts of distributions and contention below the tables.",
+        show_default="in measure, charts on a terminal",
+    ),
+]
 Simulated = Annotated[
     list[Path] | None,
     typer.Option(

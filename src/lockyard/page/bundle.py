@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockyard.errors import MissingCapabilityError
+from lockyard.files import replace_file
 from lockyard.page.html import Body
 from lockyard.page.marks import marks_of
 
@@ -34,17 +34,7 @@ def write(path: Path, page: Page, order: Sequence[str] = ()) -> list[str]:
     `order` is the catalogue's, by which locks get their marks."""
     library = chart_library()
     text = page_text(page, order, library)
-    beside = path.with_name(f".{path.name}.partial")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        if beside.is_file():
-            beside.unlink()
-        raise MissingCapabilityError(
-            f"{path}: the page cannot be written ({error.strerror}), so there is none; name a file "
-            "in a folder with space and permission"
-        ) from None
+    replace_file(path, text.encode(), "so there is no page")
     return [] if library else [NO_CHARTS]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page that a command was asked for, if any."""
+"""The page, and the charts in the terminal, that a command was asked for, if any."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class WantedPage:
     path: Path | None = None  # None: no page
     simulated: Sequence[Path] = ()
+    in_terminal: bool = False  # charts of records go to standard output, too
 
     def check(self) -> None:
         """Raises UsageError before a long measurement whose page could not be written."""
@@ -48,6 +49,8 @@ class WantedPage:
     def write_records(
         self, measured: Measured, reference: str | None, warnings: Sequence[str] = ()
     ) -> None:
+        if self.in_terminal:
+            _print_charts(measured)
         if self.path is not None:
             from lockyard.page.of_records import page_of
 
@@ -65,6 +68,21 @@ class WantedPage:
 
     def simulated_documents(self) -> list[dict[str, Any]]:
         return [_simulated(path) for path in self.simulated]
+
+
+def _print_charts(measured: Measured) -> None:
+    from lockyard import harness
+    from lockyard.page.in_terminal import charts
+    from lockyard.report.console import stdout_console
+    from lockyard.report.summary import summarise
+
+    console = stdout_console()
+    for line in charts(summarise(measured.runs, harness.catalog()), console):
+        if line.style == "bold":  # a chart begins with its title, which may be long
+            console.print()
+            console.print(line, highlight=False)
+        else:
+            console.print(line, no_wrap=True, overflow="crop", highlight=False)
 
 
 def _simulated(path: Path) -> dict[str, Any]:

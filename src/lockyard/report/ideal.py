@@ -12,6 +12,12 @@ class Ideal:
     waiting_share: float  # as a share of the threads' time
 
 
+def serial_bound_per_s(threads: int, hold_ns: float, gap_ns: float) -> float:
+    """Returns the most operations that threads can do if the lock costs nothing: holds follow each
+    other without a pause, or every thread goes through its own hold and gap unhindered."""
+    return 1e9 * min(1 / hold_ns, threads / (hold_ns + gap_ns))
+
+
 def ideal(threads: int, processors: int, share: float) -> Ideal:
     """Computes the steady state of a closed queue. Each thread alternates between work without and
     with the lock, of exponentially distributed lengths; `share` is the part with the lock. A

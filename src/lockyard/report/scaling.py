@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lockyard.report.publications import printed_rows
-from lockyard.report.units import MISSING
+from lockyard.report.units import MISSING, rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,31 @@ def published_means() -> dict[tuple[str, str], float]:
         (row["workload"], row["arch"]): float(row["geometric_mean"])
         for row in printed_rows("rqspinlock_means.csv")
     }
+
+
+@cache
+def published_rates() -> dict[tuple[str, str, int], tuple[float, float | None]]:
+    """Returns the printed operations per second of the spinlock that recovers, and their standard
+    deviation where the text has one."""
+    return {
+        (row["workload"], row["arch"], int(row["threads"])): (
+            float(row["rqspinlock"]),
+            float(row["rqspinlock_stddev"]) if row["rqspinlock_stddev"] else None,
+        )
+        for row in printed_rows("rqspinlock_scaling.csv")
+    }
+
+
+def published_rate(cell: CellSummary, architecture: str) -> str:
+    """Returns the printed rate with its deviation, for the same workload and number of threads."""
+    if not has_published(cell):
+        return MISSING
+    place = (PUBLISHED_NAMES[cell.workload], architecture, cell.threads)
+    found = published_rates().get(place)
+    if found is None:
+        return MISSING
+    per_s, deviation = found
+    return rate(per_s) if deviation is None else f"{rate(per_s)} ± {rate(deviation)}"
 
 
 def has_published(cell: CellSummary) -> bool:

@@ -12,7 +12,12 @@ from lockyard.report.columns import Column, by_value
 from lockyard.report.console import PIPE_WIDTH, titled_table
 from lockyard.report.naming import Naming
 from lockyard.report.reference import Reference, mean_over_cells
-from lockyard.report.scaling import ARCHITECTURES, has_published, published_speedup
+from lockyard.report.scaling import (
+    ARCHITECTURES,
+    has_published,
+    published_rate,
+    published_speedup,
+)
 from lockyard.report.units import MISSING, duration, ratio
 from lockyard.studies import layout_of, shown
 
@@ -201,6 +206,11 @@ def _published_columns(
                 partial(_published, architecture, meant_by),
                 RATIO_IMPORTANCE,
             )
+            yield Column(
+                f"published rate:\n{architecture}",
+                partial(_published_rate, architecture, meant_by),
+                RATIO_IMPORTANCE - 1,
+            )
 
 
 def _published(
@@ -209,6 +219,16 @@ def _published(
     cell: CellSummary,
 ) -> str:
     return published_speedup(meant_by(cell), architecture)
+
+
+def _published_rate(
+    architecture: str,
+    meant_by: Callable[[CellSummary], Sequence[CellSummary]],
+    cell: CellSummary,
+) -> str:
+    """Returns the printed operations per second; a row over several cells has none."""
+    cells = meant_by(cell)
+    return published_rate(cells[0], architecture) if len(cells) == 1 else MISSING
 
 
 def ratio_text(compared: Compared, reference: Reference, cell: CellSummary) -> str:

@@ -14,6 +14,7 @@ from lockyard.report.console import print_line, stdout_console
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
+from lockyard.report.tails import tail_lines
 from lockyard.report.units import duration, percent
 from lockyard.report.verdict import verdict
 from lockyard.studies import Setting, own_tables
@@ -57,9 +58,25 @@ def print_measured(measured: Measured, reference: str | None) -> None:
     ):
         console.print()
         console.print(table)
+    _print_tails(cells, measured.environment, console)
     if measured.path is not None:
         console.print()
         console.print(f"records: {measured.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_tails(cells: list[CellSummary], environment: dict[str, Any], console: Console) -> None:
+    lines = list(tail_lines(cells, {**environment, "yield_with_company_ns": _yield_ns(cells)}))
+    if lines:
+        console.print()
+        print_line(console, "tails: lengths that many long waits have in common", style="bold")
+        for line in lines:
+            print_line(console, f"  {line}")
+
+
+def _yield_ns(cells: list[CellSummary]) -> float | None:
+    """Returns the cost of a yield to another thread, if the study costs was measured too."""
+    found = (cell.median("yield_with_company_ns") for cell in cells if cell.study == "costs")
+    return next(found, None)
 
 
 def _print_verdict(sentences: list[Sentence], console: Console) -> None:

@@ -36,7 +36,10 @@ def per_minute(*keys: str) -> Callable[[CellSummary], str]:
 
     def text(cell: CellSummary) -> str:
         minutes = minutes_of(cell)
-        return f"{sum(sum(cell.values(key)) for key in keys) / minutes:.3g}" if minutes else MISSING
+        if not minutes:
+            return MISSING
+        count = sum(sum(cell.values(key)) for key in keys) / minutes
+        return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
 
     return text
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lockyard.report.columns import Column, rate_layout, share
-from lockyard.report.units import MISSING, energy
+from lockyard.report.ideal import serial_bound_per_s
+from lockyard.report.units import MISSING, energy, percent
 from lockyard.studies import Shown
 
 if TYPE_CHECKING:
@@ -23,8 +24,20 @@ def energy_per_operation(cell: CellSummary) -> str:
     return MISSING if found is None else energy(found)
 
 
+def of_serial_bound(cell: CellSummary) -> str:
+    """Returns the rate as a share of the bound that no lock can exceed: one hold at a time, and no
+    thread faster than its own hold and gap."""
+    rate = cell.median("operations_per_s")
+    hold_ns = cell.conditions.get("hold_ns") or 0
+    gap_ns = cell.conditions.get("gap_ns") or 0
+    if rate is None or hold_ns == 0:
+        return MISSING
+    return percent(rate / serial_bound_per_s(cell.threads, hold_ns, gap_ns))
+
+
 LAYOUT = rate_layout(
     "throughput: operations per second, no clock read around the lock",
+    Column("of the\nserial bound", of_serial_bound, 6),
     share("of the waiting\non a processor", "spin_share", 6),
     Column("futex calls\nper operation", futex_calls, 6),
     Column("energy per\noperation", energy_per_operation, 5),

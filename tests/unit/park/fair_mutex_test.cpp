@@ -63,13 +63,14 @@ class FairMutex : public ::testing::Test {
 
 template <handoff_policy Policy>
 using mutex_in_line = basic_fair_mutex<line_world, Policy>;
-using every_direct_policy =
-    ::testing::Types<mutex_in_line<handoff_policy::strict>, mutex_in_line<handoff_policy::awake>>;
+using every_policy =
+    ::testing::Types<mutex_in_line<handoff_policy::strict>, mutex_in_line<handoff_policy::patient>,
+                     mutex_in_line<handoff_policy::barging>>;
 template <class Lock>
-class DirectFairMutex : public FairMutex {};
-TYPED_TEST_SUITE(DirectFairMutex, every_direct_policy);
+class OrderOfFairMutex : public FairMutex {};
+TYPED_TEST_SUITE(OrderOfFairMutex, every_policy);
 
-TYPED_TEST(DirectFairMutex, grants_to_sleepers_in_order_of_arrival) {
+TYPED_TEST(OrderOfFairMutex, grants_to_sleepers_in_order_of_arrival) {
   TypeParam mutex;
   std::vector<int> order;
   mutex.lock();
@@ -85,7 +86,7 @@ TYPED_TEST(DirectFairMutex, grants_to_sleepers_in_order_of_arrival) {
   EXPECT_EQ(order, (std::vector{0, 1, 2, 3}));
 }
 
-TYPED_TEST(DirectFairMutex, lets_a_waiter_leave_from_any_place) {
+TYPED_TEST(OrderOfFairMutex, lets_a_waiter_leave_from_any_place) {
   for (int leaver = 0; leaver < 3; ++leaver) {
     TypeParam mutex;
     std::vector<int> order;
@@ -111,16 +112,16 @@ TYPED_TEST(DirectFairMutex, lets_a_waiter_leave_from_any_place) {
     std::vector expected{0, 1, 2};
     expected.erase(expected.begin() + leaver);
     EXPECT_EQ(order, expected);
-    EXPECT_TRUE(mutex.try_lock()) << "no thread is in the queue any more";
+    EXPECT_TRUE(mutex.try_lock()) << "no thread is in the queue any longer";
     mutex.unlock();
   }
 }
 
-TYPED_TEST(DirectFairMutex, lets_no_newcomer_in_between_release_and_grant) {
-  TypeParam mutex;
+TEST_F(FairMutex, when_strict_lets_no_newcomer_in_between_release_and_grant) {
+  mutex_in_line<handoff_policy::strict> mutex;
   std::atomic<bool> may_leave{false};
   mutex.lock();
-  this->enter([&] {
+  enter([&] {
     mutex.lock();
     while (!may_leave) std::this_thread::yield();
     mutex.unlock();
@@ -128,59 +129,79 @@ TYPED_TEST(DirectFairMutex, lets_no_newcomer_in_between_release_and_grant) {
   mutex.unlock();
   EXPECT_FALSE(mutex.try_lock());
   may_leave = true;
-  this->join_all();
-}
-
-/// Another thread has begun to spin before each release, behind a sleeper.
-template <handoff_policy Policy>
-int overtakes_of_a_sleeper(auto enter, auto join_all) {
-  mutex_in_line<Policy> mutex;
-  int overtakes = 0;
-  int seen = -1;
-  std::atomic<int> come{0};
-  mutex.lock();
-  enter([&] {
-    mutex.lock();
-    seen = overtakes;
-    mutex.unlock();
-  });
-  const int others = static_cast<int>(mutex.most_overtakes) + 2;
-  for (int i = 0; i < others; ++i) {
-    enter([&, i] {
-      line_world::spins = true;
-      mutex.lock();
-      ++overtakes;
-      while (come <= i + 1 && come < others) std::this_thread::yield();
-      mutex.unlock();
-    });
-    if (come++ == 0) mutex.unlock();
-  }
   join_all();
-  return seen;
 }
 
-TEST_F(FairMutex, lets_spinning_waiters_overtake_a_sleeper_as_often_as_it_says_and_no_more) {
-  const auto enter = [this](auto body) { this->enter(body); };
-  const auto join_all = [this] {
-    this->join_all();
-    team_.clear();
-  };
-  EXPECT_EQ(overtakes_of_a_sleeper<handoff_policy::awake>(enter, join_all),
-            static_cast<int>(fair_mutex::most_overtakes));
-  EXPECT_EQ(overtakes_of_a_sleeper<handoff_policy::strict>(enter, join_all), 0);
-}
+/// One thread plays all threads, and time stands still unless the test moves it. Spins end after
+/// one step.
+struct hourly_world : derived_world<hourly_world, scripted_world> {
+  static inline time_point hour{};
+  static time_point now() noexcept { return hour; }
+  static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
+    return deadline::min();
+  }
+  static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
+};
 
-TEST_F(FairMutex, when_barging_admits_a_newcomer_before_who_was_called) {
-  basic_fair_mutex<scripted_world, handoff_policy::barging> mutex;
-  bool barged = false;
-  scripted_world::now_playing.on_wait = [&] {
+template <handoff_policy Policy>
+using mutex_by_hours = basic_fair_mutex<hourly_world, Policy>;
+
+/// Returns whether a newcomer barges past an unparked waiter: before it has lost its patience,
+/// after that but before it has looked, and when it has looked.
+template <handoff_policy Policy>
+std::vector<bool> barges() {
+  std::vector<bool> barged;
+  mutex_by_hours<Policy> mutex;
+  auto& script = scripted_world::now_playing;
+  const auto release = [&] {
     mutex.unlock();
-    if (!barged) barged = mutex.try_lock();
+    barged.push_back(mutex.try_lock());
+  };
+  int looks = 0;
+  script.on_wait = [&] {
+    if (looks < script.waits && looks < 2) {
+      if (++looks == 2) hourly_world::hour += std::chrono::hours{1};
+      release();
+    } else if (looks == 2) {
+      looks = 3;
+      release();
+      if (barged.back()) mutex.unlock();
+    }
   };
   mutex.lock();
   mutex.lock();
-  EXPECT_TRUE(barged);
-  EXPECT_EQ(scripted_world::now_playing.pauses, 2) << "it was called again, and came";
+  mutex.unlock();
+  return barged;
+}
+
+TEST_F(FairMutex, when_patient_admits_newcomers_until_the_first_is_awake_and_out_of_patience) {
+  EXPECT_EQ(barges<handoff_policy::patient>(), (std::vector{true, true, false}));
+}
+
+TEST_F(FairMutex, when_barging_admits_newcomers_forever) {
+  EXPECT_EQ(barges<handoff_policy::barging>(), (std::vector{true, true, true}));
+}
+
+TEST_F(FairMutex, wakes_no_thread_while_a_waiter_is_active) {
+  mutex_by_hours<handoff_policy::patient> mutex;
+  auto& script = scripted_world::now_playing;
+  int wakes_before_release = -1;
+  enum { comes, spins, has_left } newcomer = comes;
+  script.on_wait = [&] {
+    if (newcomer == spins) {
+      mutex.unlock();
+    } else if (newcomer == comes && script.waits > 0) {
+      newcomer = spins;  // because the thread in the queue sleeps
+      mutex.lock();
+      newcomer = has_left;
+      wakes_before_release = script.wakes;
+      mutex.unlock();
+    }
+  };
+  mutex.lock();
+  mutex.lock();
+  EXPECT_EQ(wakes_before_release, 0);
+  EXPECT_EQ(script.wakes, 1) << "the active waiter's own unlock unparks the sleeper";
   mutex.unlock();
 }
 

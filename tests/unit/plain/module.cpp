@@ -4,11 +4,15 @@
 // have, and what it is.
 
 #include "clients.hpp"
+#include "library.hpp"
 #include "locks.hpp"
+#include "structures.hpp"
 
 #include <plain/module.hpp>
 
 using namespace plain_locks;
+namespace library = plain_library;
+namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
 using lockyard::plain::entry_of_lock;
 
@@ -49,6 +53,49 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<handed_value<relaxed>>("race: message passing, relaxed"),
     entry_of_client<late_plain_read>("race: plain read of an atomic object"),
     entry_of_client<freed_too_early>("lifetime: memory that was freed"),
+    entry_of_client<library::shared_values<true>>("passed: shared_mutex"),
+    entry_of_client<library::shared_values<false>>("race: shared_mutex, not taken"),
+    entry_of_client<library::c_rwlock<true>>("passed: pthread_rwlock"),
+    entry_of_client<library::c_rwlock<false>>("race: pthread_rwlock, written outside"),
+    entry_of_client<library::c_spinlock<true>>("passed: pthread_spin"),
+    entry_of_client<library::c_spinlock<false>>("race: pthread_spin, not taken"),
+    entry_of_client<library::c_semaphore<2>>("passed: sem_t"),
+    entry_of_client<library::c_semaphore<1>>("hang: sem_t, one post is missing"),
+    entry_of_client<library::c_barrier<2>>("passed: pthread_barrier"),
+    entry_of_client<library::c_barrier<1>>("race: pthread_barrier, of one thread"),
+    entry_of_client<library::called_once<true>>("passed: call_once"),
+    entry_of_client<library::called_once<false>>("race: call_once, left out"),
+    entry_of_client<library::c_key<true>>("passed: pthread_key"),
+    entry_of_client<library::c_key<false>>("race: pthread_key, one value for all"),
+    entry_of_client<library::atomic_waits<true, int>>("passed: atomic::wait, sleeps"),
+    entry_of_client<library::atomic_waits<false, int>>("hang: atomic::wait, never notified"),
+    entry_of_client<library::atomic_waits<true, long>>("passed: atomic::wait of 8 bytes, sleeps"),
+    entry_of_client<library::atomic_waits<false, long>>(
+        "hang: atomic::wait of 8 bytes, never notified"),
+    entry_of_client<library::flag_waits<true>>("passed: atomic_flag::wait, sleeps"),
+    entry_of_client<library::flag_waits<false>>("hang: atomic_flag::wait, never notified"),
+    entry_of_client<library::semaphore<1>>("passed: counting_semaphore, sleeps"),
+    entry_of_client<library::semaphore<2>>("race: counting_semaphore, a token too many"),
+    entry_of_client<library::latch<2>>("passed: latch, sleeps"),
+    entry_of_client<library::latch<3>>("hang: latch, a thread is missing"),
+    entry_of_client<library::condition_for_any<true>>("passed: condition_variable_any, sleeps"),
+    entry_of_client<library::condition_for_any<false>>(
+        "hang: condition_variable_any, never notified"),
+    entry_of_client<library::counted_pointer<false>>("passed: shared_ptr, two sizes"),
+    entry_of_client<library::counted_pointer<true>>("race: shared_ptr, one for both threads"),
+    entry_of_client<library::exceptions<true>>("passed: exceptions"),
+    entry_of_client<library::exceptions<false>>("race: exceptions, without the lock"),
+    entry_of_client<structures::stack<release>>("passed: stack"),
+    entry_of_client<structures::stack<relaxed>>("race: stack, published relaxed"),
+    entry_of_client<structures::ring<release>>("passed: ring"),
+    entry_of_client<structures::ring<relaxed>>("race: ring, published relaxed"),
+    entry_of_client<structures::seqlock<acquire>>("passed: seqlock"),
+    entry_of_client<structures::seqlock<relaxed>>("assertion: seqlock, without the fence"),
+    entry_of_client<structures::hazard<seq_cst>>("passed: hazard pointer"),
+    entry_of_client<structures::hazard<acq_rel>>("lifetime: hazard pointer, without a total order"),
+    entry_of_client<structures::counted<acq_rel>>("passed: reference count"),
+    entry_of_client<structures::counted<release>>(
+        "lifetime: reference count, the last owner does not acquire"),
 };
 constinit const std::size_t lockyard_plain_entry_count =
     sizeof lockyard_plain_entries / sizeof *lockyard_plain_entries;

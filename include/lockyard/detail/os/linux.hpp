@@ -73,12 +73,7 @@ enum class wait_result : std::uint8_t {
 // may therefore name a word that has been freed in the meantime: at worst it wakes a thread that
 // sleeps on a new object at that address, which is a spurious wake-up.
 
-/// Sleeps while the word holds `expected`, at most until `deadline` (CLOCK_MONOTONIC; null means
-/// without a limit).
-inline wait_result futex_wait(const void* word, std::uint32_t expected,
-                              const timespec* deadline) noexcept {
-  const long result = call(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, nullptr,
-                           FUTEX_BITSET_MATCH_ANY);
+inline wait_result outcome_of_wait(long result) noexcept {
   switch (-result) {
     case 0:
     case EINTR: return wait_result::woken;
@@ -86,6 +81,14 @@ inline wait_result futex_wait(const void* word, std::uint32_t expected,
     case ETIMEDOUT: return wait_result::timed_out;
     default: fatal("futex wait", static_cast<int>(-result));
   }
+}
+
+/// Sleeps while the word holds `expected`, at most until `deadline` (CLOCK_MONOTONIC; null means
+/// without a limit).
+inline wait_result futex_wait(const void* word, std::uint32_t expected,
+                              const timespec* deadline) noexcept {
+  return outcome_of_wait(call(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline,
+                              nullptr, FUTEX_BITSET_MATCH_ANY));
 }
 
 /// Returns the count for the kernel, which takes an int; more than INT_MAX sleepers cannot exist.
@@ -102,6 +105,20 @@ inline std::uint32_t futex_wake(const void* word, std::uint32_t count) noexcept 
   if (result >= 0) return static_cast<std::uint32_t>(result);
   if (result == -EFAULT || result == -EINVAL) return 0;
   fatal("futex wake", static_cast<int>(-result));
+}
+
+/// As futex_wait, for a word that other processes map too.
+inline wait_result futex_wait_shared(const void* word, std::uint32_t expected,
+                                     const timespec* deadline) noexcept {
+  return outcome_of_wait(call(SYS_futex, word, FUTEX_WAIT_BITSET, expected, deadline, nullptr,
+                              FUTEX_BITSET_MATCH_ANY));
+}
+/// Wakes one sleeper of a word that other processes map too. Errors as in futex_wake.
+inline void futex_wake_shared(const void* word) noexcept {
+  const long result = call(SYS_futex, word, FUTEX_WAKE, 1);
+  if (result < 0 && result != -EFAULT && result != -EINVAL) {
+    fatal("futex wake", static_cast<int>(-result));
+  }
 }
 
 /// If `from` still holds `expected`: wakes at most `wake` of its sleepers, moves at most `move`

@@ -6,6 +6,7 @@ const PATTERNS = ["", "/", "x", "-", ".", "\\", "|", "+"];
 const MOST_TICKS = 8; // that name the values of an axis themselves
 const NEAR_END = 0.7; // a line that ends before this part of the width has its label in the plot
 const ROW_OF_SERIES = 9; // pixels between the series of one name
+const VERDICT_MARKERS = ["triangle-down", "triangle-up", "diamond"]; // of differences that are shown
 const OPEN_MARKERS = ["circle-open", "diamond-open", "square-open", "triangle-up-open", "x-open", "star-open"];
 
 function markOf(series, place, look) {
@@ -199,7 +200,7 @@ function dots(spec, look) {
   const left = nameMargin(spec.y.names, look);
   const legend = spec.series.length > 1;
   const rows = spec.y.names.length;
-  const row = Math.max(24, spec.series.length * ROW_OF_SERIES + 8);
+  const row = spec.data.verdicts ? 24 : Math.max(24, spec.series.length * ROW_OF_SERIES + 8);
   const size = { width: look.width - left - 24, height: Math.max(rows * row, 60), left, right: 24,
     top: legend ? 34 : 10, bottom: 46 };
   const place = new Map(spec.y.names.map((name, at) => [name, rows - 1 - at]));
@@ -208,8 +209,9 @@ function dots(spec, look) {
   const traces = spec.series.map((series, number) => {
     const plain = markOf(series, number, look);
     const colour = series.role === "measured" ? look.accent : look.ink2;
-    const mark = series.mark ? plain : { ...plain, colour, marker: series.role === "measured" ? "circle" : plain.marker };
-    const shift = ((spec.series.length - 1) / 2 - number) * apart;
+    const filled = spec.data.verdicts ? VERDICT_MARKERS[number % VERDICT_MARKERS.length] : "circle";
+    const mark = series.mark ? plain : { ...plain, colour, marker: series.role === "measured" ? filled : plain.marker };
+    const shift = spec.data.verdicts ? 0 : ((spec.series.length - 1) / 2 - number) * apart;
     return scatter(spec, series, mark, {
       mode: "markers", y: series.y.map((name) => place.get(name) + shift), showlegend: true, error_x: errorBars(series, series.x, mark.colour),
       marker: { color: mark.colour, symbol: mark.marker, size: series.role === "measured" ? 9 : 8,

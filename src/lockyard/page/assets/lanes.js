@@ -31,7 +31,9 @@ class Lanes {
       button("Last", "", () => this.go(this.rows.length - 1)), this.count);
     this.memory = document.createElement("p");
     this.memory.className = "memory";
-    this.region.before(bar, this.memory);
+    this.also = document.createElement("p");
+    this.also.className = "memory";
+    this.region.before(bar, this.memory, this.also);
     this.edges = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.edges.setAttribute("class", "edges");
     this.edges.setAttribute("aria-hidden", "true");
@@ -51,6 +53,8 @@ class Lanes {
     this.on.disabled = this.at === this.rows.length - 1;
     this.count.textContent = ` Step ${this.at + 1} of ${this.rows.length}`;
     this.showMemory();
+    const { also } = this.steps[this.at];
+    this.also.textContent = also.length ? `This step could also have read: ${also.join(", ")}` : "";
     this.drawEdges();
     if (scroll) this.rows[this.at].scrollIntoView({ block: "nearest" });
   }

@@ -45,12 +45,12 @@ def _sentence(group: Sequence[CellSummary], setting: Setting) -> Sentence:
     if _missed(worst) == 0:
         text = f"No frame was late, at {rate}, with any of {counted(len(group), 'lock')}."
         return Sentence(text, setting.names(group), (*around, minutes))
-    late = f"{_missed(worst):.3g} frames a minute late"
+    late = f"{_count(_missed(worst))} frames a minute late"
     runs = min(len(worst.runs), len(best.runs))
     reasons = [*around, minutes, _faults(worst), f"longest overrun {_overrun(worst)}"]
     if best is worst or len(group) == 1:
         return Sentence(f"{worst.lock}: {late}, at {rate}.", setting.names([worst]), tuple(reasons))
-    least = f"{_missed(best):.3g}" if _missed(best) else "none"
+    least = _count(_missed(best)) if _missed(best) else "none"
     if shown_longer(worst, best, "missed"):
         text = f"Do not use {worst.lock} for frames: with it {late}, with {best.lock} {least}."
     elif runs < ENOUGH_RUNS:
@@ -63,6 +63,10 @@ def _sentence(group: Sequence[CellSummary], setting: Setting) -> Sentence:
         text = f"No lock stands out for frames: {late} with {worst.lock}, {least} with {best.lock}."
         reasons.append("paired by block, no difference is shown")
     return Sentence(text, setting.names([worst, best]), (rate, *reasons))
+
+
+def _count(missed: float) -> str:
+    return f"{missed:,.0f}" if missed >= 10 else f"{missed:.2g}"
 
 
 def _faults(cell: CellSummary) -> str:

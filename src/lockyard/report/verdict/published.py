@@ -36,7 +36,16 @@ FAR = 10
 OTHER_LOOP = "another loop (runs bounded by time), so only orders and magnitudes are comparable"
 # The table's names of our scheduling policies, and the titles to print for them.
 SCHEDULERS = {None: "linux-cfs", "other": "linux-cfs", "rr": "linux-rr"}
-TITLES = {"linux-cfs": "Linux CFS", "linux-rr": "Linux SCHED_RR"}
+# The readers' variants of the table of idle times: pinned threads, and short slices.
+PINNED = "linux-cfs pinned"
+SHORT_SLICES = "linux-cfs latency=0.1ms,granularity=0.1ms"
+SHORT_SLICE_NS = 100_000
+TITLES = {
+    "linux-cfs": "Linux CFS",
+    "linux-rr": "Linux SCHED_RR",
+    PINNED: "Linux CFS, pinned threads",
+    SHORT_SLICES: "Linux CFS with slices of 0.1 ms",
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ def published_table() -> dict[tuple[str, str, str], Row]:
             float(row["mean_run_ms"]) * 1e6,
             tuple(float(row[f"longest{place}_ms"]) * 1e6 for place in range(1, 5)),
         )
-        for row in printed_rows("stalls_ryzen1700.csv")
+        for name in ("stalls_ryzen1700.csv", "stalls_ryzen1700_variants.csv")
+        for row in printed_rows(name)
     }
 
 
@@ -104,7 +114,13 @@ def _pairs(group: Iterable[CellSummary], key: str, setting: Setting) -> list[Pai
 
 
 def _scheduler(cell: CellSummary) -> str:
-    return SCHEDULERS[cell.conditions.get("policy")]
+    """Returns the table's name of the cell's setting: a variant if the readers measured one."""
+    found = SCHEDULERS[cell.conditions.get("policy")]
+    if found != "linux-cfs" or cell.study != "idle":
+        return found
+    if cell.conditions.get("pinning") not in (None, "none"):
+        return PINNED
+    return SHORT_SLICES if cell.conditions.get("slice_ns") == SHORT_SLICE_NS else found
 
 
 def _compared(pairs: Sequence[Pair], key: str, setting: Setting) -> Sentence:

@@ -30,10 +30,11 @@ bool __atomic_wait_address_until_v(const _Tp* __addr, _Tp&& __old, _ValFn&& __vf
 
 template <typename _Tp, typename _Pred, typename _When>
 bool __atomic_wait_address_until(const _Tp* __addr, _Pred __pred, const _When&) noexcept {
-  while (!__pred()) {
+  for (;;) {
+    lockyard_atomic_watch(__addr, sizeof(_Tp));
+    if (__pred()) return true;
     if (lockyard_atomic_wait_seen_limited(__addr, sizeof(_Tp))) return __pred();
   }
-  return true;
 }
 
 template <typename _Pred, typename _When>

@@ -24,7 +24,10 @@ void lockyard_atomic_wait(const void* object, unsigned long size, const void* ex
 /// The same with a limit; true if the limit ended it.
 bool lockyard_atomic_wait_limited(const void* object, unsigned long size,
                                   const void* expected) noexcept;
-/// The same, with the value that the thread read last from the object as the expected one.
+/// Called before the thread looks whether it has to wait.
+void lockyard_atomic_watch(const void* object, unsigned long size) noexcept;
+/// Sleeps if the object still holds the value that the thread saw in it since; returns at once if it
+/// saw several.
 void lockyard_atomic_wait_seen(const void* object, unsigned long size) noexcept;
 bool lockyard_atomic_wait_seen_limited(const void* object, unsigned long size) noexcept;
 void lockyard_atomic_notify(const void* object, bool all) noexcept;
@@ -71,7 +74,11 @@ void __atomic_wait_address_v(const _Tp* __addr, _Tp __old, _ValFn __vfn) noexcep
 
 template <typename _Tp, typename _Pred>
 void __atomic_wait_address(const _Tp* __addr, _Pred __pred) noexcept {
-  while (!__pred()) lockyard_atomic_wait_seen(__addr, sizeof(_Tp));
+  for (;;) {
+    lockyard_atomic_watch(__addr, sizeof(_Tp));
+    if (__pred()) return;
+    lockyard_atomic_wait_seen(__addr, sizeof(_Tp));
+  }
 }
 
 template <typename _Pred>

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures behind an advice: records of this machine that fit the use, or a new measurement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lockyard import harness
+from lockyard.errors import UsageError
+from lockyard.machine import environment
+from lockyard.machine.conditions import inherited
+from lockyard.machine.tree import Tree
+from lockyard.measure import session
+from lockyard.measure.plan import plan_cells
+from lockyard.measure.request import Request
+from lockyard.records import read_records
+from lockyard.report.summary import CellSummary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from lockyard.advise.use import Use
+    from lockyard.catalog import Catalog, Lock
+    from lockyard.harness import Record
+
+RATE, WAIT = "throughput", "wait"
+STUDIES = (RATE, WAIT)
+# The fewest runs that can show a difference.
+RUNS = 6
+RUN_S = 0.1
+SPARE = 1.5  # for starting and ending runs
+
+Cells = dict[str, dict[str, CellSummary]]  # by study and lock
+
+
+def recorded(paths: Sequence[Path], use: Use, catalog: Catalog) -> tuple[Cells, list[str]]:
+    """Returns the nearest cells of each study, and remarks about files that were left out."""
+    found: list[Record] = []
+    remarks = []
+    for path in _files(paths):
+        try:
+            content = read_records(path)
+        except UsageError as error:
+            if path in paths:
+                raise
+            remarks.append(str(error))
+            continue
+        if not _is_this_machine(content.environment):
+            remarks.append(f"{path}: from another machine, so it says nothing about this one")
+            continue
+        found += [run for run in content.runs if run["study"] in STUDIES and run["lock"]]
+    return _nearest(found, use, catalog), remarks
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    return [
+        file
+        for path in paths
+        for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])
+    ]
+
+
+def _is_this_machine(of: dict[str, Any]) -> bool:
+    here = environment.describe(Tree())
+    return bool(of) and all(
+        of.get(part, {}).get(key) == here[part][key]
+        for part, key in (("cpu", "model"), ("limits", "processors_usable"))
+    )
+
+
+def _nearest(runs: Sequence[Record], use: Use, catalog: Catalog) -> Cells:
+    """Takes, of each study, the conditions that are nearest to the use, with most locks first."""
+    cells: Cells = {study: {} for study in STUDIES}
+    summaries = summarise(runs, catalog)
+    for study in STUDIES:
+        groups: dict[tuple[float, ...], dict[str, CellSummary]] = {}
+        for cell in summaries:
+            distance = use.distance({**cell.conditions, "threads": cell.threads})
+            if cell.study == study and distance is not None and len(cell.runs) >= RUNS:
+                work = cell.conditions.get("hold_ns") or 0, cell.conditions.get("gap_ns") or 0
+                groups.setdefault((distance, *work), {})[cell.lock] = cell
+        best = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
+        cells[study] = best[0][1] if best else {}
+    return cells
+
+
+def lacking(cells: Cells, locks: Sequence[Lock]) -> list[Lock]:
+    """Returns the locks that a study has no cell for; locks are only compared within a study."""
+    names = {lock.name for lock in locks}
+    complete = all(names <= cells[study].keys() for study in STUDIES)
+    return [] if complete else list(locks)
+
+
+def measured(
+    use: Use, locks: Sequence[Lock], budget_s: float, seed: int, catalog: Catalog
+) -> Cells:
+    """Measures the use with each lock, in interleaved blocks."""
+    runs = max(RUNS, int(budget_s / (RUN_S * len(STUDIES) * len(locks))))
+    request = Request(
+        [use.threads],
+        conditions=[inherited()],
+        work=[use.work],
+        runs=runs,
+        budget_s=runs * RUN_S * SPARE,
+    )
+    cells = plan_cells(catalog.select_studies(STUDIES), locks, request)
+    found = session.measure(
+        session.Plan("advise", cells, seed, None), None, to_stdout=False, refuse_unavailable=False
+    )
+    if found.interrupted:
+        raise KeyboardInterrupt
+    by_study: Cells = {study: {} for study in STUDIES}
+    for cell in summarise(found.runs, harness.catalog()):
+        if cell.runs:
+            by_study[cell.study][cell.lock] = cell
+    return by_study

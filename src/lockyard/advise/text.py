@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An advice as text and as a document: the lock, the runner-up, and the price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from lockyard.report.console import machine_table, stdout_console
+from lockyard.report.units import MISSING, duration, percent, rate, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockyard.advise.choice import Advice, Candidate
+
+SHOWN = 6
+
+
+def print_advice(answers: Sequence[Advice], remarks: Sequence[str]) -> None:
+    console = stdout_console()
+    for advice in answers:
+        for line in lines(advice):
+            console.print(Text(line), soft_wrap=True, highlight=False)
+        console.print(_table(advice))
+    for remark in remarks:
+        console.print(Text(remark), soft_wrap=True, highlight=False)
+
+
+def lines(advice: Advice) -> Iterator[str]:
+    use, best = advice.use, advice.best
+    yield f"Use {best.lock.name}{f' for {use.name}' if use.name else ''}: {_figure(advice, best)}."
+    yield (
+        f"  for {use.threads} threads that hold it for {duration(use.hold_ns)} and stay away for "
+        f"{duration(use.gap_ns)}: {use.wanted:.2g} threads want it at a time; {advice.source}"
+    )
+    if advice.runner_up is not None:
+        found = advice.compared(advice.runner_up)
+        compared = f", {ratio(found)} of it" if found else ""
+        yield (
+            f"  runner-up: {advice.runner_up.lock.name}, "
+            f"{_figure(advice, advice.runner_up)}{compared}"
+        )
+    yield f"  price: {'; '.join(_price(advice))}"
+
+
+def _figure(advice: Advice, of: Candidate) -> str:
+    if advice.by_tail:
+        return f"99.9 % of waits are below {duration(of.p999_ns)}"
+    return f"{rate(of.rate_per_s)}"
+
+
+def _price(advice: Advice) -> Iterator[str]:
+    """Yields what the best lock costs, where another one does better."""
+    best, fastest, steadiest = advice.best, advice.fastest, advice.steadiest
+    if fastest is not best:
+        found = advice.compared(fastest, by_tail=False)
+        if found is not None and found.shows_difference and found.median > 1:
+            yield f"{fastest.lock.name} has {found.median:.2f} times its throughput"
+    if steadiest is not best and best.p999_ns > steadiest.p999_ns:
+        yield (
+            f"1 of 1000 waits is longer than {duration(best.p999_ns)}, with "
+            f"{steadiest.lock.name} {duration(steadiest.p999_ns)}"
+        )
+    yield f"the longest wait was {duration(best.longest_ns)}"
+    if best.cpu_share is not None:
+        yield f"threads use {percent(best.cpu_share)} of their time on a processor"
+    if best.lock.waiting != "park":
+        yield "waiting threads never sleep: do not use it with more threads than processors"
+    if best.fairness is not None and best.fairness < 0.9:
+        yield f"threads get unequal shares (fairness {best.fairness:.2f} of 1)"
+    if best.lock.size_bytes:
+        yield f"{best.lock.size_bytes} byte{'' if best.lock.size_bytes == 1 else 's'} each"
+
+
+def _table(advice: Advice) -> Any:
+    table = machine_table(
+        f"the {min(SHOWN, len(advice.ranked))} best of {len(advice.ranked)} locks",
+        *("lock", "rate", "wait p99.9", "longest", "processor time", "fairness", "bytes"),
+    )
+    for each in advice.ranked[:SHOWN]:
+        table.add_row(
+            each.lock.name,
+            rate(each.rate_per_s),
+            duration(each.p999_ns),
+            duration(each.longest_ns),
+            percent(each.cpu_share),
+            MISSING if each.fairness is None else f"{each.fairness:.2f}",
+            str(each.lock.size_bytes or MISSING),
+        )
+    return table
+
+
+def document(answers: Sequence[Advice], remarks: Sequence[str]) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "record": "advice",
+        "remarks": list(remarks),
+        "advice": [
+            {
+                "use": each.use.to_json(),
+                "by": "tail" if each.by_tail else "rate",
+                "source": each.source,
+                "lock": each.best.lock.name,
+                "runner_up": each.runner_up.lock.name if each.runner_up else None,
+                "price": list(_price(each)),
+                "locks": [
+                    {
+                        "lock": one.lock.name,
+                        "operations_per_s": one.rate_per_s,
+                        "wait_p999_ns": one.p999_ns,
+                        "wait_max_ns": one.longest_ns,
+                        "cpu_share": one.cpu_share,
+                        "fairness_jain": one.fairness,
+                        "size_bytes": one.lock.size_bytes,
+                    }
+                    for one in each.ranked
+                ],
+            }
+            for each in answers
+        ],
+    }

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard advise: which lock to use for a given use, on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockyard import harness, options
+from lockyard.advise import evidence
+from lockyard.advise.choice import Advice, advised
+from lockyard.advise.use import Use, of_row
+from lockyard.errors import ExitStatus, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lockyard.catalog import Catalog, Lock
+    from lockyard.field_kit.contention import Row
+
+# The locks of a program that are worth an advice: those that cost most, and at least this share of
+# its run.
+MOST_LOCKS = 3
+SMALL_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Wanted:
+    hold: str
+    gap: str
+    threads: int | None
+    by_tail: bool
+    profile: Path | None
+    records: Sequence[Path]
+    locks: str
+    budget_s: float
+    may_measure: bool
+    seed: int | None
+
+
+def run(wanted: Wanted, as_json: bool) -> ExitStatus:
+    catalog = harness.catalog()
+    locks = _candidates(catalog, wanted.locks)
+    remarks: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="lockyard-advise-") as folder:
+        answers = [
+            _advice(use, wanted, locks, catalog, remarks) for use in _uses(wanted, Path(folder))
+        ]
+    from lockyard.advise import text
+
+    if as_json:
+        print(json.dumps(text.document(answers, remarks)))  # noqa: T201
+    else:
+        text.print_advice(answers, list(dict.fromkeys(remarks)))
+    return ExitStatus.DONE
+
+
+def _candidates(catalog: Catalog, names: str) -> list[Lock]:
+    """Returns the locks that exclude and whose libraries are there."""
+    chosen = catalog.select_locks(options.names("--locks", names))
+    missing = catalog.missing_locks
+    found = [lock for lock in chosen if lock.excludes and lock.name not in missing]
+    if not found:
+        raise UsageError(
+            f"--locks {names}: none of these is a lock that excludes other threads and can be "
+            "measured here; name others"
+        )
+    return found
+
+
+def _uses(wanted: Wanted, folder: Path) -> Iterator[Use]:
+    described = bool(wanted.hold or wanted.gap or wanted.threads)
+    if wanted.profile is not None:
+        if described:
+            raise UsageError(
+                "--from-profile has the holds, gaps and threads of a program, so --hold, --gap and "
+                "--threads would have no effect; drop one of the two"
+            )
+        for number, row in enumerate(_costly(wanted.profile)):
+            yield of_row(row, folder / f"{number}.csv")
+        return
+    if not wanted.hold or wanted.threads is None:
+        raise UsageError(
+            "say how the lock is used: --hold TIME and --threads N, and --gap TIME if threads do "
+            "other work in between; or give --from-profile FILE, which lockyard profile -o writes"
+        )
+    if not 1 <= wanted.threads <= options.MAX_THREADS:
+        raise UsageError(f"--threads {wanted.threads}: must be from 1 to {options.MAX_THREADS}")
+    yield Use(wanted.threads, _time_ns("--hold", wanted.hold), _time_ns("--gap", wanted.gap or "0"))
+
+
+def _time_ns(option: str, text: str) -> float:
+    return 0.0 if text.strip() == "0" else options.duration_s(option, text) * 1e9
+
+
+def _costly(path: Path) -> list[Row]:
+    """Returns the mutexes of a profile that made threads wait most, with enough samples."""
+    from lockyard.field_kit import lengths, profile_files
+
+    if not profile_files.is_profile(path):
+        raise UsageError(
+            f"{path}: the file has no profile; name one that 'lockyard profile -o' has written"
+        )
+    processes = profile_files.read(path)
+    rows = [
+        row
+        for process in processes
+        for row in process.rows
+        if row.threads > 1 and row.wait_ns > SMALL_SHARE * process.process.elapsed_ns
+    ]
+    known = [row for row in sorted(rows, key=lambda row: -row.cost_ns) if lengths.is_known(row)]
+    if not known:
+        raise UsageError(
+            f"{path}: no lock made threads wait for more than {SMALL_SHARE:.0%} of the run and has "
+            f"{lengths.FEWEST} sampled holds and gaps, so another lock would change nothing, or "
+            "nothing is known of it; profile the program for longer"
+        )
+    return known[:MOST_LOCKS]
+
+
+def _advice(
+    use: Use, wanted: Wanted, locks: Sequence[Lock], catalog: Catalog, remarks: list[str]
+) -> Advice:
+    cells, said = evidence.recorded(wanted.records, use, catalog)
+    remarks += said
+    source = "from records"
+    if evidence.lacking(cells, locks):
+        if not wanted.may_measure:
+            raise UsageError(
+                "the records do not have this use for all of these locks, so nothing is advised; "
+                "drop --no-measure, or name the locks that were measured with --locks"
+            )
+        cells = evidence.measured(use, locks, wanted.budget_s, options.seed(wanted.seed), catalog)
+        source = "measured now"
+        if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
+            remarks.append(
+                f"The machine is busy (load {os.getloadavg()[0]:.1f}), so its neighbours may "
+                "decide these figures: ask again when it is quiet."
+            )
+    return advised(use, cells, locks, wanted.by_tail, source)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lockyard advise: the choice, the runner-up, the price, and where the figures are from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fake_records import a_record
+from fake_verdict import CATALOG
+
+from lockyard.advise import evidence, text
+from lockyard.advise.choice import Advice, advised
+from lockyard.advise.use import Use
+from lockyard.errors import UsageError
+from lockyard.machine.environment import describe
+from lockyard.machine.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from conftest import Outcome
+
+LOCKS = [lock for lock in CATALOG.locks if lock.excludes and lock.kind != "control"]
+USE = Use(4, 300, 5000)
+
+
+def runs(lock: str, rate: float, p999_ns: float, **conditions: Any) -> list[dict[str, Any]]:
+    """Seven runs of each study; the waits of a run are all alike."""
+    made = []
+    work = {"threads": 4, "hold_ns": 300, "gap_ns": 5000, **conditions}
+    for block in range(7):
+        values = {
+            "complete": True,
+            "operations_per_s": rate * (1 + block / 1000),
+            "cpu_share": 0.5,
+            "fairness_jain": 0.99,
+            "wait_max_ns": p999_ns * 2,
+        }
+        waits = {
+            "unit": "ns",
+            "scale": p999_ns / 128,
+            "sub_bucket_bits": 7,
+            "counts": [[128, 99999]],
+        }
+        for study in ("throughput", "wait"):
+            record = a_record(study, lock, block, values=values, **work)
+            record["histograms"] = {"wait": waits} if study == "wait" else {}
+            made.append(record)
+    return made
+
+
+def advice(*found: Sequence[dict[str, Any]], by_tail: bool = False) -> Advice:
+    nearest = evidence._nearest([run for each in found for run in each], USE, CATALOG)  # noqa: SLF001
+    return advised(USE, nearest, LOCKS, by_tail, "from records")
+
+
+def names(of: Advice) -> list[str]:
+    return [each.lock.name for each in of.ranked]
+
+
+FAST = runs("tas_spinlock", 9e6, 4e6)
+STEADY = runs("ticket_spinlock", 3e6, 2e3)
+BOTH = runs("futex_mutex", 8e6, 1e5)
+
+
+def test_the_fastest_lock_is_advised_with_its_price() -> None:
+    found = advice(FAST, STEADY, BOTH)
+    assert names(found) == ["tas_spinlock", "futex_mutex", "ticket_spinlock"]
+    first, _, runner_up, price = text.lines(found)
+    assert first == "Use tas_spinlock: 9.03 M/s."
+    assert "runner-up: futex_mutex, 8.02 M/s, 0.89" in runner_up
+    assert "with ticket_spinlock 2" in price
+    assert "never sleep" in price
+
+
+def test_by_the_tail_the_steadiest_lock_is_advised() -> None:
+    found = advice(FAST, STEADY, BOTH, by_tail=True)
+    assert names(found) == ["ticket_spinlock", "futex_mutex", "tas_spinlock"]
+    price = list(text.lines(found))[3]
+    assert "tas_spinlock has 3.00 times its throughput" in price
+
+
+def test_of_equal_locks_the_one_with_the_shorter_tail_is_advised() -> None:
+    other = runs("futex_mutex", 9e6, 1e5)
+    for number, run in enumerate(other):  # now faster, now slower
+        run["values"]["operations_per_s"] = 9e6 * (1 + 0.02 * (-1) ** (number // 2))
+    assert names(advice(FAST, other))[0] == "futex_mutex"
+
+
+def test_a_broken_lock_is_never_advised() -> None:
+    broken = runs("tas_spinlock", 9e9, 1)
+    for run in broken:
+        run["checks"] = {"counter": False}
+    assert names(advice(broken, STEADY)) == ["ticket_spinlock"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_near"),
+    [
+        ({}, True),
+        ({"hold_ns": 360, "gap_ns": 4500}, True),
+        ({"hold_ns": 900}, False),
+        ({"gap_ns": 0}, False),
+        ({"threads": 5}, False),
+        ({"policy": "fifo"}, False),
+        ({"load": 2}, False),
+        ({"machine": {"smt": "off"}}, False),
+        ({"lengths": "bimodal"}, False),
+    ],
+)
+def test_records_count_only_if_they_are_near(conditions: dict[str, Any], is_near: bool) -> None:
+    known = {"threads": 4, "hold_ns": 300, "gap_ns": 5000, **conditions}
+    assert (USE.distance(known) is not None) == is_near
+
+
+def written(path: Path, model: str | None, *found: Sequence[dict[str, Any]]) -> Path:
+    environment = {"schema": 2, "record": "environment", **describe(Tree())}
+    environment["cpu"] = {**environment["cpu"], "model": model}
+    lines = [environment, *({"schema": 2, **run} for each in found for run in each)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_records_of_another_machine_do_not_count(tmp_path: Path) -> None:
+    here = describe(Tree())["cpu"]["model"]
+    written(tmp_path / "a.jsonl", here, FAST, STEADY)
+    written(tmp_path / "b.jsonl", "another", BOTH)
+    cells, remarks = evidence.recorded([tmp_path], USE, CATALOG)
+    assert set(cells["throughput"]) == {"tas_spinlock", "ticket_spinlock"}
+    assert [remark for remark in remarks if "another machine" in remark]
+    wanted = [lock for lock in LOCKS if lock.name in ("tas_spinlock", "ticket_spinlock")]
+    assert evidence.lacking(cells, wanted) == []
+    assert evidence.lacking(cells, LOCKS) == LOCKS
+    with pytest.raises(UsageError, match="cannot be read"):
+        evidence.recorded([tmp_path / "none.jsonl"], USE, CATALOG)
+
+
+def test_measures_what_no_record_has(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    told = lockyard(
+        *("advise", "--hold", "300ns", "--gap", "5us", "--threads", "2", "--for", "1s"),
+        *("--locks", "mutex,std::mutex", "--json", "--from", str(tmp_path)),
+    )
+    assert told.returncode == 0, told.stderr
+    (found,) = json.loads(told.stdout)["advice"]
+    assert found["source"] == "measured now"
+    assert {found["lock"], found["runner_up"]} == {"mutex", "std::mutex"}
+    assert all(each["wait_p999_ns"] > 0 < each["operations_per_s"] for each in found["locks"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "say how the lock is used"),
+        (("--hold", "1us"), "say how the lock is used"),
+        (("--hold", "1", "--threads", "2"), "--hold 1: not a duration"),
+        (("--hold", "1us", "--threads", "0"), "--threads 0: must be from 1"),
+        (("--hold", "1us", "--threads", "2", "--locks", "null_lock"), "excludes other threads"),
+        (("--hold", "1us", "--threads", "2", "--no-measure"), "drop --no-measure"),
+        (("--from-profile", "/dev/null", "--threads", "2"), "would have no effect"),
+        (("--from-profile", "/dev/null"), "the file has no profile"),
+    ],
+)
+def test_refuses_what_is_no_use_of_a_lock(
+    lockyard: Callable[..., Outcome], arguments: tuple[str, ...], message: str
+) -> None:
+    told = lockyard("advise", *arguments)
+    assert told.returncode == 2
+    assert message in told.stderr

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of programs with main(), in C and in C++, and automatic mutants of a user's own lock."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+pytestmark = pytest.mark.timeout(300)
+
+MESSAGE = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+extern void __VERIFIER_assume(int);
+atomic_int flag;
+int data;
+static void *writer(void *unused) {
+  data = 42;
+  atomic_store_explicit(&flag, 1, memory_order_ORDER);
+  return unused;
+}
+static void *reader(void *unused) {
+  __VERIFIER_assume(atomic_load_explicit(&flag, memory_order_acquire) == 1);
+  assert(data == 42);
+  return unused;
+}
+int main() {
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, writer, NULL);
+  pthread_create(&threads[1], NULL, reader, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
+COUNT = """
+#include <atomic>
+#include <cassert>
+#include <thread>
+int main() {
+  std::atomic<int> count{0};
+  const auto add = [&count] { STEP; };
+  std::thread first{add}, second{add};
+  first.join();
+  second.join();
+  assert(count == 2);
+}
+"""
+LOCK = """
+#pragma once
+#include <atomic>
+class spin {
+ public:
+  void lock() {
+    while (taken_.load(std::memory_order_acquire) ||
+           taken_.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+"""
+REFUSED = """
+#include <pthread.h>
+#include <cstdlib>
+struct client {
+  static constexpr unsigned threads = 2;
+  void thread(unsigned) { CALL; }
+};
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]:
+    def run(name: str, text: str, *arguments: str) -> Outcome:
+        (tmp_path / name).write_text(text)
+        option = "--lock" if name.endswith(".hpp") else "--client"
+        return subprocess.run(
+            [COMMAND, "check", option, f"{name}:spin" if option == "--lock" else name, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+            env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        )
+
+    return run
+
+
+def test_passes_a_program_in_c(check: Callable[..., Outcome]) -> None:
+    checked = check("message.c", MESSAGE.replace("ORDER", "release"), "--json")
+    assert checked.returncode == 0, checked.stderr
+    found = json.loads(checked.stdout)
+    assert (found["verdict"], found["coverage"], found["threads"]) == ("passed", "exhaustive", 3)
+
+
+def test_shows_lanes_and_edges_of_a_failing_program(check: Callable[..., Outcome]) -> None:
+    checked = check("message.c", MESSAGE.replace("ORDER", "relaxed"))
+    assert checked.returncode == 4, checked.stderr
+    assert re.search(
+        r"(\d+) message\.c:10 +│   T1  writes plain data data\n.*"
+        r"T2  load acquire of flag: 1 \(by T1\)  \[could read 0\]\n.*"
+        r"T2  reads plain data data that T1 writes at the same time  \[the other access is \1;",
+        checked.stdout,
+        re.DOTALL,
+    ), checked.stdout
+    assert re.search(r"await acquire on start of T1: 1 \(by T0\)  \[after \d+\]", checked.stdout)
+
+
+def test_describes_the_failing_execution_as_data(check: Callable[..., Outcome]) -> None:
+    checked = check("message.c", MESSAGE.replace("ORDER", "relaxed"), "--json")
+    steps = json.loads(checked.stdout)["steps"]
+    load = next(step for step in steps if step["kind"] == "load")
+    assert (load["word"], load["order"], load["read"]) == ("flag", "acquire", "1")
+    assert steps[load["reads_from"]]["written"] == "1"
+    assert load["could_read"] == [{"value": "0", "written_by": None}]
+    started = next(step for step in steps if step["word"] == "start of T2" and step["read"])
+    assert steps[started["after"][0]]["thread"] == 0
+    failure = steps[-1]
+    assert failure["kind"] == "failure"
+    assert steps[failure["conflicts_with"]]["kind"] == "plain write"
+
+
+@pytest.mark.parametrize(
+    ("step", "status"), [("++count", 0), ("count = count + 1", 4)], ids=["right", "wrong"]
+)
+def test_checks_a_program_with_std_thread(
+    check: Callable[..., Outcome], step: str, status: int
+) -> None:
+    checked = check("count.cpp", COUNT.replace("STEP", step))
+    assert checked.returncode == status, checked.stdout + checked.stderr
+
+
+def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) -> None:
+    checked = check("spin.hpp", LOCK, "--mutants", "--threads", "2")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "2 of 3 mutants killed" in checked.stdout
+    assert re.search(r"spin\.hpp:7: this `acquire` is not needed by any client", checked.stdout)
+
+
+@pytest.mark.parametrize(
+    ("call", "cause", "remedy"),
+    [
+        ("pthread_cancel(pthread_self())", "calls `pthread_cancel`", "leave the call out"),
+        ("(void)std::rand()", "calls `rand`, whose result differs", "use a fixed value"),
+    ],
+)
+def test_refuses_calls_that_it_has_no_model_of(
+    check: Callable[..., Outcome], call: str, cause: str, remedy: str
+) -> None:
+    checked = check("refused.cpp", REFUSED.replace("CALL", call))
+    assert checked.returncode == 2, checked.stdout + checked.stderr
+    assert re.search(r"refused\.cpp:6 ", checked.stderr)
+    assert cause in checked.stderr
+    assert remedy in checked.stderr

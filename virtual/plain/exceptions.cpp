@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Exceptions of a module's code. The C++ library keeps the exceptions that a thread handles in a
+// list of the system's thread, which is one thread for all threads of an execution; so each of them
+// gets its own list around the calls that use it.
+
+#include "wrapped.hpp"
+
+#include <cxxabi.h>
+
+#include <cstring>
+#include <exception>
+#include <typeinfo>
+#include <utility>
+
+namespace lockyard::plain {
+
+namespace {
+
+/// The library's record as the C++ ABI describes it.
+struct handled {
+  void* caught;
+  unsigned uncaught;
+};
+
+handled& of_system() {
+  return *reinterpret_cast<handled*>(abi::__cxa_get_globals());
+}
+
+handled& mine() {
+  thread_storage& storage = worker::mine().storage[now().self()];
+  static_assert(sizeof storage.exceptions == sizeof(handled));
+  return *reinterpret_cast<handled*>(&storage.exceptions);
+}
+
+template <class Call>
+auto with_own(const Call& call) {
+  if (!is_active()) return call();
+  of_system() = mine();
+  if constexpr (std::is_void_v<decltype(call())>) {
+    call();
+    mine() = std::exchange(of_system(), {});
+  } else {
+    const auto result = call();
+    mine() = std::exchange(of_system(), {});
+    return result;
+  }
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+using lockyard::plain::is_active;
+using lockyard::plain::with_own;
+
+void __wrap___cxa_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
+  if (is_active()) ++lockyard::plain::mine().uncaught;
+  abi::__cxa_throw(object, type, destroy);
+}
+void __wrap___cxa_rethrow() {
+  if (is_active()) {
+    using namespace lockyard::plain;
+    of_system() = mine();
+    // The library moves the exception from the handled ones to those that fly, or its count.
+    ++mine().uncaught;
+  }
+  abi::__cxa_rethrow();
+}
+void* __wrap___cxa_begin_catch(void* object) {
+  return with_own([object] { return abi::__cxa_begin_catch(object); });
+}
+void __wrap___cxa_end_catch() {
+  with_own([] { abi::__cxa_end_catch(); });
+}
+int __wrap__ZSt19uncaught_exceptionsv() {
+  return with_own([] { return std::uncaught_exceptions(); });
+}
+bool __wrap__ZSt18uncaught_exceptionv() {
+  return with_own([] { return std::uncaught_exceptions() != 0; });
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)

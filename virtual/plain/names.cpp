@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "names.hpp"
+
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+namespace lockyard::plain {
+
+namespace {
+
+struct member {
+  std::uintptr_t offset;
+  std::size_t size;
+  std::string name;
+};
+using members = std::vector<member>;
+
+struct known_names {
+  std::map<std::string, members, std::less<>> objects;  ///< keys: the entries' names
+  members variables;                                    ///< by address
+  members of_threads;                                   ///< by offset
+  std::map<std::pair<std::string, std::size_t>, members> types;
+  const members* current = nullptr;
+};
+
+known_names& known() {
+  static known_names all;
+  return all;
+}
+
+/// The member that lies there; with an offset for an address inside it.
+std::optional<std::string> name_in(const members& list, std::uintptr_t offset) {
+  for (const member& each : list) {
+    if (offset < each.offset || offset >= each.offset + each.size) continue;
+    const std::uintptr_t inside = offset - each.offset;
+    return inside == 0 ? each.name : each.name + "+" + std::to_string(inside);
+  }
+  return std::nullopt;
+}
+
+std::string line_of_source(std::source_location where) {
+  std::ifstream file{where.file_name()};
+  std::string line;
+  for (unsigned i = 0; i < where.line() && std::getline(file, line); ++i) {
+  }
+  return line;
+}
+
+/// The type that a line creates, as in `new my::node`.
+std::string created_type(std::source_location where) {
+  static const std::regex form{
+      R"((?:new|make_\w+\s*<|sizeof\s*\(?)\s*(?:struct\s+)?((?:\w+::)*)(\w+))"};
+  const std::string line = line_of_source(where);
+  std::smatch found;
+  return std::regex_search(line, found, form) ? found[2].str() : std::string{};
+}
+
+std::string name_on_heap(const arena::object& found) {
+  const std::string type = created_type(found.where);
+  return (type.empty() ? "heap object" : type) + "#" + std::to_string(found.number);
+}
+
+std::string name_on_heap(const arena::object& found, std::uintptr_t offset) {
+  const std::string type = created_type(found.where);
+  const std::string name = name_on_heap(found);
+  const auto fields = known().types.find({type, found.bytes});
+  if (fields != known().types.end()) {
+    if (const auto inside = name_in(fields->second, offset)) return name + "." + *inside;
+  }
+  return offset == 0 ? name : name + "+" + std::to_string(offset);
+}
+
+std::string name_on_stack(const execution::stack_place& found) {
+  return "a variable on T" + std::to_string(found.thread) + "'s stack";
+}
+
+/// A variable of a thread, if the address is in a thread's copy of the module's variables.
+std::optional<std::string> name_of_thread(std::uintptr_t at) {
+  worker& mine = worker::mine();
+  for (std::size_t i = 0; i < mine.storage.size(); ++i) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(mine.storage[i].block);
+    if (begin == 0 || at < begin) continue;
+    if (at - begin >= arena::size_of(mine.storage[i].block)) continue;
+    const auto inside = name_in(known().of_threads, at - begin);
+    return "T" + std::to_string(i) + "'s " + inside.value_or("thread_local data");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_names(const std::string& path, std::uintptr_t base) {
+  std::ifstream file{path};
+  known_names& all = known();
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words{line};
+    std::string kind;
+    std::pair<std::string, std::size_t> type;
+    words >> kind;
+    if (kind == "type") words >> type.second >> type.first;
+    member each{};
+    words >> each.offset >> each.size >> each.name;
+    if (kind == "static") {
+      each.offset += base;
+      all.variables.push_back(each);
+    } else if (kind == "thread") {
+      all.of_threads.push_back(each);
+    } else if (kind == "type") {
+      all.types[type].push_back(each);
+    } else {
+      std::string entry;
+      std::getline(words >> std::ws, entry);
+      all.objects[entry].push_back(each);
+    }
+  }
+}
+
+void name_object_as(std::string_view entry) {
+  const auto found = known().objects.find(entry);
+  known().current = found == known().objects.end() ? nullptr : &found->second;
+}
+
+std::string name_of_memory(const void* address) {
+  worker& mine = worker::mine();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
+  if (auto name = mine.threads.name_of(at)) return *name;
+  if (known().current != nullptr && at >= mine.object) {
+    if (auto name = name_in(*known().current, at - mine.object)) return *name;
+  }
+  if (auto name = name_in(known().variables, at)) return *name;
+  if (auto name = name_of_thread(at)) return *name;
+  if (const auto found = mine.heap.find(at); found && found->begin != mine.object) {
+    return name_on_heap(*found, at - found->begin);
+  }
+  const auto on_stack = execution::current()->find_on_stack(address);
+  return on_stack ? name_on_stack(*on_stack) : std::string{};
+}
+
+namespace {
+
+/// A pointer to the beginning of an object means the object, not its first member.
+std::string name_of_target(std::uintptr_t at) {
+  const worker& mine = worker::mine();
+  const auto found = mine.heap.find(at);
+  const bool is_object = found && found->begin == at && at != mine.object && !name_of_thread(at);
+  return is_object ? name_on_heap(*found) : name_of_memory(reinterpret_cast<const void*>(at));
+}
+
+}  // namespace
+
+std::string text_of_value(std::uint64_t value, std::size_t size) {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  if (size > word) {
+    const wide whole = decode(value, static_cast<unsigned>(size));
+    return "{" + text_of_value(static_cast<std::uint64_t>(whole), word) + ", " +
+           text_of_value(static_cast<std::uint64_t>(whole >> 64U), word) + "}";
+  }
+  constexpr std::uint64_t least_address = 1U << 16U;
+  if (size == word && value >= least_address) {
+    // The lowest bits may be flags.
+    for (const std::uint64_t flags : {value & 0, value & 7}) {
+      const std::string name = name_of_target(value - flags);
+      if (name.empty()) continue;
+      return "&" + name + (flags == 0 ? "" : " | " + std::to_string(flags));
+    }
+  }
+  return std::to_string(value);
+}
+
+}  // namespace lockyard::plain

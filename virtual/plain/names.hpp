@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The names of memory and of values in reports, from the list that the command has made of the
+// module's debug information (src/lockyard/checks/members.py).
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace lockyard::plain {
+
+/// Reads the list of a module that was loaded at `base`; without a file there are no names.
+void read_names(const std::string& path, std::uintptr_t base);
+/// Says which lock or client the execution has.
+void name_object_as(std::string_view entry);
+
+/// Empty for memory without a name.
+std::string name_of_memory(const void* address);
+/// A pointer to memory with a name is written as `&name`.
+std::string text_of_value(std::uint64_t value, std::size_t size);
+
+}  // namespace lockyard::plain
