@@ -69,7 +69,7 @@ class execution {
   void collect_sites(site_list* sites) noexcept { sites_ = sites; }
   /// Leaves out orders of steps that lead to a graph which another order leads to as well.
   void reduce_by(const conflicts* known) noexcept { conflicts_ = known; }
-  /// What is to be added to the known conflicts; nothing if the reduction was right.
+  /// The known conflicts with those that this execution has met; nothing if it has met none.
   [[nodiscard]] const std::optional<conflicts>& learned() const noexcept { return learned_; }
   /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;

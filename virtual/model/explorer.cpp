@@ -100,7 +100,7 @@ class search_state {
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
-  /// What makes this search useless; nothing if its result counts.
+  /// The conflicts with which the search has to begin anew; nothing if its result counts.
   [[nodiscard]] const std::optional<conflicts>& learned() const noexcept { return learned_; }
 
  private:

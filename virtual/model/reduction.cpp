@@ -180,7 +180,7 @@ std::optional<execution::option> execution::pick_reduced() {
   std::uint16_t before = 0;
   for (const auto& [rank, which] : awake_) {
     for (option each : all_options_) {
-      // What does not read is no other execution for something new.
+      // Only a read differs where something is new.
       if (each.thread != which) continue;
       if (threads_[which].deferred.is_on && each.how != variant::run) continue;
       each.defers = before;

@@ -13,7 +13,7 @@
 
 namespace lockyard::model {
 
-/// What a thread's next operation depends on, of all that other threads do before it.
+/// The steps of other threads on which a thread's next operation depends.
 enum class upcoming : std::uint8_t {
   alone,    ///< on nothing, and nothing that other threads do depends on it
   reads,    ///< on new messages of the word
@@ -37,9 +37,9 @@ struct deferral {
   std::array<message_index, max_looks> known{};
 };
 
-/// What the search has learned about the client. Independence needs knowledge of all that threads
-/// will ever do, so the search begins anew when it has learned something. A word is known by the
-/// place of its creation in the source.
+/// The facts that the search has learned about the client. Independence needs knowledge of all that
+/// threads will ever do, so the search begins anew when it has learned something. A word is known
+/// by the place of its creation in the source.
 struct conflicts {
   /// There are operations that no rule covers: heavy fences, words with priority inheritance,
   /// deadlines that threads share. Nothing is left out.
