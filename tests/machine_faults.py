@@ -228,7 +228,7 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
     (
         "own_locks",
         {},
-        {"own_locks_compiler": "", "own_locks_problem": "the compiler g++ is not installed"},
+        {"user_locks_compiler": "", "user_locks_problem": "the compiler g++ is not installed"},
         "limits",
         "apt-get install -y g++ nlohmann-json3-dev",
     ),

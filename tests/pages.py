@@ -16,10 +16,11 @@ from lockyard.page.wanted import WantedPage
 from lockyard.records import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from playwright.sync_api import Browser, Page, Request
 
+QUICK = ("Advice", "Waiting", "Tables")  # the sections of a page that is drawn quickly
 RECORDS = Path(__file__).parent / "page" / "records.jsonl"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # No sandbox, since tests may run as root; nothing that a browser does by itself.
@@ -30,11 +31,13 @@ FLAGS = (
 TIMEOUT_MS = 60_000
 
 
-def write_page_of(records: Path, path: Path, **wanted: Any) -> Path:
+def write_page_of(records: Path, path: Path, titles: Collection[str] = ()) -> Path:
+    """Writes the page of records, or only the sections with these titles."""
     content = read_records(records)
     measured = Measured(content.environment, content.runs, path=records)
-    page = WantedPage(path, **wanted)
-    page.write(*page_of(measured, "std::mutex", page.simulated_documents(), content.warnings))
+    page, order = page_of(measured, "std::mutex", (), content.warnings)
+    kept = [each for each in page.sections if not titles or each.title in titles]
+    WantedPage(path).write(replace(page, sections=kept), order)
     return path
 
 
@@ -47,13 +50,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small_page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a page that is drawn quickly, with a part of the sections."""
-    content = read_records(RECORDS)
-    measured = Measured(content.environment, content.runs, path=RECORDS)
-    page, order = page_of(measured, "std::mutex")
-    kept = [each for each in page.sections if each.title in ("Advice", "Waiting", "Tables")]
-    path = tmp_path_factory.mktemp("page") / "small.html"
-    WantedPage(path).write(replace(page, sections=kept), order)
-    return path
+    return write_page_of(RECORDS, tmp_path_factory.mktemp("page") / "small.html", QUICK)
 
 
 @pytest.fixture(scope="session")
@@ -87,9 +84,31 @@ class Opened:
             self.requests.append(request.url)
 
 
+@pytest.fixture(scope="module")
+def whole_page(open_pages: Callable[..., Opened], page_file: Path) -> Opened:
+    """Returns the whole page, opened once for the tests that only look at it."""
+    return open_pages(page_file).drawn()
+
+
+@pytest.fixture(scope="module")
+def small_page(open_pages: Callable[..., Opened], small_page_file: Path) -> Opened:
+    """Returns the small page, opened once for tests that leave it as they found it."""
+    return open_pages(small_page_file).drawn()
+
+
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Callable[..., Opened]]:
-    """Opens a file in a browser that has no network."""
+    """Opens a file in a browser that has no network, until the test ends."""
+    yield from _opener(browser)
+
+
+@pytest.fixture(scope="module")
+def open_pages(browser: Browser) -> Iterator[Callable[..., Opened]]:
+    """Opens files as `opened` does, until the last test of the module ends."""
+    yield from _opener(browser)
+
+
+def _opener(browser: Browser) -> Iterator[Callable[..., Opened]]:
     contexts = []
 
     def open_file(path: Path, **settings: Any) -> Opened:

@@ -71,9 +71,15 @@ void wait_evidence::account(const schedule& now, bool is_blocked, u64 now_ns) {
   // the thread was seen blocked.
   const u64 rest = interval - in_queue - on_processor;
   const u64 in_sleep = is_blocked || was_blocked_ ? rest : 0;
-  add(queued, in_queue);
   add(asleep, in_sleep);
-  add(ran, interval - in_queue - in_sleep);
+  owner_ns_ += interval;
+  owner_asleep_ns_ += in_sleep;
+  // The kernel adds the time in a queue when the thread leaves the queue. So all of the owner's
+  // time is divided anew at each look.
+  const u64 awake = owner_ns_ - owner_asleep_ns_;
+  const u64 in_queues = std::min(awake, now.queued_ns - first_.queued_ns);
+  spent_ns_[queued] = queued_before_ns_ + in_queues;
+  spent_ns_[ran] = ran_before_ns_ + awake - in_queues;
   last_ = in_sleep > interval / 2 ? asleep : in_queue > interval / 2 ? queued : ran;
 }
 
@@ -97,6 +103,12 @@ void wait_evidence::look(u32 owner, u32 turn) {
     account(now, is_blocked, now_ns);
     since_ns_ = now_ns;
   }  // The time before the first look goes where the next interval goes.
+  if (!is_same || owner_ == 0) {
+    first_ = now;
+    owner_ns_ = owner_asleep_ns_ = 0;
+    queued_before_ns_ = spent_ns_[queued];
+    ran_before_ns_ = spent_ns_[ran];
+  }
   owner_ = owner;
   turn_ = turn;
   was_blocked_ = is_blocked;

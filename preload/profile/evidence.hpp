@@ -51,7 +51,9 @@ class wait_evidence {
   u32 owner_ = 0;
   bool was_blocked_ = false;
   int system_call_ = -1;
-  schedule before_{};
+  schedule before_{}, first_{};             ///< at the last look at the owner, and at the first
+  u64 owner_ns_ = 0, owner_asleep_ns_ = 0;  ///< since the first look
+  u64 queued_before_ns_ = 0, ran_before_ns_ = 0;  ///< while others were the owner
   enum part { ran, queued, asleep, others, parts };
   void add(part of, u64 ns) { spent_ns_[of] += ns; }
 

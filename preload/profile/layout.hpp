@@ -17,7 +17,7 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-inline constexpr u32 layout_version = 2;
+inline constexpr u32 layout_version = 3;
 inline constexpr std::size_t header_bytes = 4096;
 
 struct header {
@@ -33,7 +33,7 @@ struct header {
   u64 start_realtime_ns;
   u64 used;           ///< bytes of the file that blocks occupy, the header included
   u64 reserved;       ///< bytes of the file that have memory
-  u64 lost;           ///< events that found no memory
+  u64 lost;           ///< events that found no room: no memory, or a full index
   u64 threads;        ///< threads that have had a record
   char program[512];  ///< the path of the executable
 };
@@ -76,7 +76,7 @@ enum class wait_cause : u32 {
   event_came,     ///< no lock: the thread was woken soon after the event that it waited for
 };
 
-inline constexpr std::size_t index_slots = 1024;
+inline constexpr std::size_t index_slots = 4096;
 inline constexpr std::size_t stack_depth = 12;
 inline constexpr std::size_t histogram_buckets = 160;
 

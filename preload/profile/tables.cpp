@@ -12,7 +12,7 @@
 namespace lockyard::preload::record {
 namespace {
 
-constexpr std::size_t most_probes = 16, notes = 4096;
+constexpr std::size_t most_probes = 64, notes = 4096;
 
 u64 mixed(u64 value) {
   return (value ^ (value >> 31)) * 0x9e3779b97f4a7c15;

@@ -15,7 +15,7 @@ from lockyard.advise.choice import Advice, advised
 from lockyard.advise.use import Use
 from lockyard.errors import UsageError
 from lockyard.machine.environment import describe
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +117,7 @@ def test_records_count_only_if_they_are_near(conditions: dict[str, Any], is_near
 
 
 def written(path: Path, model: str | None, *found: Sequence[dict[str, Any]]) -> Path:
-    environment = {"schema": 2, "record": "environment", **describe(Tree())}
+    environment = {"schema": 2, "record": "environment", **describe(KernelFiles())}
     environment["cpu"] = {**environment["cpu"], "model": model}
     lines = [environment, *({"schema": 2, **run} for each in found for run in each)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -125,7 +125,7 @@ def written(path: Path, model: str | None, *found: Sequence[dict[str, Any]]) -> 
 
 
 def test_records_of_another_machine_do_not_count(tmp_path: Path) -> None:
-    here = describe(Tree())["cpu"]["model"]
+    here = describe(KernelFiles())["cpu"]["model"]
     written(tmp_path / "a.jsonl", here, FAST, STEADY)
     written(tmp_path / "b.jsonl", "another", BOTH)
     cells, remarks = evidence.recorded([tmp_path], USE, CATALOG)

@@ -42,30 +42,28 @@ def lines_of(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def flags_of(shape: dict[str, Any]) -> str:
-    return " ".join(each for each in ("tries", "timed", "destroys") if shape[each])
+def flags_of(size: dict[str, Any]) -> str:
+    return " ".join(each for each in ("tries", "timed", "destroys") if size[each])
 
 
 def test_checks_a_lock_in_a_suite_of_shapes(lockyard: Callable[..., Outcome]) -> None:
     checked = lockyard("check", "ticket_spinlock", "--json")
     assert checked.returncode == 0, checked.stderr
     found = [
-        (each["shape"]["threads"], each["shape"]["acquisitions"], flags_of(each["shape"]))
+        (each["size"]["threads"], each["size"]["acquisitions"], flags_of(each["size"]))
         for each in lines_of(checked.stdout)
     ]
     assert found == [(2, 1, ""), (2, 1, "tries"), (2, 2, ""), (3, 1, ""), (2, 1, "destroys")]
     for each in lines_of(checked.stdout):
         assert (each["verdict"], each["coverage"]) == ("passed", "exhaustive")
         assert each["executions"] > 0
-        assert each["prefixes"] > 0
+        assert each["states"] > 0
 
 
 def test_checks_a_timed_lock_with_time_outs_too(lockyard: Callable[..., Outcome]) -> None:
     checked = lockyard("check", "futex_mutex", "--json")
     assert checked.returncode == 0, checked.stdout
-    found = [
-        (each["shape"]["threads"], flags_of(each["shape"])) for each in lines_of(checked.stdout)
-    ]
+    found = [(each["size"]["threads"], flags_of(each["size"])) for each in lines_of(checked.stdout)]
     assert found[-2:] == [(2, "timed"), (3, "timed")]
 
 
@@ -80,7 +78,7 @@ def test_checks_the_one_shape_that_is_asked_for(lockyard: Callable[..., Outcome]
 def test_checks_every_lock(lockyard: Callable[..., Outcome]) -> None:
     listed = lockyard("check", "--all", "--threads", "2", "--seconds", "0.02", "--json")
     assert listed.returncode in (0, 5), listed.stdout  # 5: not all is done by then
-    names = {each["subject"] for each in lines_of(listed.stdout)}
+    names = {each["client"] for each in lines_of(listed.stdout)}
     assert {"tas_spinlock", "ticket_spinlock", "futex_mutex"} <= names
 
 
@@ -183,7 +181,7 @@ def test_what_is_not_finished_is_inconclusive(
     assert checked.returncode == 5
     (result,) = lines_of(checked.stdout)
     assert (result["verdict"], result["coverage"]) == ("inconclusive", f"inconclusive: {says}")
-    assert result["prefixes"] > 0
+    assert result["states"] > 0
 
 
 @pytest.mark.parametrize("search", ["pct", "random"])
@@ -237,18 +235,18 @@ def test_a_failing_checker_is_a_result_and_the_next_check_follows(
 
 def test_ends_a_checker_that_hangs(monkeypatch: pytest.MonkeyPatch, fake_checker: Fake) -> None:
     from lockyard import checker
+    from lockyard.checks.clients import listed, named
     from lockyard.checks.result import Check, Settings, Standing
     from lockyard.checks.session import Session
-    from lockyard.checks.subjects import listed, named
 
     monkeypatch.setattr(checker, "GRACE_S", 0.3)
     monkeypatch.setenv(*fake_checker(NEVER_DONE).popitem())
     with checker.Checker() as started:
-        (subject,) = named(listed(started), ["tas_spinlock"])
+        (client,) = named(listed(started), ["tas_spinlock"])
         session = Session(started)
-        result = session.result(Check(subject, subject.shape, Settings(seconds=0.2)))
+        result = session.result(Check(client, client.size, Settings(seconds=0.2)))
     assert result.standing is Standing.INCONCLUSIVE
-    assert (result.executions, result.prefixes) == (41, 1234)
+    assert (result.executions, result.states) == (41, 1234)
     assert "within" in result.left_out or "after its time" in result.left_out
 
 
@@ -267,5 +265,5 @@ def test_figures_of_speed_are_shown_with_their_targets(lockyard: Callable[..., O
     assert measured.returncode == 0, measured.stderr
     *figures, memory = lines_of(measured.stdout)
     assert "ticket_spinlock 3x2" in [each["figure"] for each in figures]
-    assert all(each["prefixes"] > 0 for each in figures)
+    assert all(each["states"] > 0 for each in figures)
     assert memory["peak_bytes"] > 1 << 20

@@ -50,7 +50,7 @@ def test_litmus_tests_have_the_verdicts_that_the_memory_model_gives(
 ) -> None:
     fine = lockyard("check", "--litmus", "--json", extra=fake_checker(small()))
     assert fine.returncode == 0
-    assert [each["subject"] for each in lines_of(fine.stdout)] == ["seen", "unseen"]
+    assert [each["client"] for each in lines_of(fine.stdout)] == ["seen", "unseen"]
     wrong = lockyard("check", "--litmus", extra=fake_checker(small(litmus="assertion")))
     assert wrong.returncode == 4
     assert "unseen 2x1: passed (expected: assertion)" in wrong.stdout
@@ -63,8 +63,8 @@ def test_groups_may_be_checked_together(
     checked = lockyard(*wanted, extra=fake_checker(small()))
     assert checked.returncode == 0, checked.stdout
     found = lines_of(checked.stdout)
-    subjects = dict.fromkeys(each["subject"] for each in found if each["record"] == "check")
-    assert list(subjects) == ["seen", "unseen", "tas_spinlock", "ticket_spinlock", "by_hand"]
+    clients = dict.fromkeys(each["client"] for each in found if each["record"] == "check")
+    assert list(clients) == ["seen", "unseen", "tas_spinlock", "ticket_spinlock", "by_hand"]
     assert found[-1]["record"] == "mutation"
 
 
@@ -74,11 +74,11 @@ def test_every_weakened_order_is_found(
     checked = lockyard("check", "--mutants", "--json", extra=fake_checker(small()))
     assert checked.returncode == 0, checked.stdout
     by_hand, *mutated = lines_of(checked.stdout)
-    assert (by_hand["subject"], by_hand["standing"]) == ("by_hand", "expected")
+    assert (by_hand["client"], by_hand["standing"]) == ("by_hand", "expected")
     assert {each["outcome"] for each in mutated} == {"killed"}
-    assert {each["subject"] for each in mutated} == {"tas_spinlock", "ticket_spinlock"}
+    assert {each["client"] for each in mutated} == {"tas_spinlock", "ticket_spinlock"}
     # Only the client size with try_lock can kill the mutant in try_lock.
-    assert {each["shape"]["tries"] for each in mutated} == {False, True}
+    assert {each["size"]["tries"] for each in mutated} == {False, True}
 
 
 def test_a_fault_made_by_hand_that_is_not_found_fails(
@@ -139,16 +139,16 @@ def test_a_source_line_is_found_next_to_the_command() -> None:
 
 def test_an_entry_that_excuses_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from lockyard.checks import mutations, survivors
+    from lockyard.checks.clients import Client, ClientSize
     from lockyard.checks.result import Check, Result, Settings
-    from lockyard.checks.subjects import Shape, Subject
 
     monkeypatch.setattr(mutations, "source_text", lambda *_: "x.load(acquire);")
-    lock = Subject("a", "lock", "", "passed", Shape())
+    lock = Client("a", "lock", "", "passed", ClientSize())
 
     def outcome(line: int, verdict: str) -> mutations.MutationResult:
         words = f"a.hpp:{line}:3 acquire -> relaxed"
         site = {"file": "a.hpp", "line": line, "column": 3, "words": words}
-        last = Result(Check(lock, Shape(), Settings(), site), verdict)
+        last = Result(Check(lock, ClientSize(), Settings(), site), verdict)
         return mutations.MutationResult(mutations.Mutation(site, [lock]), last, 1, None)
 
     key = Key("a.hpp", "acquire -> relaxed", "x.load(acquire);")

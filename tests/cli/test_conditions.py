@@ -19,8 +19,15 @@ from conftest import COMMAND, as_nobody
 from lockyard.errors import UsageError
 from lockyard.harness import Harness
 from lockyard.machine import cgroup
-from lockyard.machine.conditions import AUTOGROUP, Asked, Conditions, Deadline, check, variants
-from lockyard.machine.tree import Tree
+from lockyard.machine.conditions import (
+    AUTOGROUP,
+    Conditions,
+    Deadline,
+    RequestedConditions,
+    check,
+    variants,
+)
+from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,15 +214,17 @@ def test_refuses_bad_conditions_with_cause_and_remedy(
 
 
 def test_a_parameter_goes_to_the_policies_that_know_it() -> None:
-    asked = Asked(policies=["other", "fifo"], slices_ns=[100_000, 200_000], priority=7)
+    asked = RequestedConditions(
+        policies=["other", "fifo"], slices_ns=[100_000, 200_000], priority=7
+    )
     found = [(each.policy, each.priority, each.slice_ns) for each in variants(asked, Conditions())]
     assert found == [("other", 0, 100_000), ("other", 0, 200_000), ("fifo", 7, None)]
 
 
 def test_runs_are_as_the_command_was_started_unless_something_else_is_asked() -> None:
     base = Conditions(policy="rr", priority=3, autogroup=True)
-    assert variants(Asked(), base) == [base]
-    (fifo,) = variants(Asked(policies=["fifo"]), base)
+    assert variants(RequestedConditions(), base) == [base]
+    (fifo,) = variants(RequestedConditions(policies=["fifo"]), base)
     assert (fifo.policy, fifo.priority) == ("fifo", 1)
 
 
@@ -238,7 +247,7 @@ def test_an_unprivileged_user_is_told_what_would_allow_it() -> None:
     assert "/etc/security/limits.d" in told.stderr
 
 
-def fake_v2(tmp_path: Path, controllers: str) -> Tree:
+def fake_v2(tmp_path: Path, controllers: str) -> KernelFiles:
     own = tmp_path / "sys/fs/cgroup/user.slice/own"
     own.mkdir(parents=True)
     (tmp_path / "proc/self").mkdir(parents=True)
@@ -248,7 +257,7 @@ def fake_v2(tmp_path: Path, controllers: str) -> Tree:
     (tmp_path / "sys/fs/cgroup/cgroup.controllers").write_text("cpu memory\n")
     (own / "cgroup.subtree_control").write_text("")
     (own.parent / "cgroup.subtree_control").write_text(controllers)
-    return Tree(tmp_path)
+    return KernelFiles(tmp_path)
 
 
 def test_a_group_of_version_2_is_made_where_processor_time_is_limited(tmp_path: Path) -> None:
@@ -263,7 +272,7 @@ def test_says_so_where_no_group_limits_processor_time(tmp_path: Path) -> None:
 
 
 def leftover_groups() -> set[Path]:
-    where = cgroup.groups(Tree(), cgroup.CONTROLLER)
+    where = cgroup.groups(KernelFiles(), cgroup.CONTROLLER)
     return set(Path(where.paths[0]).glob("lockyard.*")) if where else set()
 
 

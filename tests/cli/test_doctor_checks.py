@@ -14,7 +14,7 @@ from lockyard.doctor.facts import Facts
 from lockyard.doctor.findings import Severity
 from lockyard.doctor.sample import Process, Processor, Sample, take
 from lockyard.machine.cgroup import groups
-from lockyard.machine.tree import Tree, processors
+from lockyard.machine.procfs import KernelFiles, processors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_file_of_an_unknown_form_hides_no_other_check(tmp_path: Path) -> None:
 
 
 def test_what_is_fine_without_any_facts_is_fine_by_their_absence(tmp_path: Path) -> None:
-    diagnosis = checks.examine(Facts(tree=Tree(tmp_path)))
+    diagnosis = checks.examine(Facts(kernel=KernelFiles(tmp_path)))
     assert set(diagnosis.fine) == {
         "container",
         "autogroup",
@@ -143,7 +143,7 @@ def test_reads_counters_of_processors_and_processes(tmp_path: Path) -> None:
         "/proc/7/stat": stat,
         "/proc/vmstat": "pgfree 9\npswpin 2\npswpout 3\n",
     }
-    found = take(machine(tmp_path, {**files, "/proc/self/stat": stat}).tree)
+    found = take(machine(tmp_path, {**files, "/proc/self/stat": stat}).kernel)
     assert found == Sample(
         at_s=found.at_s,
         own_pid=7,
@@ -176,7 +176,7 @@ def test_finds_control_groups_up_to_the_mount(
     tmp_path: Path, membership: str, mount: str, paths: list[str] | None
 ) -> None:
     files = {"/proc/self/cgroup": membership, "/proc/self/mountinfo": mount}
-    found = groups(machine(tmp_path, files).tree, "cpu")
+    found = groups(machine(tmp_path, files).kernel, "cpu")
     assert (found.paths if found else None) == paths
 
 

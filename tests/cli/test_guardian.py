@@ -19,7 +19,7 @@ from conftest import COMMAND
 from lockyard.errors import MissingCapabilityError
 from lockyard.machine.guardian import changed_machine
 from lockyard.machine.journal import FOLDER, recover
-from lockyard.machine.tree import Tree, bracketed
+from lockyard.machine.procfs import KernelFiles, bracketed
 from lockyard.measure.build_load import running_build
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_the_next_lockyard_undoes_what_no_process_could(before: str) -> None:
             os.kill(pid, signal.SIGKILL)
         client.wait(LIMIT_S)
         assert pages() == other_than(before)
-        await_that(lambda: recover(Tree()) == [] and pages() == before)
+        await_that(lambda: recover(KernelFiles()) == [] and pages() == before)
 
 
 @pytest.mark.alone

@@ -8,46 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 
-from lockyard.cli.app import app
+from lockyard.commands.measure import MeasureOptions, request_in, request_of
+from lockyard.commands.measure import command as measure
 from lockyard.errors import UsageError
 from lockyard.measure import scenario
-from lockyard.measure.asked import measuring_of
-
-if TYPE_CHECKING:
-    import click
-    from conftest import Outcome
-
-    from lockyard.measure.asked import Measuring
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import click
+    from conftest import Outcome
+
+    from lockyard.measure.request import MeasureRequest
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 
 
-@pytest.fixture(scope="module")
-def command() -> click.Command:
-    group: Any = typer.main.get_command(app)
-    found: click.Command = group.commands["measure"]
-    return found
-
-
 @pytest.fixture
-def read(command: click.Command, tmp_path: Path) -> Callable[..., Measuring]:
-    def measuring(text: str, **beside: Any) -> Measuring:
+def read(tmp_path: Path) -> Callable[..., MeasureRequest]:
+    def read_text(text: str, **added: Any) -> MeasureRequest:
         path = tmp_path / "s.toml"
         path.write_text(text)
-        return scenario.measuring(path, command, beside)
+        return request_in(path, measure, MeasureOptions(**added))
 
-    return measuring
+    return read_text
 
 
-def of_words(command: click.Command, *words: str) -> Measuring:
-    return measuring_of(command.make_context("measure", list(words)).params)
+def of_words(*words: str) -> MeasureRequest:
+    return request_of(MeasureOptions(**measure.make_context("measure", list(words)).params))
 
 
 EVERY_KEY = """
@@ -110,44 +98,42 @@ THE_SAME = (
 )
 
 
-def test_every_option_has_a_key_that_says_the_same(
-    read: Callable[..., Measuring], command: click.Command
-) -> None:
-    assert read(EVERY_KEY) == of_words(command, *THE_SAME)
+def test_every_option_has_a_key_that_says_the_same(read: Callable[..., MeasureRequest]) -> None:
+    assert read(EVERY_KEY) == of_words(*THE_SAME)
 
 
-def test_no_option_is_without_a_key(command: click.Command) -> None:
+def test_no_option_is_without_a_key() -> None:
     """All options are keys, except those that only the command line can give, two that exclude all
     others, and the options of user locks, which need a header. Parameters of studies are keys
     without being listed here."""
     keys = {line.partition(" = ")[0] for line in EVERY_KEY.splitlines() if " = " in line}
-    options = {max(each.opts, key=len).removeprefix("--") for each in command.params}
+    options = {max(each.opts, key=len).removeprefix("--") for each in measure.params}
     left_out = {*scenario.NO_KEYS, "deadline", "autogroup", "lock", "include", "flags"}
     assert options - keys == left_out - {"help"}
 
 
-def test_what_stands_before_the_sweeps_holds_for_each(
-    read: Callable[..., Measuring], command: click.Command
-) -> None:
+def test_what_stands_before_the_sweeps_holds_for_each(read: Callable[..., MeasureRequest]) -> None:
     found = read(
         'threads = [1, 2]\nseed = 5\n[[sweep]]\nstudies = "wait"\n'
         '[[sweep]]\nstudies = "idle"\nthreads = 4\n'
     )
-    one = of_words(command, "wait", "--threads", "1,2", "--seed", "5")
-    other = of_words(command, "idle", "--threads", "4")
+    one = of_words("wait", "--threads", "1,2", "--seed", "5")
+    other = of_words("idle", "--threads", "4")
     assert list(found.sweeps) == [*one.sweeps, *other.sweeps]
     assert found.seed == 5
 
 
-def test_a_file_without_sweeps_is_one(
-    read: Callable[..., Measuring], command: click.Command
-) -> None:
+def test_a_file_without_sweeps_is_one(read: Callable[..., MeasureRequest]) -> None:
     found = read('studies = ["wait"]\nlocks = "seeds"\nseed = 5\n')
-    assert found == of_words(command, "wait", "--locks", "seeds", "--seed", "5")
+    assert found == of_words("wait", "--locks", "seeds", "--seed", "5")
 
 
-def test_the_command_line_takes_precedence_over_the_file(read: Callable[..., Measuring]) -> None:
-    found = read('studies = "wait"\nseed = 5\nagainst = "std::mutex"\n', seed=0, out="x.jsonl")
+def test_the_command_line_takes_precedence_over_the_file(
+    read: Callable[..., MeasureRequest],
+) -> None:
+    found = read(
+        'studies = "wait"\nseed = 5\nagainst = "std::mutex"\n', seed=0, out=Path("x.jsonl")
+    )
     assert (found.seed, found.out, found.against) == (0, Path("x.jsonl"), "std::mutex")
 
 
@@ -189,7 +175,7 @@ def test_the_command_line_takes_precedence_over_the_file(read: Callable[..., Mea
     ],
 )
 def test_refuses_meaningless_values_and_names_the_place(
-    read: Callable[..., Measuring], text: str, message: str
+    read: Callable[..., MeasureRequest], text: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         read(text)
@@ -200,13 +186,13 @@ def test_refuses_meaningless_values_and_names_the_place(
     [(None, "the scenario cannot be read"), (b"\xff", "not a text in UTF-8")],
 )
 def test_refuses_what_is_no_file_of_text(
-    command: click.Command, tmp_path: Path, content: bytes | None, message: str
+    tmp_path: Path, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / "s.toml"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError, match=message):
-        scenario.measuring(path, command, {})
+        request_in(path, measure, MeasureOptions())
 
 
 def test_measures_what_the_file_says(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:

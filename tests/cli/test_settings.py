@@ -18,8 +18,8 @@ from lockyard.machine.arrangement import Arrangement
 from lockyard.machine.change import Change, RefusedError
 from lockyard.machine.journal import BOOT, FOLDER, Journal, recover
 from lockyard.machine.processor_use import processor_use, used_between
+from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.settings import FIXES, SETTINGS, planned
-from lockyard.machine.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,16 +53,16 @@ FILES = {
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(tmp_path: Path) -> KernelFiles:
     for path, text in FILES.items():
         file = tmp_path / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
-    return Tree(tmp_path)
+    return KernelFiles(tmp_path)
 
 
 @pytest.fixture
-def kept(tree: Tree) -> Iterator[Journal]:
+def kept(tree: KernelFiles) -> Iterator[Journal]:
     with contextlib.closing(Journal(tree, "1.jsonl")) as opened:
         yield opened
 
@@ -90,14 +90,14 @@ def kept(tree: Tree) -> Iterator[Journal]:
     ],
 )
 def test_a_setting_is_the_writes_that_bring_it_about(
-    tree: Tree, name: str, value: str, writes: dict[str, str]
+    tree: KernelFiles, name: str, value: str, writes: dict[str, str]
 ) -> None:
     found = planned(tree, name, value)
     assert {change.path: change.after for change in found} == writes
     assert {change.setting for change in found} <= {name}
 
 
-def test_the_throttle_never_has_a_runtime_above_the_period(tree: Tree) -> None:
+def test_the_throttle_never_has_a_runtime_above_the_period(tree: KernelFiles) -> None:
     names = [Path(each.path).name for each in planned(tree, "rt_throttle", "100ms/500ms")]
     assert names == ["sched_rt_runtime_us", "sched_rt_period_us"]
     names = [Path(each.path).name for each in planned(tree, "rt_throttle", "2s/3s")]
@@ -119,7 +119,7 @@ def test_the_throttle_never_has_a_runtime_above_the_period(tree: Tree) -> None:
         ("huge_pages", "some", "not one of always, madvise, never"),
     ],
 )
-def test_refuses_with_the_reason(tree: Tree, name: str, value: str, message: str) -> None:
+def test_refuses_with_the_reason(tree: KernelFiles, name: str, value: str, message: str) -> None:
     with pytest.raises(RefusedError, match=f"{name}={value}: .*{message}"):
         planned(tree, name, value)
 
@@ -132,10 +132,10 @@ def test_refuses_what_the_machine_lacks(tmp_path: Path) -> None:
         ("idle_states", "off"),
     ):
         with pytest.raises(RefusedError, match=f"{name}={value}: "):
-            planned(Tree(tmp_path), name, value)
+            planned(KernelFiles(tmp_path), name, value)
     for name, value in (("preemption", "none"), ("base_slice", "1ms"), ("features", "WARP")):
         with pytest.raises(RefusedError, match="mount -t debugfs"):
-            planned(Tree(tmp_path), name, value)
+            planned(KernelFiles(tmp_path), name, value)
 
 
 def test_the_undo_is_written_before_the_change(
@@ -144,7 +144,7 @@ def test_the_undo_is_written_before_the_change(
     """A process that is killed at the write has noted how to take it back."""
     noted: list[list[Change]] = []
 
-    def killed(_tree: Tree, _path: str, _value: str) -> None:
+    def killed(_tree: KernelFiles, _path: str, _value: str) -> None:
         noted.append(kept.changes())
         raise KeyboardInterrupt
 
@@ -154,7 +154,9 @@ def test_the_undo_is_written_before_the_change(
     assert noted == [[Change(PAGES, "madvise", "never", "huge_pages")]]
 
 
-def test_undoes_in_reverse_and_leaves_what_others_changed_since(tree: Tree, kept: Journal) -> None:
+def test_undoes_in_reverse_and_leaves_what_others_changed_since(
+    tree: KernelFiles, kept: Journal
+) -> None:
     slice_, cost = f"{DEBUG}/base_slice_ns", f"{DEBUG}/migration_cost_ns"
     kept.apply(Change(slice_, "1400000", "2"))
     kept.apply(Change(slice_, "2", "3"))
@@ -166,7 +168,9 @@ def test_undoes_in_reverse_and_leaves_what_others_changed_since(tree: Tree, kept
     assert not list(tree.at(FOLDER).iterdir())
 
 
-def test_the_journal_of_a_killed_process_is_undone_by_the_next(tree: Tree, kept: Journal) -> None:
+def test_the_journal_of_a_killed_process_is_undone_by_the_next(
+    tree: KernelFiles, kept: Journal
+) -> None:
     kept.apply(Change(f"{KERNEL}/perf_event_paranoid", "4", "2"))
     assert recover(tree) == []
     assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"  # its process still lives
@@ -176,7 +180,7 @@ def test_the_journal_of_a_killed_process_is_undone_by_the_next(tree: Tree, kept:
     assert not list(tree.at(FOLDER).iterdir())
 
 
-def test_a_restart_or_a_torn_line_leaves_nothing_to_undo(tree: Tree) -> None:
+def test_a_restart_or_a_torn_line_leaves_nothing_to_undo(tree: KernelFiles) -> None:
     path = tree.at(f"{FOLDER}/2.jsonl")
     path.parent.mkdir(parents=True)
     change = json.dumps(vars(Change(PAGES, "always", "madvise")))
@@ -188,7 +192,7 @@ def test_a_restart_or_a_torn_line_leaves_nothing_to_undo(tree: Tree) -> None:
             kept.undo()
 
 
-def test_a_refusal_takes_back_what_was_already_changed(tree: Tree, kept: Journal) -> None:
+def test_a_refusal_takes_back_what_was_already_changed(tree: KernelFiles, kept: Journal) -> None:
     arrangement = Arrangement(kept)
     arrangement.arrange({"perf_paranoia": "2"})
     assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"
@@ -205,7 +209,7 @@ def test_what_the_kernel_grants_is_read_back(
         Arrangement(kept).arrange({"perf_paranoia": "2"})
 
 
-def test_doctor_fixes_and_undoes(tree: Tree) -> None:
+def test_doctor_fixes_and_undoes(tree: KernelFiles) -> None:
     wishes = fixing.wanted(["context_switches", "base_slice=7ms", "perf_paranoia=2", "smt=half"])
     found = {each.setting: each.outcome for each in fixing.fix(wishes, tree)}
     assert found == {"perf_paranoia": "in force", "base_slice": "changed", "smt": "refused"}
@@ -225,19 +229,19 @@ def test_every_fix_is_a_setting() -> None:
 
 def test_combines_the_values_of_settings() -> None:
     given = ["idle-states=off,as_found", "huge_pages=never"]
-    assert options.machines(given) == [
+    assert options.machines("--machine", given) == [
         (("idle_states", "off"), ("huge_pages", "never")),
         (("idle_states", "as_found"), ("huge_pages", "never")),
     ]
-    assert options.machines([]) == []
+    assert options.machines("--machine", []) == []
     for word in ("warp=9", "smt", "smt="):
         with pytest.raises(UsageError, match=f"--machine {word}: not a setting"):
-            options.machines([word])
+            options.machines("--machine", [word])
     with pytest.raises(UsageError, match="given twice"):
-        options.machines(["smt=on", "smt=off"])
+        options.machines("--machine", ["smt=on", "smt=off"])
 
 
-def test_an_isolation_leaves_processors_to_everything_else(tree: Tree) -> None:
+def test_an_isolation_leaves_processors_to_everything_else(tree: KernelFiles) -> None:
     mount = "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
     for path, text in (
         ("/proc/self/mountinfo", mount),
@@ -258,7 +262,7 @@ def test_an_isolation_leaves_processors_to_everything_else(tree: Tree) -> None:
         isolation.planned(tree, "2-3")
 
 
-def test_records_what_the_processors_did(tree: Tree) -> None:
+def test_records_what_the_processors_did(tree: KernelFiles) -> None:
     for cpu in (0, 1):
         for path, text in (
             ("topology/core_id", "0"),
@@ -277,7 +281,7 @@ def test_records_what_the_processors_did(tree: Tree) -> None:
     assert found["idle_share"] == {"C6": 1.0, "state0": 0.0}
     assert (found["frequency_least_khz"], found["frequency_most_khz"]) == (1_000_000, 2_000_000)
     assert found["throttled"] == 2
-    nothing = processor_use(Tree(tree.root / "empty"))
+    nothing = processor_use(KernelFiles(tree.root / "empty"))
     assert used_between(nothing, nothing) == {
         "idle_share": {},
         "frequency_least_khz": None,

@@ -103,8 +103,8 @@ def test_a_run_that_failed_joins_its_own_cell(status: str) -> None:
     first, second = summed_up(
         a_record(), a_record(cell=1, nice=3, pinning=[0, 1]), failed, a_record(block=1)
     )
-    assert (len(first.runs), first.trouble) == (2, "")
-    assert (len(second.runs), second.trouble) == (1, f"{status}: signal 11")
+    assert (len(first.runs), first.failure) == (2, "")
+    assert (len(second.runs), second.failure) == (1, f"{status}: signal 11")
 
 
 def test_runs_cut_short_count_only_where_there_is_no_other() -> None:

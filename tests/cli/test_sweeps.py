@@ -24,7 +24,7 @@ from lockyard.measure.sweep import (
 )
 from lockyard.measure.timing import expected
 from lockyard.measure.work import Work
-from lockyard.records.accounts import accounts_of
+from lockyard.records.overhead import overhead_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +201,7 @@ def a_run(run_s: float, spent_s: float, between_s: float, **values: Any) -> dict
 
 def test_time_not_spent_on_measuring_follows_from_the_records() -> None:
     failed = {**a_run(0.0, 10.0, 0.0), "status": "crashed"}
-    found = accounts_of([a_run(0.2, 0.21, 0.01), a_run(0.1, 0.13, 0.05), failed])
+    found = overhead_of([a_run(0.2, 0.21, 0.01), a_run(0.1, 0.13, 0.05), failed])
     assert found is not None
     assert found.measured_s == pytest.approx(0.3)
     assert found.around_runs_s == pytest.approx(0.04)
@@ -211,14 +211,14 @@ def test_time_not_spent_on_measuring_follows_from_the_records() -> None:
 
 def test_each_part_of_a_run_counts_as_measuring_and_never_more_than_the_run() -> None:
     (parts, longer) = (
-        accounts_of(
+        overhead_of(
             [
                 a_run(
                     0.1, 0.2, 0.0, capacity_run_ns=0.05e9, counting_run_ns=None, plain_run_ns=0.02e9
                 )
             ]
         ),
-        accounts_of([a_run(0.3, 0.2, 0.0)]),
+        overhead_of([a_run(0.3, 0.2, 0.0)]),
     )
     assert parts is not None and longer is not None
     assert parts.measured_s == pytest.approx(0.17)
@@ -228,8 +228,8 @@ def test_each_part_of_a_run_counts_as_measuring_and_never_more_than_the_run() ->
 def test_records_of_older_versions_do_not_tell() -> None:
     run = a_run(0.2, 0.21, 0.01)
     del run["between_s"]
-    assert accounts_of([run]) is None
-    assert accounts_of([]) is None
+    assert overhead_of([run]) is None
+    assert overhead_of([]) is None
 
 
 def test_every_run_says_what_it_took(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -240,10 +240,10 @@ def test_every_run_says_what_it_took(lockyard: Callable[..., Outcome], tmp_path:
     records = [json.loads(line) for line in out.read_text().splitlines()]
     runs = [record for record in records if "record" not in record]
     for run in runs:
-        of_run = accounts_of([run])
+        of_run = overhead_of([run])
         assert of_run is not None and 0 < of_run.measured_s <= run["spent_s"]
         assert of_run.between_runs_s == run["between_s"] >= 0
-    found = accounts_of(runs)
+    found = overhead_of(runs)
     assert found is not None
     assert f"time: {found.total_s:.1f} s, of which " in measured.stdout
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fake_records import a_record, summed_up
 
+from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.tick import tick_hz, tickless
-from lockyard.machine.tree import Tree
 from lockyard.report.tails import Period, modes, names_of, periods, tail_lines
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_no_large_multiple_is_a_name() -> None:
     ("conditions", "length_ns", "name"),
     [
         ({"slice_ns": 300_000}, 300e3, "one slice"),
-        ({"quota_cpus": 1.5}, 100e6, "one quota's period"),
+        ({"quota_cpus": 1.5}, 100e6, "one quota period"),
         ({"policy": "rr", "priority": 1}, 100e6, "one round of rr"),
         (
             {
@@ -100,7 +100,7 @@ def test_no_large_multiple_is_a_name() -> None:
                 "deadline": {"runtime_ns": 1, "deadline_ns": 1, "period_ns": 7_000_000},
             },
             7e6,
-            "one deadline's period",
+            "one deadline period",
         ),
     ],
 )
@@ -135,8 +135,8 @@ def test_the_report_says_it_in_words() -> None:
 
 
 def test_reads_the_tick_of_the_kernel(tmp_path: Path) -> None:
-    assert tick_hz(Tree(tmp_path)) is None
+    assert tick_hz(KernelFiles(tmp_path)) is None
     packed = tmp_path / "proc" / "config.gz"
     packed.parent.mkdir()
     packed.write_bytes(gzip.compress(b"CONFIG_HZ_250=y\nCONFIG_HZ=250\nCONFIG_NO_HZ_IDLE=y\n"))
-    assert (tick_hz(Tree(tmp_path)), tickless(Tree(tmp_path))) == (250, "no_hz_idle")
+    assert (tick_hz(KernelFiles(tmp_path)), tickless(KernelFiles(tmp_path))) == (250, "no_hz_idle")

@@ -12,9 +12,10 @@ from lockyard.errors import UsageError
 from lockyard.machine.conditions import (
     DEADLINE_PERIOD_NS,
     POLICIES,
-    Asked,
     Conditions,
     Deadline,
+    Load,
+    RequestedConditions,
     completed,
     default_deadline,
     variants,
@@ -41,7 +42,7 @@ def test_only_a_missing_deadline_is_filled_in() -> None:
 
 
 def made(policies: list[str], base: Conditions, **asked: Any) -> list[Conditions]:
-    return variants(Asked(policies=policies, **asked), base)
+    return variants(RequestedConditions(policies=policies, **asked), base)
 
 
 def test_policies_come_in_the_order_asked_with_all_slices_of_each() -> None:
@@ -73,8 +74,8 @@ def test_a_deadline_goes_to_deadline_threads_only() -> None:
     assert (other.deadline, deadline.deadline) == (None, Deadline(1, 2, 3))
 
 
-def test_surroundings_hold_under_every_policy() -> None:
-    found = made(["other", "fifo"], Conditions(), others={"load": 2, "quota_cpus": None})
+def test_load_holds_under_every_policy() -> None:
+    found = made(["other", "fifo"], Conditions(), load=Load(2))
     assert [each.load for each in found] == [2, 2]
 
 

@@ -269,10 +269,10 @@ def test_sets_no_stall_against_a_machine_under_other_conditions() -> None:
 def test_broken_locks_come_first_and_their_figures_are_left_out() -> None:
     broken = a_cell("wait", "tas_spinlock", LONG)
     broken.runs[3]["checks"]["counter"] = False
-    crashed = CellSummary("wait", "std::mutex", 16, {"threads": 16}, trouble="crashed: signal 11")
+    crashed = CellSummary("wait", "std::mutex", 16, {"threads": 16}, failure="crashed: signal 11")
     hung = a_cell("idle", "ticket_spinlock", SHORT)
-    hung.trouble = "overrun: no answer"
-    refused = CellSummary("wait", "futex_mutex", 16, {"threads": 16}, trouble="unavailable: no")
+    hung.failure = "overrun: no answer"
+    refused = CellSummary("wait", "futex_mutex", 16, {"threads": 16}, failure="unavailable: no")
     sentences = said(broken, crashed, hung, refused, a_cell("idle", "tas_spinlock", LONG))
     assert sentences[0].startswith(
         "Do not use tas_spinlock: BROKEN, failed the checks of mutual exclusion. "

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_records import CATALOG, a_count, a_study
+from fake_requests import works_of
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
 from lockyard.measure.parameters import check_names
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
-from lockyard.measure.work import NONE, Work, works
+from lockyard.measure.work import NONE, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ ALONE = [
 
 
 def test_each_hold_goes_with_each_gap() -> None:
-    assert works("0, 200ns", "1us,0", "constant") == [
+    assert works_of("0, 200ns", "1us,0", "constant") == [
         Work(0, 1000),
         NONE,
         Work(200, 1000),
@@ -37,7 +38,7 @@ def test_each_hold_goes_with_each_gap() -> None:
 
 
 def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
-    assert works("0,2us", "1x,10x,0.5x", "constant,exponential") == [
+    assert works_of("0,2us", "1x,10x,0.5x", "constant,exponential") == [
         NONE,
         *(
             Work(2000, gap_ns, kind)
@@ -63,7 +64,7 @@ def test_a_gap_may_be_a_multiple_of_the_hold_and_no_cell_comes_twice() -> None:
 )
 def test_refuses_invalid_times(given: tuple[str, str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        works(*given)
+        works_of(*given)
 
 
 def test_only_studies_with_a_team_have_cells_for_each_work() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lockyard.harness import harness_path
-from lockyard.measure import usual
+from lockyard.measure import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def inject(folder: Path, name: str) -> bool:
     len(os.sched_getaffinity(0)) < 2, reason="holder and waiter need a processor each"
 )
 @pytest.mark.skipif(
-    not usual.is_permitted("fifo"), reason="holder, waiter and hog need a real-time priority"
+    not defaults.is_permitted("fifo"), reason="holder, waiter and hog need a real-time priority"
 )
 @pytest.mark.timeout(600)
 def test_finds_the_injected_cause_of_real_stalls(

@@ -7,7 +7,7 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pages import RECORDS, Opened, write_page_of
+from pages import QUICK, RECORDS, Opened, write_page_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,8 @@ def x_range(opened: Opened, title: str) -> list[float]:
     return found
 
 
-def test_every_shown_chart_is_drawn_without_errors_and_requests(
-    opened: Any, page_file: Path
-) -> None:
-    page = opened(page_file).drawn()
+def test_every_shown_chart_is_drawn_without_errors_and_requests(whole_page: Opened) -> None:
+    page = whole_page
     drawn = page.page.locator("figure.chart:visible .plot[data-state=drawn] svg.main-svg")
     assert shown_figures(page) > 10
     assert page.page.locator(
@@ -46,8 +44,8 @@ def test_every_shown_chart_is_drawn_without_errors_and_requests(
     assert {"visible-charts-drawn", "all-charts-drawn"} <= set(marks)
 
 
-def test_lines_show_the_values_of_the_records(opened: Any, small_page_file: Path) -> None:
-    page = opened(small_page_file).drawn()
+def test_lines_show_the_values_of_the_records(small_page: Opened) -> None:
+    page = small_page
     lines = page.page.evaluate(
         """() => [...document.querySelectorAll('figure')].find(
             each => each.querySelector('h3').textContent.startsWith('Waiting · 16 threads')
@@ -68,10 +66,8 @@ def test_lines_show_the_values_of_the_records(opened: Any, small_page_file: Path
     )
 
 
-def test_a_column_sorts_by_numbers_with_units_in_both_directions(
-    opened: Any, small_page_file: Path
-) -> None:
-    page = opened(small_page_file)
+def test_a_column_sorts_by_numbers_with_units_in_both_directions(small_page: Opened) -> None:
+    page = small_page
     table = page.page.locator("#tables details", has_text="wait: from the call").last
     if table.get_attribute("open") is None:
         table.locator("summary").click()
@@ -109,13 +105,8 @@ def test_the_theme_changes_page_and_charts_and_is_remembered(
     assert page.page.evaluate(look) == dark
 
 
-def test_the_system_decides_on_the_theme_at_first(opened: Any, small_page_file: Path) -> None:
-    page = opened(small_page_file, color_scheme="dark").drawn()
-    assert page.page.evaluate("document.querySelector('.plot').layout.paper_bgcolor") == "#14171a"
-
-
-def test_a_chart_zooms_by_keys(opened: Any, small_page_file: Path) -> None:
-    page = opened(small_page_file).drawn()
+def test_a_chart_zooms_by_keys(small_page: Opened) -> None:
+    page = small_page
     whole = x_range(page, "Waiting")
     page.page.locator("#waiting .plot").first.focus()
     page.page.keyboard.press("+")
@@ -127,8 +118,8 @@ def test_a_chart_zooms_by_keys(opened: Any, small_page_file: Path) -> None:
     assert x_range(page, "Waiting") == whole
 
 
-def test_a_figure_saves_as_svg_and_csv(opened: Any, small_page_file: Path, tmp_path: Path) -> None:
-    page = opened(small_page_file).drawn()
+def test_a_figure_saves_as_svg_and_csv(small_page: Opened, tmp_path: Path) -> None:
+    page = small_page
     figure = page.page.locator("#waiting figure").last
     with page.page.expect_download() as svg:
         figure.get_by_role("button", name="Save as SVG").click()
@@ -143,18 +134,21 @@ def test_a_figure_saves_as_svg_and_csv(opened: Any, small_page_file: Path, tmp_p
     assert {row.split(",")[0] for row in rows} == {"tas_spinlock", "ticket_spinlock", "std::mutex"}
 
 
-def test_highlighting_changes_every_chart(opened: Any, small_page_file: Path) -> None:
-    page = opened(small_page_file).drawn()
+def test_highlighting_changes_every_chart(small_page: Opened) -> None:
+    page = small_page
     colour = """() => document.querySelector('#waiting .plot').data.find(
         each => each.name === 'std::mutex').line.color"""
     before = page.page.evaluate(colour)
     page.page.locator("#locks label", has_text="std::mutex").locator("input").uncheck()
     page.drawn()
     assert page.page.evaluate(colour) != before
+    page.page.locator("#locks label", has_text="std::mutex").locator("input").check()
+    page.drawn()
+    assert page.page.evaluate(colour) == before
 
 
-def test_a_choice_shows_one_chart_at_a_time(opened: Any, page_file: Path) -> None:
-    page = opened(page_file).drawn()
+def test_a_choice_shows_one_chart_at_a_time(whole_page: Opened) -> None:
+    page = whole_page
     choice = page.page.locator("#scaling .charts, #wake-ups .charts").first
     assert choice.locator("figure:visible").count() == 1
 
@@ -201,8 +195,10 @@ def test_a_phone_shows_everything_without_scrolling_sideways(opened: Any, page_f
     assert page.page.evaluate("document.querySelector('#waiting .plot').layout.dragmode") is False
 
 
-def test_paper_shows_every_chart_and_table_in_light_colours(opened: Any, page_file: Path) -> None:
-    page = opened(page_file, color_scheme="dark").drawn()
+def test_paper_shows_every_chart_and_table_in_light_colours(
+    opened: Any, small_page_file: Path
+) -> None:
+    page = opened(small_page_file, color_scheme="dark").drawn()
     page.page.emulate_media(media="print")
     page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     figures = page.page.locator("figure.chart")
@@ -228,7 +224,7 @@ def test_names_in_records_are_text_and_never_markup(opened: Any, tmp_path: Path)
             record["lock"] = name
         lines.append(json.dumps(record))
     records.write_text("\n".join(lines) + "\n")
-    page = opened(write_page_of(records, tmp_path / "page.html")).drawn()
+    page = opened(write_page_of(records, tmp_path / "page.html", QUICK)).drawn()
     assert page.page.title() != "fooled"
     assert page.errors == []
     assert page.page.locator("img").count() == 0

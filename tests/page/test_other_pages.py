@@ -11,8 +11,8 @@ from fake_explanations import explanation_of, records
 from fake_trace import FakeTrace
 from pages import RECORDS
 
+from lockyard.checks.clients import Client, ClientSize
 from lockyard.checks.result import Check, Result, Settings
-from lockyard.checks.subjects import Shape, Subject
 from lockyard.explain.strips import strips
 from lockyard.explain.trace import Kind
 from lockyard.field_kit.contention import (
@@ -158,8 +158,8 @@ STEPS: list[dict[str, Any]] = [
 
 
 def a_failure(steps: list[dict[str, Any]]) -> Result:
-    shape = Shape(2, 1)
-    subject = Subject("spin", "lock", "a lock", "passed", shape)
+    shape = ClientSize(2, 1)
+    subject = Client("spin", "lock", "a lock", "passed", shape)
     return Result(
         Check(subject, shape, Settings()), "assertion", "no luck", steps=steps, choices="001"
     )

@@ -238,7 +238,11 @@ def test_mariadb_serves_sysbench_without_an_error(way: Way, tmp_path: Path) -> N
 
     def connect() -> socket.socket:
         own = socket.socket(socket.AF_UNIX)
-        own.connect(str(place))
+        try:
+            own.connect(str(place))
+        except OSError:
+            own.close()
+            raise
         return own
 
     def bench(*arguments: str) -> str:

@@ -17,7 +17,7 @@ from rich.console import Console
 from lockyard import harness
 from lockyard.errors import UsageError
 from lockyard.machine.conditions import Conditions
-from lockyard.measure import usual
+from lockyard.measure import defaults
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
 from lockyard.report.tables import tables
@@ -41,7 +41,7 @@ def measured_in_real_time(
     lockyard: Callable[..., Outcome], *arguments: str
 ) -> dict[str, dict[str, Any]]:
     """Skips where a user other than root is told that real-time priorities are not permitted."""
-    if os.geteuid() != 0 and not usual.is_permitted("fifo"):
+    if os.geteuid() != 0 and not defaults.is_permitted("fifo"):
         refused = lockyard("measure", "priority", *arguments, *SHORT)
         assert refused.returncode == 3
         assert "is not permitted" in refused.stderr
@@ -143,7 +143,7 @@ def test_takes_the_first_policy_that_is_permitted_and_says_which_are_not(
     permitted: set[str], policy: str, remarks: int
 ) -> None:
     asked = Conditions(load=2, nice=3)
-    found, said = usual.conditions([PLAIN, RANKED], asked, lambda each: each in permitted)
+    found, said = defaults.conditions([PLAIN, RANKED], asked, lambda each: each in permitted)
     assert list(found) == ["priority"]
     (conditions,) = found["priority"]
     assert (conditions.policy, conditions.load) == (policy, 2)
@@ -153,9 +153,9 @@ def test_takes_the_first_policy_that_is_permitted_and_says_which_are_not(
 
 
 def test_default_locks_belong_to_their_study_alone() -> None:
-    usual_conditions, _ = usual.conditions([RANKED], Conditions(), lambda _policy: True)
+    default_conditions, _ = defaults.conditions([RANKED], Conditions(), lambda _policy: True)
     request = Request(
-        [2], usual_locks={"priority": ["pi_mutex"]}, usual_conditions=usual_conditions
+        [2], usual_locks={"priority": ["pi_mutex"]}, default_conditions=default_conditions
     )
     cells = plan_cells([PLAIN, RANKED], [], request)
     assert [(cell.study, cell.lock, cell.conditions.policy) for cell in cells] == [
@@ -178,7 +178,7 @@ def test_a_policy_without_ranks_is_refused_before_anything_runs(policy: str) -> 
 def test_the_default_locks_are_locks_and_others_are_added() -> None:
     catalog = harness.catalog()
     (study,) = catalog.select_studies(["priority"])
-    found = usual.locks(catalog, [study], ["futex_mutex", "mutex"])
+    found = defaults.locks(catalog, [study], ["futex_mutex", "mutex"])
     assert found == {"priority": [*study.usual_locks, "futex_mutex"]}
     assert {"pi_mutex", "pthread_mutex[pi]", "mutex"} <= set(study.usual_locks)
 

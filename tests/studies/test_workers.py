@@ -48,7 +48,7 @@ def test_has_pools_where_other_studies_have_locks() -> None:
 def test_each_burst_goes_with_each_work_and_a_gap_that_was_given_counts() -> None:
     works = [Work(500, 0), Work(500, 2000)]
     given = {"burst": ["1", "32"]}
-    request = Request([2], pools=POOLS[:1], work=works, usual_gap=False, parameters=given)
+    request = Request([2], pools=POOLS[:1], work=works, default_gap=False, parameters=given)
     assert [found[2:] for found in planned(request)] == [
         (work, burst) for work in works for burst in (1, 32)
     ]

@@ -9,7 +9,7 @@ from lockyard import harness
 from lockyard.errors import UsageError
 from lockyard.machine import environment
 from lockyard.machine.conditions import inherited
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 from lockyard.measure import session
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
@@ -62,7 +62,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_this_machine(of: dict[str, Any]) -> bool:
-    here = environment.describe(Tree())
+    here = environment.describe(KernelFiles())
     return bool(of) and all(
         of.get(part, {}).get(key) == here[part][key]
         for part, key in (("cpu", "model"), ("limits", "processors_usable"))

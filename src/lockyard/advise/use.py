@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lockyard.measure.work import Work, works
+from lockyard.measure.recording import Recording
+from lockyard.measure.work import NO_GAP, NO_HOLD, Work, works
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ class Use:
     def work(self) -> Work:
         """Returns what the threads of a measurement do."""
         if self.recording is not None:
-            (found,) = works("0", "0", f"recorded:{self.recording}")
+            (found,) = works(NO_HOLD, NO_GAP, [Recording.of(str(self.recording))])
             return found
         return Work(round(self.hold_ns), round(self.gap_ns))
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,16 +10,18 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
+from lockyard.checks.clients import ClientSize
+from lockyard.checks.document import BenchDocument, BenchMemory
 from lockyard.checks.result import Check, Result, Settings, Standing
-from lockyard.checks.subjects import Shape
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.report.console import stdout_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lockyard.checks.clients import Client
     from lockyard.checks.session import Session
-    from lockyard.checks.subjects import Subject
 
 TARGET_PER_S_PER_CORE = 0.3e6
 # The time limit of a figure whose target is a few seconds.
@@ -34,33 +35,33 @@ TICKET, MCS, FUTEX = "ticket_spinlock", "mcs_lock", "futex_mutex"
 class Figure:
     title: str
     names: tuple[str, ...]
-    shape: Shape
+    size: ClientSize
     at_most_s: float | None = None  # None: the target is a rate
 
 
-def figures(subjects: Sequence[Subject]) -> list[Figure]:
+def figures(clients: Sequence[Client]) -> list[Figure]:
     """Returns the figures whose locks the checker knows."""
-    locks = [each.name for each in subjects if each.group == "lock" or each.name == MCS]
+    locks = [each.name for each in clients if each.group == "lock" or each.name == MCS]
     spinning = tuple(name for name in locks if name.endswith("spinlock") or name == MCS)
     wanted = [
-        Figure(f"{TICKET} 3x2", (TICKET,), Shape(3, 2)),
-        Figure(f"{TICKET} 4x1", (TICKET,), Shape(4)),
-        Figure("spinlocks and MCS 3x1 together", spinning, Shape(3), at_most_s=5),
-        Figure(f"{MCS} 3x2", (MCS,), Shape(3, 2), at_most_s=10),
-        Figure(f"{FUTEX} 2x2", (FUTEX,), Shape(2, 2), at_most_s=10),
-        Figure(f"{FUTEX} 3x1", (FUTEX,), Shape(3), at_most_s=10),
+        Figure(f"{TICKET} 3x2", (TICKET,), ClientSize(3, 2)),
+        Figure(f"{TICKET} 4x1", (TICKET,), ClientSize(4)),
+        Figure("spinlocks and MCS 3x1 together", spinning, ClientSize(3), at_most_s=5),
+        Figure(f"{MCS} 3x2", (MCS,), ClientSize(3, 2), at_most_s=10),
+        Figure(f"{FUTEX} 2x2", (FUTEX,), ClientSize(2, 2), at_most_s=10),
+        Figure(f"{FUTEX} 3x1", (FUTEX,), ClientSize(3), at_most_s=10),
     ]
     return [each for each in wanted if each.names and set(each.names) <= set(locks)]
 
 
 def run(
-    session: Session, subjects: Sequence[Subject], settings: Settings, as_json: bool
+    session: Session, clients: Sequence[Client], settings: Settings, as_json: bool
 ) -> ExitStatus:
-    by_name = {each.name: each for each in subjects}
+    by_name = {each.name: each for each in clients}
     settings = replace(settings, seconds=settings.seconds or LIMIT_S)
-    rows: list[dict[str, object]] = []
-    for figure in figures(subjects):
-        checks = [Check(by_name[name], figure.shape, settings) for name in figure.names]
+    rows: list[BenchDocument] = []
+    for figure in figures(clients):
+        checks = [Check(by_name[name], figure.size, settings) for name in figure.names]
         results = list(session.results(checks))
         while figure.at_most_s is None and _spent_s(results) < RATE_S and not session.interrupted:
             results += session.results(checks)
@@ -71,8 +72,8 @@ def run(
     peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if as_json:
         for row in rows:
-            print(json.dumps({"record": "bench", **row}), flush=True)  # noqa: T201
-        print(json.dumps({"record": "bench_memory", "peak_bytes": peak_bytes}))  # noqa: T201
+            print_document(row)
+        print_document(BenchMemory(peak_bytes))
     else:
         _print(rows, peak_bytes, settings.workers)
     return ExitStatus.INCONCLUSIVE if session.interrupted else ExitStatus.DONE
@@ -82,42 +83,42 @@ def _spent_s(results: Sequence[Result]) -> float:
     return sum(each.seconds for each in results)
 
 
-def _row(figure: Figure, results: Sequence[Result], workers: int) -> dict[str, object]:
+def _row(figure: Figure, results: Sequence[Result], workers: int) -> BenchDocument:
     seconds = _spent_s(results)
-    prefixes = sum(each.prefixes for each in results)
-    rate = prefixes / seconds / workers if seconds > 0 else 0.0
+    states = sum(each.states for each in results)
+    rate = states / seconds / workers if seconds > 0 else 0.0
     done = all(each.standing is Standing.EXPECTED for each in results)
     if figure.at_most_s is None:
         met = done and rate >= TARGET_PER_S_PER_CORE
     else:
         met = done and seconds < figure.at_most_s
-    return {
-        "figure": figure.title,
-        "prefixes": prefixes,
-        "seconds": seconds,
-        "prefixes_per_s_per_core": rate,
-        "target_seconds": figure.at_most_s,
-        "target_prefixes_per_s_per_core": None if figure.at_most_s else TARGET_PER_S_PER_CORE,
-        "done": done,
-        "met": met,
-    }
+    return BenchDocument(
+        figure=figure.title,
+        states=states,
+        seconds=seconds,
+        states_per_s_per_core=rate,
+        target_seconds=figure.at_most_s,
+        target_states_per_s_per_core=None if figure.at_most_s else TARGET_PER_S_PER_CORE,
+        done=done,
+        met=met,
+    )
 
 
-def _print(rows: Sequence[dict[str, object]], peak_bytes: int, workers: int) -> None:
+def _print(rows: Sequence[BenchDocument], peak_bytes: int, workers: int) -> None:
     console = stdout_console()
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("figure")
     for title in ("states", "seconds", "M states/s/core", "target", "met"):
         table.add_column(title, justify="right")
     for row in rows:
-        limit_s = row["target_seconds"]
+        limit_s = row.target_seconds
         table.add_row(
-            str(row["figure"]),
-            f"{row['prefixes']:,}",
-            f"{row['seconds']:.2f}",
-            f"{float(str(row['prefixes_per_s_per_core'])) / 1e6:.2f}",
+            row.figure,
+            f"{row.states:,}",
+            f"{row.seconds:.2f}",
+            f"{row.states_per_s_per_core / 1e6:.2f}",
             f"< {limit_s:g} s" if limit_s else f">= {TARGET_PER_S_PER_CORE / 1e6:g} M/s/core",
-            ("yes" if row["met"] else "no") if row["done"] else "not finished",
+            ("yes" if row.met else "no") if row.done else "not finished",
         )
     console.print(table)
     console.print(f"{workers} workers; the checker took at most {peak_bytes / 2**20:,.0f} MiB")

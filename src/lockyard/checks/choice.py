@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockyard.checks.clients import MAX_ACQUISITIONS, MAX_THREADS, ClientSize
 from lockyard.checks.glue import Wanted
-from lockyard.checks.result import Settings
-from lockyard.checks.subjects import MAX_ACQUISITIONS, MAX_THREADS, Shape
 from lockyard.errors import UsageError
-from lockyard.user_locks.given import given
+from lockyard.options import whole_number
+from lockyard.user_locks.lock_spec import user_locks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +36,8 @@ class Choice:
     mutants: bool
     bench: bool
     replay: str
-    shape: Shape | None  # the client size for every lock; None: several sizes
-    own: Wanted | None = None  # the user's locks or client, which are checked alone
+    size: ClientSize | None  # the client size for every lock; None: several sizes
+    user_code: Wanted | None = None  # the user's locks or client, which are checked alone
 
     def __post_init__(self) -> None:
         switches = {
@@ -47,8 +47,8 @@ class Choice:
             "--bench": self.bench,
         }
         given = [switch for switch, on in switches.items() if on]
-        if self.own is not None:
-            self._check_own()
+        if self.user_code is not None:
+            self._check_user_code()
             return
         if self.replay:
             if len(self.names) != 1 or given:
@@ -56,7 +56,7 @@ class Choice:
                     "--replay: replays one execution of one lock; name that lock, and drop "
                     "everything else"
                 )
-            if self.shape is not None:
+            if self.size is not None:
                 raise UsageError(
                     "--replay: the replayed text already contains the client size; drop --threads "
                     "and --acquisitions"
@@ -70,34 +70,36 @@ class Choice:
                 f"{' and '.join([*others, *alone])}: exclude each other; give one of them at a time"
             )
         shaped = [each for each in given if each != "--all"]
-        if self.shape is not None and shaped:
+        if self.size is not None and shaped:
             raise UsageError(
                 f"{shaped[0]}: has its own client sizes; drop --threads and --acquisitions"
             )
 
-    def _check_own(self) -> None:
+    def _check_user_code(self) -> None:
         others = [*self.names, *(["--all"] if self.all else []), *(["--litmus"] * self.litmus)]
         others += ["--bench"] * self.bench
         if others:
             raise UsageError(
-                f"{self.own}: is checked alone, so {' and '.join(others)} would not be checked; "
-                "check them by another command"
+                f"{self.user_code}: is checked alone, so {' and '.join(others)} would not be "
+                "checked; check them by another command"
             )
-        if self.own is None:
+        if self.user_code is None:
             return
-        if self.replay and (len(self.own.entries) != 1 or self.mutants or self.shape):
+        if self.replay and (len(self.user_code.entries) != 1 or self.mutants or self.size):
             raise UsageError(
                 "--replay: replays one execution of one lock, with its client size; give one "
                 "--lock or --client, and drop everything else"
             )
-        if self.own.client and self.shape is not None:
+        if self.user_code.client and self.size is not None:
             raise UsageError(
                 "--client: has its own client size (its constant `threads`); drop --threads and "
                 "--acquisitions"
             )
 
 
-def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -> Wanted | None:
+def user_code(
+    locks: Sequence[str], client: str, include: Sequence[str], flags: str
+) -> Wanted | None:
     """Returns what to compile, or None if the user named neither a lock nor a client."""
     if client and locks:
         raise UsageError(
@@ -111,7 +113,7 @@ def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -
         )
     try:
         # A client's file has no type to name; the other options mean the same for both.
-        named = given(locks or ([f"{client}:client"] if client else ()), include, flags)
+        named = user_locks_of(locks or ([f"{client}:client"] if client else ()), include, flags)
     except UsageError as error:
         raise UsageError(str(error).replace("was measured", "was checked")) from None
     if named is None:
@@ -119,56 +121,60 @@ def own(locks: Sequence[str], client: str, include: Sequence[str], flags: str) -
     return Wanted(() if client else named.locks, client, named.include, named.flags)
 
 
-def shape(threads: int | None, acquisitions: int | None) -> Shape | None:
+def size(threads: int | None, acquisitions: int | None) -> ClientSize | None:
     if threads is None and acquisitions is None:
         return None
-    usual = Shape()
-    return Shape(
-        _within("--threads", threads, 1, MAX_THREADS) or usual.threads,
-        _within("--acquisitions", acquisitions, 1, MAX_ACQUISITIONS) or usual.acquisitions,
-    )
+    default = ClientSize()
+    return ClientSize(threads or default.threads, acquisitions or default.acquisitions)
 
 
-def settings(  # noqa: PLR0913 - one parameter for each option
-    search: str,
-    bound: int | None,
-    seconds: float | None,
-    memory: str,
-    workers: int | None,
-    no_cache: bool,
-) -> Settings:
-    if search not in SEARCHES:
-        raise UsageError(f"--search {search}: no such search; choose from {', '.join(SEARCHES)}")
-    if bound == 0:
+def threads(option: str, text: str) -> int:
+    return whole_number(option, text, 1, MAX_THREADS)
+
+
+def acquisitions(option: str, text: str) -> int:
+    return whole_number(option, text, 1, MAX_ACQUISITIONS)
+
+
+def bound(option: str, text: str) -> int:
+    if text.strip() == "0":
         raise UsageError(
-            "--bound 0: without preemptions no thread is ever interrupted, which proves little; "
-            "give 1 or more, or drop --bound to check every execution"
+            f"{option} 0: without preemptions no thread is ever interrupted, which proves little; "
+            f"give 1 or more, or drop {option} to check every execution"
         )
-    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
-        raise UsageError(f"--seconds {seconds:g}: must be more than 0, and at most a day")
-    usual = min(len(os.sched_getaffinity(0)), MAX_WORKERS)
-    return Settings(
-        search=search,
-        bound=_within("--bound", bound, 1, MAX_BOUND),
-        seconds=seconds,
-        memory_bytes=_memory_bytes(memory),
-        workers=_within("--workers", workers, 1, MAX_WORKERS) or usual,
-        cache=not no_cache,
-    )
+    return whole_number(option, text, 1, MAX_BOUND)
 
 
-def _within(option: str, value: int | None, least: int, most: int) -> int | None:
-    if value is not None and not least <= value <= most:
-        raise UsageError(f"{option} {value}: must be from {least} to {most}")
-    return value
+def workers(option: str, text: str) -> int:
+    return whole_number(option, text, 1, MAX_WORKERS)
 
 
-def _memory_bytes(text: str) -> int:
+def default_workers() -> int:
+    return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
+
+
+def search(option: str, text: str) -> str:
+    if text not in SEARCHES:
+        raise UsageError(f"{option} {text}: no such search; choose from {', '.join(SEARCHES)}")
+    return text
+
+
+def seconds(option: str, text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= MAX_SECONDS:
+        raise UsageError(f"{option} {text}: must be more than 0, and at most a day")
+    return found
+
+
+def memory_bytes(option: str, text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,6})([KMG])", text.strip(), re.IGNORECASE)
     found = int(match[1]) * UNITS[match[2].upper()] if match else 0
     least, most = MEMORY_BYTES
     if not least <= found <= most:
         raise UsageError(
-            f"--memory {text}: must be from 1M to 1024G; give a number with K, M or G, as in 512M"
+            f"{option} {text}: must be from 1M to 1024G; give a number with K, M or G, as in 512M"
         )
     return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from lockyard.user_locks.given import OwnLock
+    from lockyard.user_locks.lock_spec import UserLock
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
@@ -28,7 +28,7 @@ COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 class Wanted:
     """The user's locks, or one client, with the options to compile them."""
 
-    locks: tuple[OwnLock, ...] = ()
+    locks: tuple[UserLock, ...] = ()
     client: str = ""  # the file
     include: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()

@@ -3,7 +3,8 @@
 
 One line for each member of a lock or client (`object`: offset, size, name, whose), variable
 (`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which
-objects on the heap are named (`type`: the type's size and name; offset, size and name of the member).
+objects on the heap are named (`type`: the type's size and name; the member's offset, size and
+name).
 """
 
 from __future__ import annotations

@@ -44,6 +44,6 @@ def minimised(session: Session, result: Result) -> Result:
             least = middle + 1
     if len(found.steps) > len(result.steps):
         return result
-    counts = {name: getattr(result, name) for name in ("executions", "prefixes", "cut", "seconds")}
+    counts = {name: getattr(result, name) for name in ("executions", "states", "cut", "seconds")}
     shown = replace(found.check, settings=replace(settings, bound=bound))
     return replace(found, check=shown, bound=result.bound, **counts)

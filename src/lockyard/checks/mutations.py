@@ -7,22 +7,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lockyard.checks.clients import TIMED_SUITE, ClientSize
 from lockyard.checks.result import Check, Result, Settings, Standing
-from lockyard.checks.subjects import TIMED_SUITE, Shape
 from lockyard.checks.survivors import Key, source_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lockyard.checks.clients import Client
     from lockyard.checks.session import Session
-    from lockyard.checks.subjects import Subject
 
 # Client sizes that reach everything that a lock does; listing needs no complete search.
-LISTING_SHAPES = (
-    Shape(),
-    Shape(tries=True),
-    Shape(threads=3),
-    Shape(threads=3, tries=True),
+LISTING_SIZES = (
+    ClientSize(),
+    ClientSize(tries=True),
+    ClientSize(threads=3),
+    ClientSize(threads=3, tries=True),
 )
 LISTING_S = 10.0
 
@@ -32,7 +32,7 @@ class Mutation:
     """A mutation of one place in the source, and the locks and clients that run it."""
 
     site: dict[str, Any]
-    subjects: list[Subject] = field(default_factory=list)
+    clients: list[Client] = field(default_factory=list)
     is_own: bool = False  # belongs to a user's lock or client
 
     @property
@@ -91,29 +91,11 @@ class MutationResult:
             return Standing.FAILED
         return Standing.INCONCLUSIVE if self.open else Standing.FAILED
 
-    def to_json(self) -> dict[str, Any]:
-        by = self.last.check
-        return {
-            "record": "mutation",
-            "mutation": self.mutation.summary,
-            "source": self.mutation.key.source,
-            "subjects": [each.name for each in self.mutation.subjects],
-            "outcome": self.outcome,
-            "standing": self.standing.value,
-            "subject": by.subject.name,
-            "shape": by.shape.to_json(),
-            "verdict": self.last.verdict,
-            "what": self.last.what,
-            "left_out": self.last.left_out,
-            "checks": self.checks,
-            "reason": self.reason,
-        }
-
 
 def mutations_of(
     session: Session,
-    locks: Iterable[Subject],
-    clients: Iterable[Subject],
+    locks: Iterable[Client],
+    clients: Iterable[Client],
     settings: Settings,
     *,
     is_own: bool = False,
@@ -121,25 +103,25 @@ def mutations_of(
     """Lists each mutation once, although several locks and clients may run its line."""
     found: dict[str, Mutation] = {}
     for lock in locks:
-        shapes = [each for each in LISTING_SHAPES if lock.offers_try or not each.tries]
-        shapes += TIMED_SUITE if lock.offers_timed else ()
-        for word, site in _sites_of(session, lock, shapes, settings).items():
-            found.setdefault(word, Mutation(site, is_own=is_own)).subjects.append(lock)
+        sizes = [each for each in LISTING_SIZES if lock.offers_try or not each.tries]
+        sizes += TIMED_SUITE if lock.offers_timed else ()
+        for word, site in _sites_of(session, lock, sizes, settings).items():
+            found.setdefault(word, Mutation(site, is_own=is_own)).clients.append(lock)
     files = {each.site["file"] for each in found.values()}
     for client in clients:
-        for word, site in _sites_of(session, client, client.shapes, settings).items():
+        for word, site in _sites_of(session, client, client.sizes, settings).items():
             is_ours = site["file"] in files or source_text(site["file"], 1)
             if is_own or is_ours:  # in a lock, or in another header of the library
-                found.setdefault(word, Mutation(site, is_own=is_own)).subjects.append(client)
+                found.setdefault(word, Mutation(site, is_own=is_own)).clients.append(client)
     return list(found.values())
 
 
 def _sites_of(
-    session: Session, subject: Subject, shapes: Iterable[Shape], settings: Settings
+    session: Session, client: Client, sizes: Iterable[ClientSize], settings: Settings
 ) -> dict[str, dict[str, Any]]:
     words: dict[str, dict[str, Any]] = {}
-    for shape in shapes:
-        job = {**Check(subject, shape, settings).to_job(), "ask": "mutations"}
+    for size in sizes:
+        job = {**Check(client, size, settings).to_job(), "ask": "mutations"}
         job["seconds"] = LISTING_S
         words |= {site["words"]: site for site in session.checker.ask(job, LISTING_S)}
     return words
@@ -160,10 +142,10 @@ def _result(
 ) -> MutationResult:
     done: list[Result] = []
     checks = (
-        Check(subject, shape, settings, mutation.site)
-        for shape in dict.fromkeys(each for one in mutation.subjects for each in one.shapes)
-        for subject in mutation.subjects
-        if shape in subject.shapes
+        Check(client, size, settings, mutation.site)
+        for size in dict.fromkeys(each for one in mutation.clients for each in one.sizes)
+        for client in mutation.clients
+        if size in client.sizes
     )
     for result in session.results(checks):
         done.append(result)

@@ -9,45 +9,45 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lockyard.checks.clients import ANSWER_S, ClientSize
 from lockyard.checks.result import Check, Result, Settings
-from lockyard.checks.subjects import ANSWER_S, Shape
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
     from lockyard.checker import Checker
-    from lockyard.checks.subjects import Subject
+    from lockyard.checks.clients import Client
 
 
 def replay_text(check: Check, choices: str) -> str:
     bound = "" if check.settings.bound is None else f"b{check.settings.bound}"
-    return f"{check.subject.name}:{check.shape}{bound}:{choices}"
+    return f"{check.client.name}:{check.size}{bound}:{choices}"
 
 
-def replayed(checker: Checker, subject: Subject, text: str) -> Result:
-    check, choices = _parsed(subject, text)
+def replayed(checker: Checker, client: Client, text: str) -> Result:
+    check, choices = _parsed(client, text)
     job = {**check.to_job(), "ask": "replay", "replay": choices}
     result = Result.of(check, checker.ask(job, ANSWER_S))
     if result.verdict == "not deterministic":
         raise UsageError(
             f"--replay {text}: {result.what}; the text comes from another version of "
-            f"{subject.name} or of the checker, or was cut short; check the lock again"
+            f"{client.name} or of the checker, or was cut short; check the lock again"
         )
     return result
 
 
-def _parsed(subject: Subject, text: str) -> tuple[Check, str]:
+def _parsed(client: Client, text: str) -> tuple[Check, str]:
     name, _, rest = text.rpartition(":")[0].rpartition(":")
     choices = text.rpartition(":")[2]
     match = re.fullmatch(r"([0-9a-z]*?)(?:b([0-9]{1,4}))?", rest)
-    shape = Shape.parse(match[1]) if match else None
-    if not name or match is None or shape is None or not choices:
+    size = ClientSize.parse(match[1]) if match else None
+    if not name or match is None or size is None or not choices:
         raise UsageError(
-            f"--replay {text}: not of the form LOCK:SIZE:CHOICES, as in {subject.name}:3x1t:0012; "
+            f"--replay {text}: not of the form LOCK:SIZE:CHOICES, as in {client.name}:3x1t:0012; "
             "give the text that a failed check printed"
         )
-    if name != subject.name:
+    if name != client.name:
         raise UsageError(
-            f"--replay {text}: an execution of {name}, not of {subject.name}; name {name} instead"
+            f"--replay {text}: an execution of {name}, not of {client.name}; name {name} instead"
         )
     settings = Settings(bound=int(match[2]) if match[2] else None)
-    return Check(subject, shape, settings), choices
+    return Check(client, size, settings), choices

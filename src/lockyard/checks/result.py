@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lockyard.checks.subjects import Shape, Subject
+    from lockyard.checks.clients import Client, ClientSize
 
 FOUND_FAULTS = ("race", "assertion", "hang", "lifetime")
 SAMPLED = "sampled"
@@ -56,20 +56,20 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    subject: Subject
-    shape: Shape
+    client: Client
+    size: ClientSize
     settings: Settings
     mutation: dict[str, Any] | None = None
 
     @property
     def label(self) -> str:
-        return f"{self.subject.name} {self.shape.words}"
+        return f"{self.client.name} {self.size.words}"
 
     def to_job(self) -> dict[str, Any]:
         return {
             "ask": "check",
-            "subject": self.subject.name,
-            **self.shape.to_json(),
+            "subject": self.client.name,
+            **self.size.to_json(),
             **self.settings.to_job(),
             "mutation": self.mutation,
         }
@@ -81,7 +81,7 @@ class Result:
     verdict: str
     what: str = ""
     executions: int = 0
-    prefixes: int = 0
+    states: int = 0
     cut: int = 0
     too_deep: int = 0
     left_out: str = ""  # why not all executions were covered
@@ -95,8 +95,9 @@ class Result:
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
         """Converts an answer; a pass without full coverage becomes inconclusive."""
-        keys = ("what", "executions", "prefixes", "cut", "too_deep", "left_out", "seconds", "steps")
+        keys = ("what", "executions", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
+        values |= {"states": answer["prefixes"]}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
         values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
         found = cls(check, answer["verdict"], **values)
@@ -111,7 +112,7 @@ class Result:
     @property
     def lanes(self) -> int:
         """Returns the number of threads, besides the client's own code."""
-        return self.threads or self.check.shape.threads
+        return self.threads or self.check.size.threads
 
     @property
     def sampled(self) -> bool:
@@ -121,7 +122,7 @@ class Result:
     def standing(self) -> Standing:
         if self.verdict == "inconclusive":
             return Standing.INCONCLUSIVE
-        if self.verdict == self.check.subject.expected:
+        if self.verdict == self.check.client.expected:
             return Standing.EXPECTED
         return Standing.INCONCLUSIVE if self.sampled else Standing.FAILED
 
@@ -141,31 +142,3 @@ class Result:
         if not self.bounded:
             return bounds or "exhaustive"
         return "bounded: " + (f"{bounds}, {self.bounded}" if bounds else self.bounded)
-
-    def to_json(self) -> dict[str, Any]:
-        from lockyard.checks.replay import replay_text
-
-        check = self.check
-        return {
-            "record": "check",
-            "subject": check.subject.name,
-            "group": check.subject.group,
-            "shape": check.shape.to_json(),
-            "search": check.settings.search,
-            "preemptions": self.bound,
-            "expected": check.subject.expected,
-            "verdict": self.verdict,
-            "standing": self.standing.value,
-            "what": self.what,
-            "coverage": self.coverage,
-            "left_out": self.left_out,
-            "bounded": self.bounded,
-            "executions": self.executions,
-            "prefixes": self.prefixes,
-            "cut": self.cut,
-            "too_deep": self.too_deep,
-            "seconds": self.seconds,
-            "threads": self.lanes,
-            "steps": self.steps,
-            "replay": replay_text(check, self.choices) if self.choices else None,
-        }

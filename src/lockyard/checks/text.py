@@ -65,7 +65,7 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
 
 def _needless(of: MutationResult) -> str:
     """Says that a client of the user's lock does not need an order, or a wake."""
-    sizes = [shape for one in of.mutation.subjects for shape in one.shapes]
+    sizes = [shape for one in of.mutation.clients for shape in one.sizes]
     largest = max(sizes, key=lambda shape: (shape.threads, shape.acquisitions))
     return (
         f"this `{of.mutation.dropped}` is not needed by any client "
@@ -74,14 +74,14 @@ def _needless(of: MutationResult) -> str:
 
 
 def print_failure(console: Console, result: Result) -> None:
-    expected = result.check.subject.expected
+    expected = result.check.client.expected
     remark = "" if expected == "passed" else f" (expected: {expected})"
     _print_line(console, f"\n{result.check.label}: {_verdict(result)}{remark}")
     _print_interleaving(console, result)
     if result.choices:
         text = shlex.quote(replay_text(result.check, result.choices))
         _print_line(
-            console, f"  replay: lockyard check {result.check.subject.in_command} --replay {text}"
+            console, f"  replay: lockyard check {result.check.client.in_command} --replay {text}"
         )
 
 
@@ -95,7 +95,7 @@ def _print_line(console: Console, text: str) -> None:
 
 
 def _table(results: Iterable[Result]) -> Table:
-    shows_expected = any(each.check.subject.expected != "passed" for each in results)
+    shows_expected = any(each.check.client.expected != "passed" for each in results)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("client", no_wrap=True)
     table.add_column("size")
@@ -107,14 +107,14 @@ def _table(results: Iterable[Result]) -> Table:
     table.add_column("coverage", overflow="fold", min_width=10)
     table.add_column("s", justify="right", no_wrap=True)
     for each in results:
-        expected = [each.check.subject.expected] if shows_expected else []
+        expected = [each.check.client.expected] if shows_expected else []
         table.add_row(
-            escape(each.check.subject.name),
-            each.check.shape.words,
+            escape(each.check.client.name),
+            each.check.size.words,
             *expected,
             f"[{COLOURS[each.standing]}]{each.verdict}[/]",
             f"{each.executions:,}",
-            f"{each.prefixes:,}",
+            f"{each.states:,}",
             escape(each.coverage),
             f"{each.seconds:.2f}",
         )

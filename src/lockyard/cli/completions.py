@@ -93,7 +93,7 @@ def problems(incomplete: str) -> list[str]:
 
 def checked(incomplete: str) -> list[str]:
     from lockyard.checker import Checker
-    from lockyard.checks.subjects import listed, of_groups
+    from lockyard.checks.clients import listed, of_groups
 
     with Checker() as checker:
         known = of_groups(listed(checker), "lock", "client")

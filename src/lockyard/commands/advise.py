@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard advise: which lock to use for a given use, on this machine."""
+"""Say which lock to use for a use of it on this machine, with the runner-up and the price: from
+records, or measured now."""
 
 from __future__ import annotations
 
@@ -8,12 +9,17 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lockyard import harness, options
 from lockyard.advise import evidence
 from lockyard.advise.choice import Advice, advised
 from lockyard.advise.use import Use, of_row
+from lockyard.cli import completions
+from lockyard.cli.arguments import FILE, Json, Seed
+from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
 
 if TYPE_CHECKING:
@@ -39,10 +45,105 @@ class Wanted:
     locks: str
     budget_s: float
     may_measure: bool
-    seed: int | None
+    seed: int
 
 
-def run(wanted: Wanted, as_json: bool) -> ExitStatus:
+@options_class
+class AdviseOptions:
+    hold: Annotated[
+        str,
+        typer.Option(
+            metavar="0|TIME",
+            help="How long a thread holds the lock, as in 300ns.",
+            show_default=False,
+        ),
+    ] = ""
+    gap: Annotated[
+        str,
+        typer.Option(
+            metavar="0|TIME",
+            help="How long a thread stays away before each call.",
+            show_default="0",
+        ),
+    ] = ""
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many threads use the lock.", show_default=False),
+    ] = None
+    tail: Annotated[
+        bool,
+        typer.Option("--tail", help="Choose by the longest of 1000 waits, not by throughput."),
+    ] = False
+    from_profile: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The most costly locks of a program instead, by its profile ('lockyard profile "
+            "-o').",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    records: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE|FOLDER",
+            help="Records of this machine; what they lack is measured.",
+            show_default=False,
+        ),
+    ] = None
+    locks: Annotated[
+        str,
+        typer.Option(
+            "--locks",
+            metavar="NAME,…",
+            help="The locks to choose from: names, seeds, ours, peers or all.",
+            autocompletion=completions.locks,
+        ),
+    ] = "ours,std::mutex"
+    for_: Annotated[
+        float,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="About how long to measure, if need be.",
+            show_default="20s",
+            click_type=Parsed(options.duration_s),
+        ),
+    ] = 20.0
+    no_measure: Annotated[
+        bool,
+        typer.Option("--no-measure", help="Refuse what the records lack, instead of measuring."),
+    ] = False
+    seed: Seed = None
+    as_json: Json = False
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            self.hold,
+            self.gap,
+            self.threads,
+            self.tail,
+            self.from_profile,
+            self.records or (),
+            self.locks,
+            self.for_,
+            not self.no_measure,
+            options.random_seed() if self.seed is None else self.seed,
+        )
+
+
+@command_of(
+    AdviseOptions,
+    "lockyard advise --hold 300ns --gap 5us --threads 12",
+    "lockyard advise --hold 20us --threads 4 --tail --locks ours",
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/",
+    "lockyard advise --from-profile profile.jsonl",
+)
+def command(given: AdviseOptions) -> int:
+    wanted, as_json = given.wanted, given.as_json
     catalog = harness.catalog()
     locks = _candidates(catalog, wanted.locks)
     remarks: list[str] = []
@@ -134,7 +235,7 @@ def _advice(
                 "the records do not have this use for all of these locks, so nothing is advised; "
                 "drop --no-measure, or name the locks that were measured with --locks"
             )
-        cells = evidence.measured(use, locks, wanted.budget_s, options.seed(wanted.seed), catalog)
+        cells = evidence.measured(use, locks, wanted.budget_s, wanted.seed, catalog)
         source = "measured now"
         if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             remarks.append(

@@ -1,47 +1,229 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard check: explores every execution of a lock that the memory model allows."""
+"""Check locks in every execution that weak memory allows."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, module, mutations, subjects
+from lockyard.checks import bench, clients, module, mutations
+from lockyard.checks import choice as parse
+from lockyard.checks.choice import Choice
+from lockyard.checks.document import document
 from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
 from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
+from lockyard.cli import completions
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, MissingCapabilityError
 from lockyard.measure.session import say
+from lockyard.page.arguments import PageFile
 from lockyard.page.wanted import WantedPage
+from lockyard.user_locks.arguments import PANEL, Flags, Include
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lockyard.checks.choice import Choice
+    from lockyard.checks.clients import Client
     from lockyard.checks.mutations import MutationResult
-    from lockyard.checks.subjects import Subject
 
 
 Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 
-def run(
-    choice: Choice, settings: Settings, as_json: bool, page: WantedPage | None = None
-) -> ExitStatus:
-    page = page or WantedPage()
+SEARCH = "Search"
+
+
+@options_class
+class CheckOptions:
+    locks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LOCK]...",
+            help="The locks and clients to check, by name.",
+            autocompletion=completions.checked,
+            show_default=False,
+        ),
+    ] = None
+    every: Annotated[bool, typer.Option("--all", help="Check every lock, and every client.")] = (
+        False
+    )
+    litmus: Annotated[
+        bool, typer.Option("--litmus", help="Check the checker: what the memory model allows.")
+    ] = False
+    mutants: Annotated[
+        bool,
+        typer.Option(
+            "--mutants",
+            help="Check hand-written faults, and every order weakened; each must be killed.",
+        ),
+    ] = False
+    bench: Annotated[bool, typer.Option("--bench", help="Measure the speed of the checker.")] = (
+        False
+    )
+    replay: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Show the execution that a failed check of LOCK printed.",
+            show_default=False,
+        ),
+    ] = ""
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of threads, up to 5.",
+            show_default="several client sizes",
+            click_type=Parsed(parse.threads),
+        ),
+    ] = None
+    acquisitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Acquisitions of each thread.",
+            show_default="several client sizes",
+            click_type=Parsed(parse.acquisitions),
+        ),
+    ] = None
+    bound: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Search with at most 1 preemption, then 2, and so on up to N.",
+            show_default="any number",
+            click_type=Parsed(parse.bound),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Time limit of each check; a check not done by then is inconclusive.",
+            show_default="none; 10 for pct and random",
+            click_type=Parsed(parse.seconds),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    search: Annotated[
+        str,
+        typer.Option(
+            metavar="exhaustive|pct|random",
+            help="How to search: every execution, or samples.",
+            click_type=Parsed(parse.search),
+            rich_help_panel=SEARCH,
+        ),
+    ] = "exhaustive"
+    memory: Annotated[
+        int,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory for known states, as in 512M, 2G.",
+            show_default="2G",
+            click_type=Parsed(parse.memory_bytes),
+            rich_help_panel=SEARCH,
+        ),
+    ] = 2 << 30
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of threads that search.",
+            show_default="one for each processor",
+            click_type=Parsed(parse.workers),
+            rich_help_panel=SEARCH,
+        ),
+    ] = None
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache",
+            help="Explore again from states that were explored before.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = False
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lock",
+            metavar="HEADER:TYPE",
+            help="Compile your own lock type, written with std::atomic, and check it, as in "
+            "my/lock.hpp:my::lock; repeat the option for more locks.",
+            autocompletion=completions.headers,
+            show_default=False,
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    client: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Compile a client of your own, the class `client` in this C++ file, and check it.",
+            show_default=False,
+            rich_help_panel=PANEL,
+        ),
+    ] = ""
+    include: Include = None
+    flags: Flags = ""
+    page: PageFile = None
+    as_json: Json = False
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(
+            names=tuple(self.locks or ()),
+            all=self.every,
+            litmus=self.litmus,
+            mutants=self.mutants,
+            bench=self.bench,
+            replay=self.replay,
+            size=parse.size(self.threads, self.acquisitions),
+            user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
+        )
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            search=self.search,
+            bound=self.bound,
+            seconds=self.seconds,
+            memory_bytes=self.memory,
+            workers=self.workers or parse.default_workers(),
+            cache=not self.no_cache,
+        )
+
+
+@command_of(
+    CheckOptions,
+    "lockyard check futex_mutex",
+    "lockyard check --all",
+    "lockyard check ticket_spinlock --threads 4 --bound 3",
+    "lockyard check futex_mutex --threads 3 --acquisitions 2 --search pct --seconds 60",
+    "lockyard check --all --mutants",
+)
+def command(options: CheckOptions) -> int:
+    return _run(options.choice, options.settings, options.as_json, WantedPage(options.page))
+
+
+def _run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> int:
     page.check()
-    with Checker(module.built(choice.own) if choice.own else None) as checker:
-        known = subjects.listed(checker)
-        if own := choice.own:
+    with Checker(module.built(choice.user_code) if choice.user_code else None) as checker:
+        known = clients.listed(checker)
+        if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
-            (subject,) = known if choice.own else subjects.named(known, choice.names)
-            result = replayed(checker, subject, choice.replay)
+            (client,) = known if choice.user_code else clients.named(known, choice.names)
+            result = replayed(checker, client, choice.replay)
             _write_page(page, [result], [])
             return _replay(result, as_json)
         session = Session(checker)
@@ -55,7 +237,7 @@ def run(
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
                 mutated, stale = _mutated(
-                    session, known, settings, as_json, is_own=choice.own is not None
+                    session, known, settings, as_json, is_own=choice.user_code is not None
                 )
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
@@ -77,22 +259,22 @@ def _write_page(
         page.write(page_of(results, mutated))
 
 
-def _checks(choice: Choice, known: list[Subject], settings: Settings) -> list[Check]:
-    litmus = subjects.of_groups(known, "litmus") if choice.litmus else []
-    faults = subjects.of_groups(known, "mutant") if choice.mutants else []
-    if choice.mutants and not faults and not choice.own:
+def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Check]:
+    litmus = clients.of_groups(known, "litmus") if choice.litmus else []
+    faults = clients.of_groups(known, "mutant") if choice.mutants else []
+    if choice.mutants and not faults and not choice.user_code:
         say("the checker lists no hand-written fault; only the automatic ones are checked")
     if choice.litmus and not litmus:
         raise MissingCapabilityError(
             f"the checker at {checker_path()} lists no litmus test, so the run would prove "
             "nothing; reinstall lockyard, or correct LOCKYARD_CHECKER"
         )
-    ordinary = subjects.of_groups(known, "lock", "client")
-    wanted = ordinary if choice.all or choice.own else subjects.named(ordinary, choice.names)
+    ordinary = clients.of_groups(known, "lock", "client")
+    wanted = ordinary if choice.all or choice.user_code else clients.named(ordinary, choice.names)
     return [
-        Check(subject, shape, each)
-        for subject in (*litmus, *wanted, *faults)
-        for shape in ((choice.shape,) if choice.shape else subject.shapes)
+        Check(client, size, each)
+        for client in (*litmus, *wanted, *faults)
+        for size in ((choice.size,) if choice.size else client.sizes)
         for each in settings.by_bound()
     ]
 
@@ -110,20 +292,20 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
         for each in found:
             kept.append(each)
             if as_json:
-                print(json.dumps(each.to_json()), flush=True)  # noqa: T201
+                print_document(document(each))
     except KeyboardInterrupt:
         session.interrupted = True
     return kept
 
 
 def _mutated(
-    session: Session, known: Sequence[Subject], settings: Settings, as_json: bool, *, is_own: bool
+    session: Session, known: Sequence[Client], settings: Settings, as_json: bool, *, is_own: bool
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
     listed = {} if is_own else read_list()
-    locks, clients = (subjects.of_groups(known, group) for group in ("lock", "client"))
+    locks, others = (clients.of_groups(known, group) for group in ("lock", "client"))
     try:
-        wanted = mutations.mutations_of(session, locks, clients, settings, is_own=is_own)
+        wanted = mutations.mutations_of(session, locks, others, settings, is_own=is_own)
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []
@@ -134,7 +316,7 @@ def _mutated(
 
 def _replay(result: Result, as_json: bool) -> ExitStatus:
     if as_json:
-        print(json.dumps(result.to_json()))  # noqa: T201
+        print_document(document(result))
     else:
         from lockyard.checks.text import print_replayed
 

@@ -1,62 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard compare: compares two measurements and judges what changed."""
+"""Show what differs between A and B, and fail if a figure has provably changed too much."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lockyard import harness
+from lockyard.cli import completions
+from lockyard.cli.arguments import FILE, Json
+from lockyard.cli.command import command_of, options_class
 from lockyard.compare import gates
-from lockyard.compare.circumstances import Weight, differences
 from lockyard.compare.comparison import Comparison, Outcome, compare
+from lockyard.compare.environment_diff import Weight, differences
+from lockyard.compare.pairing import chosen
 from lockyard.compare.reading import read_two
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.noise import NOISE_STUDY
 from lockyard.measure.session import say
+from lockyard.page.arguments import PageFile
 from lockyard.page.wanted import WantedPage
 from lockyard.report.units import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
-    from lockyard.compare.circumstances import EnvironmentDifference
-    from lockyard.compare.measuring import Measuring
-    from lockyard.compare.pairing import Chosen
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
 
 # A larger share of the processors' time than an idle machine uses itself.
 BUSY_SHARE = 0.05
 
 
-def run(  # noqa: PLR0913 - one parameter for each part of the request
-    a: Path,
-    b: Path,
-    chosen: Chosen,
-    fail_if: Sequence[str],
-    as_json: bool,
-    page: WantedPage | None = None,
-) -> ExitStatus:
-    page = page or WantedPage()
+@options_class
+class CompareOptions:
+    a: Annotated[
+        Path,
+        typer.Argument(
+            metavar="A",
+            help="The records to compare with: a file, or a folder of files.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ]
+    b: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="B",
+            help="The records to judge, likewise.",
+            show_default="A, for two of its locks",
+            click_type=FILE,
+        ),
+    ] = None
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="'[STUDY.]FIGURE > +N%'",
+            help="End with status 4 if a figure of B provably exceeds this change from A; repeat "
+            "the option for more gates.",
+            autocompletion=completions.figures,
+            show_default=False,
+        ),
+    ] = None
+    study: Annotated[
+        str,
+        typer.Option(
+            "--study",
+            metavar="NAME,…",
+            help="Compare only these studies.",
+            show_default="all",
+            autocompletion=completions.studies_listed,
+        ),
+    ] = ""
+    locks: Annotated[
+        str,
+        typer.Option(
+            "--locks",
+            metavar="OF_A,OF_B",
+            help="Compare this lock of A with that lock of B.",
+            show_default="each with itself",
+        ),
+    ] = ""
+    page: PageFile = None
+    as_json: Json = False
+
+
+@command_of(
+    CompareOptions,
+    "lockyard compare before.jsonl after.jsonl",
+    "lockyard compare before.jsonl after.jsonl --fail-if 'wait.p99 > +5%' --fail-if "
+    "'throughput.rate < -5%'",
+    "lockyard compare before/ after/",
+    "lockyard compare in.jsonl --locks std::mutex,mutex",
+    "lockyard compare a.jsonl b.jsonl --json | jq '.compared[] | select(.corrected_p <= 0.05)'",
+)
+def command(options: CompareOptions) -> int:
+    choice = chosen(options.study, options.locks, alone=options.b is None)
+    b = options.b or options.a
+    page = WantedPage(options.page)
     page.check()
     catalog = harness.catalog()
-    asked = gates.parse(fail_if, catalog)
-    with _shown_reading((a, b)):
-        left, right = read_two((a, b), asked, catalog)
+    asked = gates.parse(options.fail_if or (), catalog)
+    with _shown_reading((options.a, b)):
+        left, right = read_two((options.a, b), asked, catalog)
     for warning in (*left.warnings, *right.warnings):
         say(warning)
     environment = differences(left.environment, right.environment)
     notes = _notes(left, right, environment)
     if asked:
         _check_one_machine(left, right, environment)
-    found = compare(left, right, chosen, asked)
-    if as_json:
+    found = compare(left, right, choice, asked)
+    if options.as_json:
         from lockyard.compare.document import document
 
-        print(json.dumps(document(left, right, found, environment, notes)))  # noqa: T201
+        print_document(document(left, right, found, environment, notes))
     else:
         from lockyard.compare.text import print_comparison
 
@@ -78,7 +142,7 @@ def status(found: Comparison) -> ExitStatus:
 
 
 def _check_one_machine(
-    a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]
+    a: Measurement, b: Measurement, environment: Sequence[EnvironmentDifference]
 ) -> None:
     """Raises UsageError where a gate would judge machines instead of locks."""
     unknown = [str(each.path) for each in (a, b) if not each.environment]
@@ -96,7 +160,9 @@ def _check_one_machine(
         )
 
 
-def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifference]) -> list[str]:
+def _notes(
+    a: Measurement, b: Measurement, environment: Sequence[EnvironmentDifference]
+) -> list[str]:
     """Returns what a reader has to know before any figure."""
     notes = []
     if a.path.samefile(b.path):
@@ -123,7 +189,7 @@ def _notes(a: Measuring, b: Measuring, environment: Sequence[EnvironmentDifferen
     return notes
 
 
-def _lost_share(measuring: Measuring) -> float:
+def _lost_share(measuring: Measurement) -> float:
     """Returns the share of time lost to other processes, 0 where the study noise did not run."""
     runs = (run for cell in measuring.cells if cell.study == NOISE_STUDY for run in cell.runs)
     found = [share for run in runs if (share := run["figures"].get("lost_share")) is not None]

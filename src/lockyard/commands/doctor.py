@@ -1,48 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard doctor: what would distort measurements here, and how to fix it."""
+"""Show what would distort measurements here, what is not permitted, and how to fix it."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lockyard.cli import completions
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import command_of, options_class
 from lockyard.doctor import fixing
 from lockyard.doctor.checks import examine
+from lockyard.doctor.document import FixesDocument, UndoneDocument, document
 from lockyard.doctor.facts import collect
-from lockyard.doctor.findings import Severity
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.settings import FIXES
-from lockyard.machine.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.doctor.checks import Diagnosis
 
-SCHEMA = 1
+@options_class
+class DoctorOptions:
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME…]",
+            help="For --fix: names of problems, or settings with values (huge_pages=never).",
+            autocompletion=completions.problems,
+            show_default=False,
+        ),
+    ] = None
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Change the named settings until --undo or a restart."),
+    ] = False
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="With --fix: everything that was found and can be changed."),
+    ] = False
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back everything that --fix changed.")
+    ] = False
+    as_json: Json = False
+
+    def check(self) -> None:
+        """Refuses combinations of options that contradict each other or have no effect."""
+        if self.undo and (self.fix or self.names or self.every):
+            raise UsageError(
+                "--undo takes every fix back, so it needs no names and no --fix; drop one of them"
+            )
+        if (self.names or self.every) and not self.fix:
+            raise UsageError("names and --all say what to fix: add --fix")
+        if self.fix and bool(self.names) == self.every:
+            raise UsageError(
+                f"--fix: name what to fix ({', '.join(FIXES)}), or give --all, not both"
+            )
 
 
-def check_words(names: Sequence[str], to_fix: bool, every: bool, to_undo: bool) -> None:
-    """Refuses combinations of options that contradict each other or have no effect."""
-    if to_undo and (to_fix or names or every):
-        raise UsageError(
-            "--undo takes every fix back, so it needs no names and no --fix; drop one of them"
-        )
-    if (names or every) and not to_fix:
-        raise UsageError("names and --all say what to fix: add --fix")
-    if to_fix and bool(names) == every:
-        raise UsageError(f"--fix: name what to fix ({', '.join(FIXES)}), or give --all, not both")
+@command_of(
+    DoctorOptions,
+    "lockyard doctor",
+    "lockyard doctor --json | jq '.findings[].remedy'",
+    "lockyard doctor --fix governor idle_states",
+    "lockyard doctor --fix --all",
+    "lockyard doctor --fix huge_pages=never",
+    "lockyard doctor --undo",
+)
+def command(options: DoctorOptions) -> int:
+    options.check()
+    if options.undo:
+        return undo(options.as_json)
+    if options.fix:
+        return fix(options.names or (), options.every, options.as_json)
+    return _examine(options.as_json)
 
 
-def fix(names: Sequence[str], every: bool, as_json: bool) -> ExitStatus:
+def fix(names: Sequence[str], every: bool, as_json: bool) -> int:
     """Changes the named settings, or all that the examination finds fault with."""
     if every:
         names = [name for name in examine(collect()).findings if name in FIXES]
-    done = fixing.fix(fixing.wanted(names), Tree())
+    done = fixing.fix(fixing.wanted(names), KernelFiles())
     if as_json:
-        found = [dataclasses.asdict(each) for each in done]
-        print(json.dumps({"schema": SCHEMA, "record": "fixes", "fixes": found}))  # noqa: T201
+        print_document(FixesDocument(schema=1, fixes=list(done)))
     else:
         for each in done:
             why = f": {each.reason}" if each.reason else ""
@@ -55,11 +98,10 @@ def fix(names: Sequence[str], every: bool, as_json: bool) -> ExitStatus:
     return ExitStatus.MISSING_CAPABILITY if refused else ExitStatus.DONE
 
 
-def undo(as_json: bool) -> ExitStatus:
-    names, problems = fixing.undo(Tree())
+def undo(as_json: bool) -> int:
+    names, problems = fixing.undo(KernelFiles())
     if as_json:
-        document = {"schema": SCHEMA, "record": "undone", "settings": names, "problems": problems}
-        print(json.dumps(document))  # noqa: T201
+        print_document(UndoneDocument(schema=1, settings=names, problems=problems))
     else:
         print(f"restored: {', '.join(names) or 'nothing was changed'}")  # noqa: T201
         for problem in problems:
@@ -67,41 +109,19 @@ def undo(as_json: bool) -> ExitStatus:
     return ExitStatus.MISSING_CAPABILITY if problems else ExitStatus.DONE
 
 
-def run(as_json: bool) -> ExitStatus:
+def _examine(as_json: bool) -> int:
     """Returns the exit status: findings do not fail; a harness that cannot start does."""
     facts = collect()
     diagnosis = examine(facts)
     environment = {
         **facts.described,
         "harness": facts.harness,
-        "pressure_cpu": facts.tree.read("/proc/pressure/cpu"),
+        "pressure_cpu": facts.kernel.read("/proc/pressure/cpu"),
     }
     if as_json:
-        print(json.dumps(document(diagnosis, environment)))  # noqa: T201
+        print_document(document(diagnosis, environment))
     else:
         from lockyard.doctor.text import print_diagnosis
 
         print_diagnosis(diagnosis, environment)
     return ExitStatus.DONE if facts.harness is not None else ExitStatus.MISSING_CAPABILITY
-
-
-def document(diagnosis: Diagnosis, environment: dict[str, Any]) -> dict[str, Any]:
-    """Returns the document that schema/doctor.schema.json describes."""
-    return {
-        "schema": SCHEMA,
-        "record": "doctor",
-        "summary": {
-            "sentence": diagnosis.sentence,
-            **{severity.value: diagnosis.count(severity) for severity in Severity},
-            "fine": len(diagnosis.fine),
-            "unknown": len(diagnosis.unknown),
-        },
-        "findings": [
-            {"name": name, **dataclasses.asdict(each)} for name, each in diagnosis.findings.items()
-        ],
-        "fine": [{"name": name, "text": each.text} for name, each in diagnosis.fine.items()],
-        "unknown": [
-            {"name": name, "reason": each.reason} for name, each in diagnosis.unknown.items()
-        ],
-        "environment": environment,
-    }

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard guard: deadlocks of an unmodified program, told before they strike or as they do."""
+"""Run an unmodified program and report deadlocks before their last thread sleeps, orders of locks
+that could deadlock, long holds, and mutexes unlocked or destroyed wrongly."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
+
+from lockyard import options as parse
+from lockyard.cli.arguments import FILE, Program
+from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
 from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 MODES = ("report", "error", "error-to-all", "abort")
 
@@ -47,33 +50,77 @@ class _Findings:
                 sys.stderr.flush()
 
 
-def run(
-    command: Sequence[str], on_deadlock: str, long_hold_s: float, out: Path | None, quiet: bool
-) -> int:
+def _reaction(option: str, text: str) -> str:
+    if text not in MODES:
+        raise UsageError(f"{option} {text}: there is no such reaction; choose {', '.join(MODES)}")
+    return text
+
+
+@options_class
+class GuardOptions:
+    program: Program = None
+    on_deadlock: Annotated[
+        str,
+        typer.Option(
+            metavar="REACTION",
+            help="The reaction of the thread that closes a deadlock: report; error, which also "
+            "returns EDEADLK where the mutex is error-checking; error-to-all, which returns it "
+            "always, though most programs then go on without the lock; abort.",
+            click_type=Parsed(_reaction),
+        ),
+    ] = "report"
+    long_hold: Annotated[
+        float,
+        typer.Option(
+            metavar="TIME",
+            help="Report mutexes that are held this long.",
+            show_default="1s",
+            click_type=Parsed(parse.duration_ns),
+        ),
+    ] = 1e9
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the findings as JSON Lines, too.",
+            click_type=FILE,
+        ),
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
+        False
+    )
+
+
+@command_of(
+    GuardOptions,
+    "lockyard guard -- ./server",
+    "lockyard guard --on-deadlock abort -- make check",
+    "lockyard guard --long-hold 50ms -o findings.jsonl -- ./server",
+    starts_program=True,
+)
+def command(options: GuardOptions) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
-    if not command:
+    if not options.program:
         raise UsageError("guard starts one program, and none was given; add it behind '--'")
-    if on_deadlock not in MODES:
-        raise UsageError(
-            f"--on-deadlock {on_deadlock}: there is no such reaction; choose {', '.join(MODES)}"
-        )
     with records_folder() as folder:
         findings = _Findings(folder)
         settings = {
             "LOCKYARD_RECORDS": str(folder),
-            "LOCKYARD_GUARD": on_deadlock,
-            "LOCKYARD_LONG_HOLD_NS": str(round(long_hold_s * 1e9)),
+            "LOCKYARD_GUARD": options.on_deadlock,
+            "LOCKYARD_LONG_HOLD_NS": str(round(options.long_hold)),
         }
-        launch = preload.Launch(command, None, settings, preload.recorder())
+        launch = preload.Launch(options.program, None, settings, preload.recorder())
         with preload.report_file() as reports:
             status = preload.run_as_one(launch, reports, findings.look)
             launch.check(preload.read_reports(reports))
         findings.look()
-    if not quiet:
+    if not options.quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
-    if out is not None:
+    if options.out is not None:
         lines = (f"{json.dumps(each)}\n" for each in findings.documents)
-        profile_files.write(out, "".join(lines).encode())
+        profile_files.write(options.out, "".join(lines).encode())
     return preload.end_as(status)
 
 

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard hang: the waiting threads of a process or core file, and the owners of their locks."""
+"""Show which threads of a running process wait for which locks, who holds these, and deadlocks;
+nothing is stopped, and the program needs no preparation."""
 
 from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lockyard import options as parse
+from lockyard.cli.arguments import FILE, Json
+from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import hang_text
 from lockyard.field_kit.core_file import CoreFile
@@ -15,18 +22,57 @@ from lockyard.field_kit.process import Process
 from lockyard.field_kit.stacks import stacks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lockyard.field_kit.target import Target
 
 WATCH_EVERY_S = 0.25
 
 
-def run(
-    pid: int | None, core: Path | None, watch_s: float | None, with_stacks: bool, as_json: bool
-) -> ExitStatus:
+@options_class
+class HangOptions:
+    pid: Annotated[
+        int | None,
+        typer.Argument(metavar="[PID]", min=1, help="The process to look at.", show_default=False),
+    ] = None
+    core: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Look at this core file instead of a running process.",
+            click_type=FILE,
+        ),
+    ] = None
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            metavar="TIME",
+            help="Look again and again, until there is a deadlock or a thread has waited for an "
+            "owner this long, as in 10s.",
+            show_default="look once",
+            click_type=Parsed(parse.duration_s),
+        ),
+    ] = None
+    stacks: Annotated[
+        bool,
+        typer.Option(
+            "--stacks",
+            help="Add all call stacks by eu-stack or gdb, which stop the process meanwhile.",
+        ),
+    ] = False
+    as_json: Json = False
+
+
+@command_of(
+    HangOptions,
+    "lockyard hang 4711",
+    "lockyard hang $(pgrep -n server)",
+    "lockyard hang 4711 --watch 10s --stacks",
+    "lockyard hang --core core.4711",
+    "lockyard hang 4711 --json | jq '.deadlocks'",
+)
+def command(options: HangOptions) -> int:
     """Returns the exit status: 4 for a deadlock or an owner that has ended; 5 if none was found
     but not everything could be looked at."""
+    pid, core, watch_s = options.pid, options.core, options.watch
     if (pid is None) == (core is None):
         raise UsageError(
             "hang looks at one process or one core file; give a process id, or --core FILE"
@@ -36,7 +82,7 @@ def run(
                          "drop --watch or --core")  # fmt: skip
     target: Target = CoreFile(core) if core is not None else Process(pid or 0)
     look = _watched(target, watch_s) if watch_s is not None else take(target, *_pause(core))
-    _show(target, look, core, with_stacks, as_json)
+    _show(target, look, core, options.stacks, options.as_json)
     if look.deadlocks or look.orphans():
         return ExitStatus.CHECK_FAILED
     return ExitStatus.DONE if look.saw_all else ExitStatus.INCONCLUSIVE

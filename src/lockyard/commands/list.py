@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard list: shows locks, worker pools, studies and their parameters."""
+"""List locks and studies."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from lockyard import harness
+from lockyard.cli.arguments import Json
+from lockyard.cli.command import command_of, options_class
+from lockyard.errors import ExitStatus
 from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.units import MISSING
 
@@ -21,11 +25,34 @@ if TYPE_CHECKING:
     from lockyard.catalog import Catalog, Lock
 
 
-def run(peers: bool, as_json: bool) -> None:
+@options_class
+class ListOptions:
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers",
+            help="Only other libraries' locks: which are built in, which are not.",
+        ),
+    ] = False
+    as_json: Json = False
+
+
+@command_of(
+    ListOptions,
+    "lockyard list",
+    "lockyard list --peers",
+    "lockyard list --json | jq -r '.locks[].name'",
+)
+def command(options: ListOptions) -> int:
     found = harness.catalog()
-    if peers:
-        _run_peers(found, as_json)
-        return
+    if options.peers:
+        _list_peers(found, options.as_json)
+    else:
+        _list_all(found, options.as_json)
+    return ExitStatus.DONE
+
+
+def _list_all(found: Catalog, as_json: bool) -> None:
     if as_json:
         document = {
             "locks": [dataclasses.asdict(lock) for lock in found.locks],
@@ -41,7 +68,7 @@ def run(peers: bool, as_json: bool) -> None:
         console.print(_parameters(found))
 
 
-def _run_peers(found: Catalog, as_json: bool) -> None:
+def _list_peers(found: Catalog, as_json: bool) -> None:
     """Lists each peer with its library, and how to add the libraries that are missing."""
     locks, pools = found.select_locks(["peers"]), found.select_pools(["peers"])
     if as_json:

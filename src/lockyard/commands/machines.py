@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard machines: the machines and schedulers that can be simulated."""
+"""List the machines and schedulers that can be simulated, show a machine's costs and their
+sources, or measure this machine."""
 
 from __future__ import annotations
 
@@ -10,13 +11,17 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.text import Text
 
-from lockyard.errors import ExitStatus, LockyardError
+from lockyard.cli import completions
+from lockyard.cli.arguments import FILE, Json
+from lockyard.cli.command import command_of, options_class
+from lockyard.errors import ExitStatus, LockyardError, UsageError
 from lockyard.files import replace_file
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 from lockyard.measure.session import say
 from lockyard.report.console import print_line, stdout_console, titled_table
 from lockyard.simulate import definition, machines
@@ -26,16 +31,68 @@ if TYPE_CHECKING:
     from lockyard.simulate.machines import Machine
     from lockyard.simulate.simulator import Abilities
 
+
 MEASURE = "measure"  # in place of a machine's name
 FIRST_CORE = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
 RUNS = 10
 
 
-def run(name: str, as_json: bool) -> None:
+@options_class
+class MachinesOptions:
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME|FILE.toml|measure]",
+            help="The machine to show; without it, all are listed. 'measure' defines this machine "
+            "by its measured costs.",
+            autocompletion=completions.machines,
+            show_default=False,
+        ),
+    ] = ""
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE.toml",
+            help="With measure: write the definition here and not to standard output.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="With measure: take the costs from records that 'lockyard measure costs' wrote.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    as_json: Json = False
+
+
+@command_of(
+    MachinesOptions,
+    "lockyard machines",
+    "lockyard machines ryzen1700",
+    "lockyard machines my-server.toml --json",
+    "lockyard machines measure --out here.toml",
+)
+def command(options: MachinesOptions) -> int:
+    if options.name == MEASURE:
+        return _define(options.records, options.out)
+    if options.out is not None or options.records is not None:
+        raise UsageError("--out and --from apply only to 'lockyard machines measure'; drop them")
     of = abilities()
-    if name:
-        _show(machines.load(name, of), of, as_json)
-        return
+    if options.name:
+        _show(machines.load(options.name, of), of, options.as_json)
+    else:
+        _list_all(of, options.as_json)
+    return ExitStatus.DONE
+
+
+def _list_all(of: Abilities, as_json: bool) -> None:
     all_machines = [machines.load(each, of) for each in machines.names()]
     if as_json:
         document = {
@@ -60,10 +117,10 @@ def run(name: str, as_json: bool) -> None:
     console.print(schedulers)
 
 
-def run_measure(records: Path | None, out: Path | None) -> ExitStatus:
+def _define(records: Path | None, out: Path | None) -> int:
     """Measures this machine, or takes records of one, and writes its definition."""
     of = abilities()
-    siblings = Tree().read(FIRST_CORE) or ""
+    siblings = KernelFiles().read(FIRST_CORE) or ""
     if records is not None:
         found, notes = definition.measured(records, siblings, of)
     else:

@@ -1,43 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard predict: what another lock would give a program, by its profile, and what it gives."""
+"""Say what another lock would give a program: its locks' holds and gaps are recorded, and other
+locks measured with them on this machine. With --verify, also run it with these locks."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lockyard.cli.arguments import FILE, Json
+from lockyard.cli.command import command_of, options_class
+from lockyard.cli.trial_options import TrialOptions
 from lockyard.commands import profile
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import prediction, prediction_text, preload, profile_files, trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from lockyard.field_kit.contention import Contention
 
 
-@dataclass(frozen=True)
-class Wanted:
-    trial: trial.Wanted  # the program may be missing if a profile is given
-    source: Path | None
-    verify: bool
-    most_locks: int
+@options_class
+class PredictOptions(TrialOptions):
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Read this profile in place of profiling the program.",
+            click_type=FILE,
+        ),
+    ] = None
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Run the program with each lock, and compare with the prediction."
+        ),
+    ] = False
+    most: Annotated[
+        int, typer.Option("--most", metavar="N", min=1, help="How many of its locks are measured.")
+    ] = 3
+    as_json: Json = False
 
 
-def run(wanted: Wanted, as_json: bool) -> ExitStatus:
-    _check(wanted)
-    for lock in wanted.trial.locks:
+@command_of(
+    PredictOptions,
+    "lockyard predict --higher '([0-9.]+) ops/sec' --verify -- db_bench --benchmarks=readrandom",
+    "lockyard predict --from profile.jsonl --mutex mutex",
+    "lockyard predict --json -- prog | jq .locks",
+    starts_program=True,
+)
+def command(options: PredictOptions) -> int:
+    wanted, as_json = options.trial, options.as_json
+    _check(options)
+    for lock in wanted.locks:
         preload.library(lock)  # raises if there is none
-    profiled = _profiled(wanted)
-    found = prediction.predicted(
-        profiled, wanted.trial.locks, wanted.most_locks, wanted.trial.rounds, wanted.trial.seed
-    )
+    profiled = _profiled(options)
+    found = prediction.predicted(profiled, wanted.locks, options.most, wanted.rounds, wanted.seed)
     if not as_json:
         _print(prediction_text.lines(found))
-    tried = trial.measured(wanted.trial, trial.note) if wanted.verify else None
+    tried = trial.measured(wanted, trial.note) if options.verify else None
     if as_json:
         print(json.dumps(prediction_text.document(found, tried)))  # noqa: T201
     elif tried is not None:
@@ -46,30 +72,30 @@ def run(wanted: Wanted, as_json: bool) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _check(wanted: Wanted) -> None:
-    if not wanted.trial.command and (wanted.source is None or wanted.verify):
+def _check(options: PredictOptions) -> None:
+    if not options.program and (options.source is None or options.verify):
         raise UsageError(
             "predict runs one program, and none was given; add it behind '--', or give a profile "
             "with --from and leave --verify out"
         )
-    if wanted.trial.rounds < trial.FEWEST_ROUNDS:
-        raise UsageError(trial.too_few_rounds(wanted.trial.rounds))
+    if options.rounds < trial.FEWEST_ROUNDS:
+        raise UsageError(trial.too_few_rounds(options.rounds))
 
 
-def _profiled(wanted: Wanted) -> Contention:
+def _profiled(options: PredictOptions) -> Contention:
     """Returns the process that waited most."""
-    if wanted.source is not None:
-        if not profile_files.is_profile(wanted.source):
+    if options.source is not None:
+        if not profile_files.is_profile(options.source):
             raise UsageError(
-                f"{wanted.source}: the file has no profile; name one that 'lockyard profile -o' "
+                f"{options.source}: the file has no profile; name one that 'lockyard profile -o' "
                 "has written"
             )
-        return max(profile_files.read(wanted.source), key=lambda each: each.wait_ns)
-    status, processes = profile.recorded(wanted.trial.command, stdout=sys.stderr)
+        return max(profile_files.read(options.source), key=lambda each: each.wait_ns)
+    status, processes = profile.recorded(options.program or (), stdout=sys.stderr)
     if status != 0:
         raise trial.FailedRunError(
-            f"{wanted.trial.command[0]} ended with status {status} under profile, so nothing is "
-            "predicted; correct its arguments"
+            f"the program ended with status {status} under profile, so nothing is predicted; "
+            "correct its arguments"
         )
     return processes[0]
 

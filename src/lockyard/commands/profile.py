@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard profile: which locks of an unmodified program make threads wait, behind which other
-threads, and why."""
+"""Run an unmodified program and show which of its locks make threads wait, behind which other
+threads, and why. Needs no symbols and no root; the report goes to standard error."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from lockyard.cli.arguments import FILE, Program
+from lockyard.cli.command import command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.added_up import added_up
 from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
 from lockyard.field_kit.records_file import read
+from lockyard.page.arguments import PageFile
 from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
@@ -51,13 +56,90 @@ class Files:
             self.page.write(page_of(processes))
 
 
-def run(command: Sequence[str], source: str, files: Files) -> int:
+@options_class
+class ProfileOptions:
+    program: Program = None
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="PID|FILE",
+            help="Read the records of a program that is running under profile, or a profile's "
+            "file.",
+            show_default=False,
+        ),
+    ] = ""
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the profile as JSON Lines, too.",
+            click_type=FILE,
+        ),
+    ] = None
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a trace of the long waits, for Perfetto, too.",
+            click_type=FILE,
+        ),
+    ] = None
+    pprof: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a file for pprof, too.", click_type=FILE),
+    ] = None
+    folded: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write folded stacks, for flame graphs, too.", click_type=FILE
+        ),
+    ] = None
+    lengths: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the holds and gaps of the lock with the longest waits, which 'lockyard "
+            "measure --lengths recorded:FILE' reads. The file's name ends in .csv.",
+            click_type=FILE,
+        ),
+    ] = None
+
+    page: PageFile = None
+
+    @property
+    def files(self) -> Files:
+        return Files(
+            self.out,
+            self.perfetto,
+            self.pprof,
+            self.folded,
+            self.lengths,
+            WantedPage(self.page),
+        )
+
+
+@command_of(
+    ProfileOptions,
+    "lockyard profile -- ./server --threads 8",
+    "lockyard profile -o profile.jsonl --perfetto waits.pftrace -- make check",
+    "lockyard profile --from 4711",
+    "lockyard profile --from profile.jsonl --pprof waits.pb.gz",
+    "lockyard profile --lengths lengths.csv -- prog; lockyard measure throughput --lengths "
+    "recorded:lengths.csv",
+    starts_program=True,
+)
+def command(options: ProfileOptions) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
-    if bool(source) == bool(command):
+    source, files = options.source, options.files
+    if bool(source) == bool(options.program):
         raise UsageError(
             "profile starts one program, or shows one that runs or has run; give a program "
             "behind '--', or --from PID or FILE"
         )
+    files.page.check()
     files.page.check()
     if source.isdecimal():
         found = [added_up(read(records_path_of(int(source))))]
@@ -65,7 +147,7 @@ def run(command: Sequence[str], source: str, files: Files) -> int:
         return ExitStatus.DONE
     if source:
         return show_file(Path(source), files, as_json=False)
-    status, processes = recorded(command)
+    status, processes = recorded(options.program or ())
     _show(processes, files, to_stderr=True)
     return preload.end_as(status)
 

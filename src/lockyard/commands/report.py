@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard report: measures this machine and its locks in a few minutes, or shows a file."""
+"""Measure this machine: the seed locks, ours and the peers, with 1, n-cpu and 16 threads."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from lockyard import harness, records
+from lockyard import options as parse
+from lockyard.cli.arguments import FILE, Json, Out, Seed
+from lockyard.cli.command import command_of, options_class
+from lockyard.commands import profile
+from lockyard.field_kit import profile_files
 from lockyard.machine.conditions import inherited
 from lockyard.measure import session
 from lockyard.measure.noise import with_noise
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
+from lockyard.page.arguments import Charts, PageFile, Simulated
 from lockyard.page.wanted import WantedPage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lockyard.catalog import Catalog
-    from lockyard.errors import ExitStatus
     from lockyard.machine.conditions import Conditions
     from lockyard.measure.cell import Cell
 
@@ -36,18 +42,55 @@ UNCONTENDED_BUDGET_S = 0.85
 QUICK_UNCONTENDED_BUDGET_S = 0.2
 
 
-def run(
-    quick: bool, seed: int, out: Path | None, as_json: bool, page: WantedPage | None = None
-) -> ExitStatus:
-    page = page or WantedPage()
+@options_class
+class ReportOptions:
+    quick: Annotated[
+        bool, typer.Option("--quick", help="At most 45 seconds instead of 3 minutes.")
+    ] = False
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Show the records of FILE instead of measuring.",
+            show_default=False,
+            click_type=FILE,
+        ),
+    ] = None
+    seed: Seed = None
+    out: Out = None
+    page: PageFile = None
+    simulated_files: Simulated = None
+    charts: Charts = None
+    as_json: Json = False
+
+    @property
+    def wanted_page(self) -> WantedPage:
+        shows = bool(self.charts) and not self.as_json
+        return WantedPage(self.page, tuple(self.simulated_files or ()), shows)
+
+
+@command_of(
+    ReportOptions,
+    "lockyard report",
+    "lockyard report --quick",
+    "lockyard report --from records.jsonl --page report.html",
+)
+def command(options: ReportOptions) -> int:
+    page = options.wanted_page
+    if options.source is not None:
+        if profile_files.is_profile(options.source):
+            return profile.show_file(options.source, profile.Files(page=page), options.as_json)
+        return _show(options.source, page)
     page.check()
     catalog = harness.catalog()
     conditions = inherited()
-    cells = with_noise(_cells(catalog, quick, conditions), catalog, conditions)
+    cells = with_noise(_cells(catalog, options.quick, conditions), catalog, conditions)
+    seed = parse.random_seed() if options.seed is None else options.seed
     plan = session.Plan("report", cells, seed, REFERENCE)
-    path = out if out or as_json else records.default_path("report")
-    measured = session.measure(plan, path, to_stdout=as_json, refuse_unavailable=False)
-    if not as_json:
+    path = options.out if options.out or options.as_json else records.default_path("report")
+    measured = session.measure(plan, path, options.as_json, refuse_unavailable=False)
+    if not options.as_json:
         from lockyard.report.text import print_measured
 
         print_measured(measured, REFERENCE)
@@ -55,11 +98,10 @@ def run(
     return measured.status
 
 
-def show(path: Path, page: WantedPage | None = None) -> ExitStatus:
+def _show(path: Path, page: WantedPage) -> int:
     """Prints the tables of a file that was measured earlier."""
     from lockyard.report.text import print_measured
 
-    page = page or WantedPage()
     page.check()
     content = records.read_records(path)
     records.check_one_measuring(path, content, "show")

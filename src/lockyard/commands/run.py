@@ -1,32 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lockyard run: a program with a lock of the catalogue in place of its pthread mutexes."""
+"""Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from lockyard.cli.arguments import Program
+from lockyard.cli.command import command_of, options_class
 from lockyard.field_kit import preload, sites
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lockyard.field_kit.preload import Reported
 
 
-def run(command: Sequence[str], lock: str, condition: str, only: str, quiet: bool) -> int:
+@options_class
+class RunOptions:
+    program: Program = None
+    mutex: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The lock that takes the place of the program's mutexes; glibc for none.",
+            show_default=False,
+        ),
+    ] = "mutex"
+    condition: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="condition_variable or condition_variable_any.",
+            show_default="condition_variable with mutex, condition_variable_any with other locks",
+        ),
+    ] = ""
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="SITE",
+            help="Swap only the mutexes that are this variable, or that functions of this name, "
+            "class or namespace initialise or acquire first.",
+            show_default="all mutexes",
+        ),
+    ] = ""
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
+        False
+    )
+
+
+@command_of(
+    RunOptions,
+    "lockyard run --mutex mutex -- server --port 8080",
+    "lockyard run --mutex fair_mutex -q -- db_bench --benchmarks=readrandom",
+    "lockyard run --only LRUCacheShard -- db_bench",
+    starts_program=True,
+    exit_status="Exit status: the program's; 126 if it cannot be executed; 127 if it was not found",
+)
+def command(options: RunOptions) -> int:
     """Returns the program's exit status. A signal that ends the program ends this process, too."""
-    settings = dict(preload.settings_of(condition))
-    if only and command:
-        settings["LOCKYARD_ONLY"] = sites.setting(command[0], only)
-    launch = preload.Launch(command, lock, settings)
+    settings = dict(preload.settings_of(options.condition))
+    program = options.program or ()
+    if options.only and program:
+        settings["LOCKYARD_ONLY"] = sites.setting(program[0], options.only)
+    launch = preload.Launch(program, options.mutex, settings)
     with preload.report_file() as reports:
         status = preload.run_as_one(launch, reports)
         reported = preload.read_reports(reports)
     launch.check(reported)
-    if not quiet:
-        print(f"lockyard: {summary(lock, only, reported)}", file=sys.stderr)  # noqa: T201
+    if not options.quiet:
+        found = summary(options.mutex, options.only, reported)
+        print(f"lockyard: {found}", file=sys.stderr)  # noqa: T201
     return preload.end_as(status)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lockyard.compare.figures import named, usual
+from lockyard.compare.figures import default_figures, named
 from lockyard.compare.gates import not_there
 from lockyard.compare.pairing import Apart, paired
 from lockyard.stats import CONFIDENCE, block_ratios, holm, ratio_of, sign_test
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lockyard.compare.figures import Figure
     from lockyard.compare.gates import Gate
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.measurement import Measurement
     from lockyard.compare.pairing import Chosen, Pair
     from lockyard.report.summary import CellSummary
     from lockyard.stats import Ratio
@@ -119,22 +119,24 @@ def blocks_needed(tests: int, sides: int) -> int:
     return blocks
 
 
-def compare(a: Measuring, b: Measuring, chosen: Chosen, gates: Sequence[Gate] = ()) -> Comparison:
+def compare(
+    a: Measurement, b: Measurement, chosen: Chosen, gates: Sequence[Gate] = ()
+) -> Comparison:
     pairs, apart = paired(a, b, chosen)
     found = Comparison(apart)
     for pair in sorted(pairs, key=lambda pair: pair.a.of_machine):
         study = pair.a.study
         of_study = [gate for gate in gates if gate.is_of(study)]
-        trouble = pair.trouble
-        if trouble:
-            found.apart.append(Apart(pair.a, trouble))
+        failure = pair.failure
+        if failure:
+            found.apart.append(Apart(pair.a, failure))
             # A cell that is unavailable in both files was never part of the comparison.
-            if not (pair.a.trouble and pair.b.trouble):
-                found.unjudged += [Unjudged(gate, pair.a, trouble) for gate in of_study]
+            if not (pair.a.failure and pair.b.failure):
+                found.unjudged += [Unjudged(gate, pair.a, failure) for gate in of_study]
             continue
         values = sorted(a.names[study].values & b.names[study].values)
         other_lengths = pair.other_lengths
-        for figure in usual(study, pair.a.as_published, values):
+        for figure in default_figures(study, pair.a.as_published, values):
             if figure.is_maximum and other_lengths:
                 found.apart.append(Apart(pair.a, f"{figure.name}, because {other_lengths}"))
             else:

@@ -42,7 +42,7 @@ class Figure:
 NO_RESULTS = re.compile(r"run_ns|cpu_ns|.*_threshold_ns")
 
 
-def usual(study: str, as_published: bool, values: Iterable[str]) -> tuple[Figure, ...]:
+def default_figures(study: str, as_published: bool, values: Iterable[str]) -> tuple[Figure, ...]:
     """Returns the figures that are compared by default; for a study without a table of locks, all
     values that have a unit."""
     with_unit = (key for key in values if _unit(key) and not NO_RESULTS.fullmatch(key))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
     from lockyard.catalog import Catalog
-    from lockyard.compare.measuring import Measuring, Names
+    from lockyard.compare.measurement import Measurement, Names
 
 GRAMMAR = re.compile(r"\s*(?P<name>[^<>=]*?)\s*(?P<sign>[<>=]+)\s*(?P<limit>.*?)\s*")
 LIMIT = re.compile(r"(?P<percent>[+-]\d+(?:\.\d+)?)\s*%")
@@ -80,7 +80,7 @@ def _refused(text: str, cause: str) -> UsageError:
     )
 
 
-def not_there(gate: Gate, a: Measuring, b: Measuring) -> UsageError:
+def not_there(gate: Gate, a: Measurement, b: Measurement) -> UsageError:
     """Returns the error for a gate that could never fail, since the files lack what it names."""
     shared = [study for study in a.names if study in b.names]
     if gate.study is not None and gate.study not in shared:

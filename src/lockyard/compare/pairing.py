@@ -13,7 +13,7 @@ from lockyard.report.units import duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.measurement import Measurement
     from lockyard.report.summary import CellSummary
 
 # Runs whose lengths differ by at most this factor have comparable maxima.
@@ -40,13 +40,13 @@ class Pair:
         return self.a.lock if self.a.lock == self.b.lock else f"{self.a.lock} → {self.b.lock}"
 
     @property
-    def trouble(self) -> str:
+    def failure(self) -> str:
         """Says why figures of this pair would be meaningless; empty if they are not."""
         found = []
         for file, cell in (("A", self.a), ("B", self.b)):
-            if cell.trouble:
+            if cell.failure:
                 runs = f"after {len(cell.runs)} runs" if cell.runs else "no run"
-                found.append(f"{runs} in {file} {cell.trouble}")
+                found.append(f"{runs} in {file} {cell.failure}")
             elif not cell.checks_hold:
                 found.append(f"BROKEN in {file}: its checks failed")
         return "; ".join(found)
@@ -93,7 +93,7 @@ def called(cell: CellSummary) -> str:
     return f"{cell.study}{of} × {cell.threads}"
 
 
-def paired(a: Measuring, b: Measuring, chosen: Chosen) -> tuple[list[Pair], list[Apart]]:
+def paired(a: Measurement, b: Measurement, chosen: Chosen) -> tuple[list[Pair], list[Apart]]:
     left, right = (_by_key(_of(each, chosen, side), chosen) for side, each in enumerate((a, b)))
     pairs = [Pair(cell, right[key]) for key, cell in left.items() if key in right]
     apart = [
@@ -111,7 +111,7 @@ def paired(a: Measuring, b: Measuring, chosen: Chosen) -> tuple[list[Pair], list
     return pairs, apart
 
 
-def _of(measuring: Measuring, chosen: Chosen, side: int) -> list[CellSummary]:
+def _of(measuring: Measurement, chosen: Chosen, side: int) -> list[CellSummary]:
     """Returns the chosen cells; raises UsageError if the file has none of a chosen name."""
     cells = measuring.cells
     for study in chosen.studies:
@@ -125,7 +125,7 @@ def _of(measuring: Measuring, chosen: Chosen, side: int) -> list[CellSummary]:
     return cells
 
 
-def _check(option: str, name: str, measuring: Measuring, known: Iterable[str]) -> None:
+def _check(option: str, name: str, measuring: Measurement, known: Iterable[str]) -> None:
     there = dict.fromkeys(known)
     if name not in there:
         raise UsageError(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from lockyard.compare.measuring import read
+from lockyard.compare.measurement import read
 from lockyard.compare.series import read_folder
 from lockyard.errors import MissingCapabilityError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lockyard.catalog import Catalog
     from lockyard.compare.gates import Gate
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.measurement import Measurement
 
 # From this size, a second process is worth its start.
 LARGE_BYTES = 8_000_000
@@ -28,7 +28,7 @@ LARGE_BYTES = 8_000_000
 
 def read_two(
     paths: tuple[Path, Path], gates: Sequence[Gate], catalog: Catalog
-) -> tuple[Measuring, Measuring]:
+) -> tuple[Measurement, Measurement]:
     """Reads two files or folders; a second process reads the second if it is large."""
     first, second = paths
     if not second.is_file() or second.stat().st_size < LARGE_BYTES:
@@ -45,7 +45,7 @@ def read_two(
             ) from None
 
 
-def _read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+def _read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
     return (read_folder if path.is_dir() else read)(path, gates, catalog)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from lockyard.compare.measuring import Measuring, Names, read
+from lockyard.compare.measurement import Measurement, Names, read
 from lockyard.compare.pairing import key_of
 from lockyard.errors import UsageError
 from lockyard.report.summary import CellSummary
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
 
 
-def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
     """Reads each file as one block, in the order of their starts: the state of the machine during a
     file affects all of its runs, which therefore count once."""
     files = sorted(path.glob("*.jsonl"))
@@ -39,7 +39,7 @@ def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurin
             "keep the files of one environment in a folder"
         )
     seeds = {each.seed for each in found}
-    return Measuring(
+    return Measurement(
         path=path,
         environment=found[0].environment,
         seed=seeds.pop() if len(seeds) == 1 else None,
@@ -51,14 +51,14 @@ def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurin
     )
 
 
-def _joined(found: Sequence[Measuring]) -> list[CellSummary]:
+def _joined(found: Sequence[Measurement]) -> list[CellSummary]:
     cells: dict[str, CellSummary] = {}
     for block, measuring in enumerate(found):
         for cell in measuring.cells:
             joined = cells.setdefault(
                 key_of(cell), CellSummary(cell.study, cell.lock, cell.threads, cell.conditions)
             )
-            joined.trouble = joined.trouble or cell.trouble
+            joined.failure = joined.failure or cell.failure
             if cell.runs:
                 joined.runs.append(_as_one(cell, block))
     return list(cells.values())
@@ -75,7 +75,7 @@ def _as_one(cell: CellSummary, block: int) -> Record:
     return {**cell.runs[0], "block": block, "figures": figures, "checks": checks}
 
 
-def _names(found: Sequence[Measuring]) -> dict[str, Names]:
+def _names(found: Sequence[Measurement]) -> dict[str, Names]:
     joined: dict[str, Names] = {}
     for measuring in found:
         for study, names in measuring.names.items():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from lockyard.compare.circumstances import Weight
 from lockyard.compare.comparison import ERROR, Outcome, Verdict, blocks_needed
+from lockyard.compare.environment_diff import Weight
 from lockyard.compare.pairing import called
 from lockyard.report.console import PIPE_WIDTH, stdout_console, titled_table
 from lockyard.report.naming import Naming, counted
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lockyard.compare.circumstances import EnvironmentDifference
     from lockyard.compare.comparison import Comparison, Finding
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
 
 STYLES = {
     Verdict.BETTER: "green",
@@ -50,8 +50,8 @@ NAMES_SHOWN = 6
 
 
 def print_comparison(
-    a: Measuring,
-    b: Measuring,
+    a: Measurement,
+    b: Measurement,
     found: Comparison,
     environment: Sequence[EnvironmentDifference],
     notes: Sequence[str],
@@ -127,7 +127,7 @@ def _size(test: Finding) -> float:
     return math.log(median) if 0 < median < math.inf else math.inf
 
 
-def _file(name: str, of: Measuring) -> str:
+def _file(name: str, of: Measurement) -> str:
     started = of.environment.get("started_unix_s")
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(started)) if started else "time unknown"
     runs = counted(of.runs, "run") + (f" in {counted(of.files, 'file')}" if of.files > 1 else "")

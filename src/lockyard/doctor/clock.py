@@ -20,12 +20,12 @@ DEFAULT_TIMER_SLACK_NS = 50_000
 
 
 def clock_source(facts: Facts) -> Outcome:
-    current = facts.tree.read(f"{CLOCKS}/current_clocksource")
+    current = facts.kernel.read(f"{CLOCKS}/current_clocksource")
     if current is None:
         return Unknown("the kernel does not report its clock source")
     if current in QUICK_SOURCES:
         return Fine(f"the kernel's clock is {current}")
-    offered = (facts.tree.read(f"{CLOCKS}/available_clocksource") or "").split()
+    offered = (facts.kernel.read(f"{CLOCKS}/available_clocksource") or "").split()
     evidence = {"current": current, "available": offered}
     better = next((name for name in QUICK_SOURCES if name in offered), None)
     return Finding(
@@ -43,7 +43,7 @@ def tsc(facts: Facts) -> Outcome:
     if facts.harness is not None:
         is_invariant, source = facts.harness["clock"]["tsc_invariant"], _source(facts)
     else:
-        flags = (environment.cpuinfo(facts.tree, "flags") or "").split()
+        flags = (environment.cpuinfo(facts.kernel, "flags") or "").split()
         is_invariant, source = {"constant_tsc", "nonstop_tsc"} <= set(flags), "unknown"
         if not flags:
             return Unknown("the harness does not start and /proc/cpuinfo lists no flags")
@@ -100,7 +100,7 @@ def clock_skew(facts: Facts) -> Outcome:
 
 
 def timer_slack(facts: Facts) -> Outcome:
-    slack_ns = facts.tree.number("/proc/self/timerslack_ns")
+    slack_ns = facts.kernel.number("/proc/self/timerslack_ns")
     if slack_ns is None:
         return Unknown("the kernel does not report it (Linux 4.6 and later do)")
     if slack_ns == DEFAULT_TIMER_SLACK_NS:

@@ -16,8 +16,8 @@ from lockyard import harness
 from lockyard.doctor.sample import Sample, take
 from lockyard.errors import LockyardError
 from lockyard.machine import environment
-from lockyard.machine.attempts import refusal
-from lockyard.machine.tree import Tree
+from lockyard.machine.probe import refusal
+from lockyard.machine.procfs import KernelFiles
 from lockyard.user_locks import toolchain
 
 SAMPLE_S = 0.15
@@ -33,7 +33,7 @@ TOOLS = {
 
 @dataclass(frozen=True)
 class Facts:
-    tree: Tree = field(default_factory=Tree)
+    kernel: KernelFiles = field(default_factory=KernelFiles)
     described: dict[str, Any] = field(default_factory=dict)
     # The harness's description of clock and topology, or else the reason why there is none.
     harness: dict[str, Any] | None = None
@@ -44,8 +44,8 @@ class Facts:
     membarrier_refusal: int | None = None
     tools: dict[str, str] = field(default_factory=dict)
     # The compiler that --lock would use, or the reason why there is none.
-    own_locks_compiler: str = ""
-    own_locks_problem: str = ""
+    user_locks_compiler: str = ""
+    user_locks_problem: str = ""
     before: Sample = field(default_factory=Sample)
     after: Sample = field(default_factory=Sample)
 
@@ -54,7 +54,7 @@ class Facts:
         return self.status("Uid").split()[:2] == ["0", "0"]
 
     def status(self, key: str) -> str:
-        for line in (self.tree.read("/proc/self/status") or "").splitlines():
+        for line in (self.kernel.read("/proc/self/status") or "").splitlines():
             name, _, value = line.partition(":")
             if name == key:
                 return value.strip()
@@ -62,7 +62,7 @@ class Facts:
 
     def has_capability(self, bit: int) -> bool:
         """Checks a capability; root of a user namespace has none that counts outside of it."""
-        inside = (self.tree.read("/proc/self/uid_map") or "0 0 4294967295").split()
+        inside = (self.kernel.read("/proc/self/uid_map") or "0 0 4294967295").split()
         is_initial = inside == ["0", "0", "4294967295"]
         return is_initial and bool(int(self.status("CapEff") or "0", 16) >> bit & 1)
 
@@ -74,14 +74,14 @@ class Facts:
         return f"echo {value} | {self.as_root(f'tee {path}')}"
 
 
-def collect(tree: Tree | None = None) -> Facts:
+def collect(kernel: KernelFiles | None = None) -> Facts:
     """Collects the facts. The sample comes last, when no other process of ours runs."""
-    tree = tree or Tree()
+    kernel = kernel or KernelFiles()
     asked, problem = _ask_harness()
     own_compiler, own_problem = _ask_toolchain()
     facts = Facts(
-        tree=tree,
-        described=environment.describe(tree),
+        kernel=kernel,
+        described=environment.describe(kernel),
         harness=asked,
         harness_problem=problem,
         fifo_refusal=refusal(
@@ -90,12 +90,12 @@ def collect(tree: Tree | None = None) -> Facts:
         nice_refusal=refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
         membarrier_refusal=refusal(_order_all_cores),
         tools={name: found for name in TOOLS if (found := _version(name)) is not None},
-        own_locks_compiler=own_compiler,
-        own_locks_problem=own_problem,
-        before=take(tree),
+        user_locks_compiler=own_compiler,
+        user_locks_problem=own_problem,
+        before=take(kernel),
     )
     time.sleep(SAMPLE_S)
-    return Facts(**{**vars(facts), "after": take(tree)})
+    return Facts(**{**vars(facts), "after": take(kernel)})
 
 
 def _ask_harness() -> tuple[dict[str, Any] | None, str]:

@@ -17,7 +17,7 @@ from lockyard.machine.settings import FIXES, SETTINGS, planned
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _wanted(word: str) -> tuple[str, str]:
     )
 
 
-def fix(wishes: Sequence[tuple[str, str]], tree: Tree) -> list[Fix]:
+def fix(wishes: Sequence[tuple[str, str]], tree: KernelFiles) -> list[Fix]:
     """Changes what can be changed; a setting is changed wholly or not at all."""
     with _journal(tree) as kept:
         return [_fixed(kept, name, value) for name, value in wishes]
@@ -65,7 +65,7 @@ def _fixed(kept: Journal, name: str, value: str) -> Fix:
     return Fix(name, value, "changed" if changes else "in force")
 
 
-def undo(tree: Tree) -> tuple[list[str], list[str]]:
+def undo(tree: KernelFiles) -> tuple[list[str], list[str]]:
     """Takes all fixes back, and what killed measurements left; returns the settings that were
     changed, and what could not be restored."""
     with _journal(tree) as kept:
@@ -75,7 +75,7 @@ def undo(tree: Tree) -> tuple[list[str], list[str]]:
 
 
 @contextlib.contextmanager
-def _journal(tree: Tree) -> Iterator[Journal]:
+def _journal(tree: KernelFiles) -> Iterator[Journal]:
     try:
         kept = Journal(tree, FIXES_JOURNAL)
     except BlockingIOError:

@@ -57,15 +57,15 @@ def pkg_config(facts: Facts) -> Outcome:
 
 def own_locks(facts: Facts) -> Outcome:
     """Checks what --lock needs besides the harness."""
-    if facts.own_locks_compiler:
-        return Fine(f"--lock can compile ({facts.own_locks_compiler})")
+    if facts.user_locks_compiler:
+        return Fine(f"--lock can compile ({facts.user_locks_compiler})")
     return Finding(
         Severity.LIMITS,
-        facts.own_locks_problem,
+        facts.user_locks_problem,
         "the catalogue's locks can be measured, but no user locks",
         facts.as_root("apt-get install -y g++ nlohmann-json3-dev"),
         "on Debian 12, Ubuntu 24.04 or later; the message names what is missing",
-        {"message": facts.own_locks_problem},
+        {"message": facts.user_locks_problem},
     )
 
 

@@ -95,7 +95,7 @@ def _busy_share(facts: Facts, seconds: float) -> float:
 
 
 def load_average(facts: Facts) -> Outcome:
-    words = (facts.tree.read("/proc/loadavg") or "").split()
+    words = (facts.kernel.read("/proc/loadavg") or "").split()
     if not words:
         return Unknown("/proc/loadavg cannot be read")
     load, count = float(words[0]), max(len(facts.after.processors), 1)
@@ -112,7 +112,7 @@ def load_average(facts: Facts) -> Outcome:
 
 
 def memory(facts: Facts) -> Outcome:
-    lines = (facts.tree.read("/proc/meminfo") or "").splitlines()
+    lines = (facts.kernel.read("/proc/meminfo") or "").splitlines()
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
     if "MemAvailable" not in sizes:
         return Unknown("/proc/meminfo does not report available memory")

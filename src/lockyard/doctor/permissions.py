@@ -96,7 +96,7 @@ def _not_permitted(facts: Facts, wanted: Priority, error: int) -> Finding:
 def _limit(facts: Facts, item: str) -> tuple[str, str]:
     """Returns the soft and the hard limit."""
     name = f"Max {item} priority"
-    for line in (facts.tree.read("/proc/self/limits") or "").splitlines():
+    for line in (facts.kernel.read("/proc/self/limits") or "").splitlines():
         if line.startswith(name):
             soft, hard = line.removeprefix(name).split()[:2]
             return soft, hard
@@ -105,10 +105,10 @@ def _limit(facts: Facts, item: str) -> tuple[str, str]:
 
 def _realtime_budget(facts: Facts) -> tuple[str, int] | None:
     """Returns the group's real-time budget; only version 1 of control groups may have one."""
-    found = groups(facts.tree, "cpu")
+    found = groups(facts.kernel, "cpu")
     if found is None or found.version != 1:
         return None
-    runtime_us = facts.tree.number(f"{found.paths[0]}/cpu.rt_runtime_us")
+    runtime_us = facts.kernel.number(f"{found.paths[0]}/cpu.rt_runtime_us")
     return None if runtime_us is None else (found.paths[0], runtime_us)
 
 
@@ -132,7 +132,7 @@ def membarrier(facts: Facts) -> Outcome:
 
 
 def context_switches(facts: Facts) -> Outcome:
-    paranoid = facts.tree.number("/proc/sys/kernel/perf_event_paranoid")
+    paranoid = facts.kernel.number("/proc/sys/kernel/perf_event_paranoid")
     if paranoid is None:
         return Unknown("the kernel has no perf events, or hides them")
     if paranoid <= CONTEXT_SWITCHES_PARANOID or _may_trace(facts):
@@ -156,9 +156,9 @@ def tracepoints(facts: Facts) -> Outcome:
             "also run with sudo whatever is to be traced",
             {"cap_perfmon": False},
         )
-    if any(facts.tree.exists(f"{path}/events/sched/sched_switch/id") for path in TRACEFS):
+    if any(facts.kernel.exists(f"{path}/events/sched/sched_switch/id") for path in TRACEFS):
         return Fine("scheduler tracepoints can be read")
-    has_tracefs = "tracefs" in (facts.tree.read("/proc/filesystems") or "").split()
+    has_tracefs = "tracefs" in (facts.kernel.read("/proc/filesystems") or "").split()
     return Finding(
         Severity.LIMITS,
         "tracefs is not mounted" if has_tracefs else "the kernel was built without tracefs",
@@ -175,7 +175,7 @@ def _may_trace(facts: Facts) -> bool:
 
 def quota_condition(facts: Facts) -> Outcome:
     """Checks whether a group with a CPU quota can be created below this process's group."""
-    found = groups(facts.tree, "cpu")
+    found = groups(facts.kernel, "cpu")
     if found is None:
         return Finding(
             Severity.LIMITS,
@@ -185,13 +185,13 @@ def quota_condition(facts: Facts) -> Outcome:
             "in a container, the host decides what is mounted",
         )
     try:
-        place = parent_of_limited(found, facts.tree)
+        place = parent_of_limited(found, facts.kernel)
     except CgroupError:
         place = found.paths[0]
         cause = f"no control group from {place} upwards may limit other groups' processor time"
     else:
         cause = f"the control group {place} is not writable"
-        if facts.tree.is_writable(f"{place}/cgroup.procs"):
+        if facts.kernel.is_writable(f"{place}/cgroup.procs"):
             return Fine(f"a control group with a CPU quota can be created in {place}")
     remedy = "systemd-run --user --scope -p Delegate=cpu bash"
     return Finding(

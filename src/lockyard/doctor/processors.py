@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
 from lockyard.machine import environment
-from lockyard.machine.tree import processors
+from lockyard.machine.procfs import processors
 
 if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts
@@ -24,9 +24,9 @@ VIRTUAL_REASON = "the host decides, and does not show it to this virtual machine
 
 
 def governor(facts: Facts) -> Outcome:
-    found = {path: facts.tree.read(path) for path in facts.tree.glob(GOVERNORS)}
+    found = {path: facts.kernel.read(path) for path in facts.kernel.glob(GOVERNORS)}
     if not found:
-        virtual = environment.is_virtual(facts.tree)
+        virtual = environment.is_virtual(facts.kernel)
         return Unknown(VIRTUAL_REASON if virtual else "the kernel has no cpufreq driver")
     slow = {path.split("/")[5]: name for path, name in found.items() if name != "performance"}
     if not slow:
@@ -46,7 +46,7 @@ def boost(facts: Facts) -> Outcome:
         (f"{CPU}/intel_pstate/no_turbo", "0", 1),
         (f"{CPU}/cpufreq/boost", "1", 0),
     ):
-        value = facts.tree.read(path)
+        value = facts.kernel.read(path)
         if value == on:
             return Finding(
                 Severity.DISTORTS,
@@ -58,20 +58,20 @@ def boost(facts: Facts) -> Outcome:
             )
         if value is not None:
             return Fine("boost is off")
-    virtual = environment.is_virtual(facts.tree)
+    virtual = environment.is_virtual(facts.kernel)
     return Unknown(VIRTUAL_REASON if virtual else "the frequency driver has no boost switch")
 
 
 def idle_states(facts: Facts) -> Outcome:
-    tree = facts.tree
+    kernel = facts.kernel
     deep = {}
-    states = tree.glob(f"{CPU}/cpu[0-9]*/cpuidle/state*")
+    states = kernel.glob(f"{CPU}/cpu[0-9]*/cpuidle/state*")
     for path in states:
-        latency_us = tree.number(f"{path}/latency") or 0
-        if tree.read(f"{path}/disable") == "0" and latency_us > IDLE_LATENCY_US:
+        latency_us = kernel.number(f"{path}/latency") or 0
+        if kernel.read(f"{path}/disable") == "0" and latency_us > IDLE_LATENCY_US:
             deep[path.rsplit("state")[-1]] = latency_us
     if not states:
-        virtual = environment.is_virtual(tree)
+        virtual = environment.is_virtual(kernel)
         return Unknown(VIRTUAL_REASON if virtual else "the kernel has no cpuidle driver")
     if not deep:
         return Fine(f"processors wake up from idle within {IDLE_LATENCY_US} µs")
@@ -92,17 +92,17 @@ def idle_states(facts: Facts) -> Outcome:
 def _latency_bound_us(facts: Facts) -> int | None:
     """Returns the lowest latency that any program requests; reading it requests nothing."""
     try:
-        data = facts.tree.at("/dev/cpu_dma_latency").read_bytes()[:4]
+        data = facts.kernel.at("/dev/cpu_dma_latency").read_bytes()[:4]
     except OSError:
         return None
     return int(struct.unpack("i", data)[0]) if len(data) == 4 else None
 
 
 def smt(facts: Facts) -> Outcome:
-    lists = facts.tree.glob(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")
+    lists = facts.kernel.glob(f"{CPU}/cpu[0-9]*/topology/thread_siblings_list")
     if not lists:
         return Unknown("the kernel does not report which processors share a core")
-    cores = {tuple(processors(facts.tree.read(path) or "")) for path in lists}
+    cores = {tuple(processors(facts.kernel.read(path) or "")) for path in lists}
     shared = sorted(core for core in cores if len(core) > 1)
     if not shared:
         return Fine("each processor is a separate core")
@@ -118,9 +118,9 @@ def smt(facts: Facts) -> Outcome:
 
 
 def virtualisation(facts: Facts) -> Outcome:
-    if environment.cpuinfo(facts.tree, "flags") is None:
+    if environment.cpuinfo(facts.kernel, "flags") is None:
         return Unknown("/proc/cpuinfo does not say whether there is a hypervisor")
-    if not environment.is_virtual(facts.tree):
+    if not environment.is_virtual(facts.kernel):
         return Fine("no hypervisor")
     return Finding(
         Severity.NOTE,
@@ -129,12 +129,12 @@ def virtualisation(facts: Facts) -> Outcome:
         "wakes idle processors later than hardware does",
         None,
         "figures hold for virtual machines; for others, measure on hardware",
-        {"hypervisor": facts.tree.read("/sys/hypervisor/type")},
+        {"hypervisor": facts.kernel.read("/sys/hypervisor/type")},
     )
 
 
 def container(facts: Facts) -> Outcome:
-    markers = [path for path in ("/.dockerenv", "/run/.containerenv") if facts.tree.exists(path)]
+    markers = [path for path in ("/.dockerenv", "/run/.containerenv") if facts.kernel.exists(path)]
     if not markers:
         return Fine("no sign of a container")
     return Finding(
@@ -160,7 +160,7 @@ def steal(facts: Facts) -> Outcome:
             sampled[cpu] = (now[cpu].steal - before.steal) / (now[cpu].all - before.all)
     worst, worst_now = max(since_start.values()), max(sampled.values(), default=0.0)
     if worst <= STEAL_SINCE_START and worst_now <= STEAL_NOW:
-        if worst == 0 and environment.is_virtual(facts.tree):
+        if worst == 0 and environment.is_virtual(facts.kernel):
             return Unknown("the hypervisor has never reported any steal; it may not report it")
         return Fine(f"the hypervisor took {worst:.1%} of a processor's time since the start")
     return Finding(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -40,14 +40,14 @@ class Sample:
     swapped_pages: int | None = None
 
 
-def take(tree: Tree) -> Sample:
-    own = _process(tree.read("/proc/self/stat") or "")
+def take(kernel: KernelFiles) -> Sample:
+    own = _process(kernel.read("/proc/self/stat") or "")
     return Sample(
         at_s=time.monotonic(),
         own_pid=own[0] if own else 0,
-        processors=dict(_processors(tree.read("/proc/stat") or "")),
-        processes=_processes(tree),
-        swapped_pages=_swapped_pages(tree.read("/proc/vmstat") or ""),
+        processors=dict(_processors(kernel.read("/proc/stat") or "")),
+        processes=_processes(kernel),
+        swapped_pages=_swapped_pages(kernel.read("/proc/vmstat") or ""),
     )
 
 
@@ -64,11 +64,11 @@ def _processors(stat: str) -> list[tuple[int, Processor]]:
     return found
 
 
-def _processes(tree: Tree) -> dict[int, Process]:
+def _processes(kernel: KernelFiles) -> dict[int, Process]:
     found = {}
-    for entry in os.scandir(tree.at("/proc")):
+    for entry in os.scandir(kernel.at("/proc")):
         if entry.name.isdigit():
-            read = _process(tree.read(f"/proc/{entry.name}/stat") or "")
+            read = _process(kernel.read(f"/proc/{entry.name}/stat") or "")
             if read:
                 found[read[0]] = read[1]
     return found

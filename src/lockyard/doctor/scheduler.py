@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.doctor.findings import Finding, Fine, Outcome, Severity, Unknown
 from lockyard.machine.cgroup import groups, quotas_cpus
-from lockyard.machine.tree import processors
+from lockyard.machine.procfs import processors
 
 if TYPE_CHECKING:
     from lockyard.doctor.facts import Facts
@@ -19,10 +19,10 @@ POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"
 
 def cpu_quota(facts: Facts) -> Outcome:
     """Finds the tightest quota of this process's control group and of all groups above it."""
-    found = groups(facts.tree, "cpu")
+    found = groups(facts.kernel, "cpu")
     if found is None:
         return Unknown("no control group hierarchy with the cpu controller is visible")
-    quotas = quotas_cpus(found, facts.tree)
+    quotas = quotas_cpus(found, facts.kernel)
     if not quotas:
         seen = "" if len(found.paths) == 1 else f" and {len(found.paths) - 1} above it"
         return Fine(f"no CPU quota in the control group {found.paths[0]}{seen}")
@@ -42,14 +42,14 @@ def cpu_quota(facts: Facts) -> Outcome:
 
 
 def usable_processors(facts: Facts) -> Outcome:
-    online = processors(facts.tree.read(f"{CPU}/online") or "")
+    online = processors(facts.kernel.read(f"{CPU}/online") or "")
     allowed = processors(facts.status("Cpus_allowed_list"))
     if not online or not allowed:
         return Unknown("the kernel does not report which processors this process may use")
     missing = sorted(set(online) - set(allowed))
     if not missing:
         return Fine(f"all {len(online)} processors may be used")
-    cpuset = groups(facts.tree, "cpuset")
+    cpuset = groups(facts.kernel, "cpuset")
     return Finding(
         Severity.LIMITS,
         f"only {len(allowed)} of {len(online)} processors may be used: a cpuset or taskset "
@@ -62,8 +62,8 @@ def usable_processors(facts: Facts) -> Outcome:
 
 
 def isolated_processors(facts: Facts) -> Outcome:
-    text = facts.tree.read(f"{CPU}/isolated")
-    if not facts.tree.exists(f"{CPU}/isolated"):
+    text = facts.kernel.read(f"{CPU}/isolated")
+    if not facts.kernel.exists(f"{CPU}/isolated"):
         return Unknown("the kernel does not report it")
     if text is None:
         return Fine("no processor is isolated")
@@ -78,7 +78,7 @@ def isolated_processors(facts: Facts) -> Outcome:
 
 
 def started_policy(facts: Facts) -> Outcome:
-    words = (facts.tree.read("/proc/self/stat") or "").rpartition(")")[2].split()
+    words = (facts.kernel.read("/proc/self/stat") or "").rpartition(")")[2].split()
     if len(words) < 39:
         return Unknown("/proc/self/stat does not report it")
     nice, policy = int(words[16]), POLICIES.get(int(words[38]), words[38])
@@ -97,8 +97,8 @@ def started_policy(facts: Facts) -> Outcome:
 
 
 def realtime_throttle(facts: Facts) -> Outcome:
-    runtime_us = facts.tree.number(f"{KERNEL}/sched_rt_runtime_us")
-    period_us = facts.tree.number(f"{KERNEL}/sched_rt_period_us")
+    runtime_us = facts.kernel.number(f"{KERNEL}/sched_rt_runtime_us")
+    period_us = facts.kernel.number(f"{KERNEL}/sched_rt_period_us")
     if runtime_us is None or period_us is None:
         return Unknown("the kernel does not report it")
     if 0 < runtime_us < period_us:
@@ -121,9 +121,9 @@ def realtime_throttle(facts: Facts) -> Outcome:
 
 
 def autogroup(facts: Facts) -> Outcome:
-    if facts.tree.read(f"{KERNEL}/sched_autogroup_enabled") != "1":
+    if facts.kernel.read(f"{KERNEL}/sched_autogroup_enabled") != "1":
         return Fine("processes are not grouped by session")
-    cpu_groups = groups(facts.tree, "cpu")
+    cpu_groups = groups(facts.kernel, "cpu")
     if cpu_groups is not None and len(cpu_groups.paths) > 1:
         return Fine("a control group replaces the groups by session")
     return Finding(

@@ -194,31 +194,6 @@ def print_matrix(matrix: Matrix) -> None:
     print_line(console, f"at least {RIGHT_SHARE:.0%} of every injected cause found: {verdict}")
 
 
-def matrix_document(matrix: Matrix) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "record": "confusion_matrix",
-        "right_share_wanted": RIGHT_SHARE,
-        "holds": matrix.holds,
-        "outside": matrix.outside,
-        "injected": {
-            cause.stored: {
-                "times": matrix.injected(cause),
-                "right_share": matrix.right_share(cause),
-                "found": {
-                    "none" if found is None else found.stored: count
-                    for (injected, found), count in sorted(
-                        matrix.counts.items(), key=lambda each: -each[1]
-                    )
-                    if injected is cause
-                },
-            }
-            for cause in matrix.causes
-        },
-        "wrong": matrix.wrong,
-    }
-
-
 def wrong_lines(matrix: Matrix, most: int) -> Sequence[str]:
     rest = len(matrix.wrong) - most
     return [*matrix.wrong[:most], *([f"and {rest} more"] if rest > 0 else [])]

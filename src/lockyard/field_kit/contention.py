@@ -27,7 +27,7 @@ class Process(msgspec.Struct, frozen=True, tag_field="record", tag="profile"):
     started_realtime_ns: int
     elapsed_ns: float
     threads: int  # that used contended locks
-    lost: int  # events that found no memory
+    lost: int  # events that found no room
     processors: int
     load: float  # the machine's, at the end
     schema: int = SCHEMA

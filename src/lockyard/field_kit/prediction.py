@@ -23,8 +23,9 @@ from lockyard.field_kit import lengths
 from lockyard.machine.conditions import inherited
 from lockyard.measure import session
 from lockyard.measure.plan import plan_cells
+from lockyard.measure.recording import Recording
 from lockyard.measure.request import Request
-from lockyard.measure.work import NO_TIME, RECORDED, works
+from lockyard.measure.work import NO_GAP, NO_HOLD, works
 from lockyard.stats import Ratio, mean_ratio, paired_ratio
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ def _why_nothing(costly: list[Row]) -> str:
         )
     return (
         f"{costly[0].lock} has fewer than {lengths.FEWEST} sampled holds or gaps, so it cannot be "
-        "placed; run the program for longer (one acquisition of 16 to 512 is sampled), or try the locks "
-        "with 'lockyard try'"
+        "placed; run the program for longer (one acquisition of 16 to 512 is sampled), or try the "
+        "locks with 'lockyard try'"
     )
 
 
@@ -123,7 +124,7 @@ def _rates(row: Row, locks: Sequence[str], rounds: int, seed: int) -> dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lengths.csv"
         path.write_bytes(lengths.csv(row))
-        work = works(NO_TIME, NO_TIME, f"{RECORDED}:{path}")
+        work = works(NO_HOLD, NO_GAP, [Recording.of(str(path))])
         request = Request(
             [row.threads], conditions=[inherited()], work=work, runs=rounds,
             budget_s=RUN_S * rounds,

@@ -46,7 +46,8 @@ def _verdict(found: Prediction, lock: str) -> str:
     if ratio is None or not ratio.shows_difference:
         return f"{lock}: no difference expected"
     kind = "more" if ratio.median > 1 else "less"
-    return f"{lock}: {kind} throughput expected, {interval(ratio)} of glibc's"
+    doubt = ", but this is doubtful" if any(map(_doubt, found.placed)) else ""
+    return f"{lock}: {kind} throughput expected, {interval(ratio)} of glibc's{doubt}"
 
 
 def _row(found: Prediction, of: Placed) -> tuple[str, ...]:
@@ -68,8 +69,8 @@ def _doubt(of: Placed) -> str:
     factor = of.model_per_s / of.program_per_s if of.program_per_s else 0.0
     if not 1 / UNLIKE <= factor <= UNLIKE:
         return (
-            f"glibc's mutex makes {factor:.2g} times as many turns here as in the program, so the "
-            "program is limited by something else, too, and the prediction is doubtful"
+            f"glibc's mutex makes {factor:.2g} times as many turns here as in the program, so "
+            "these lengths do not stand for the program, and the prediction is doubtful"
         )
     return ""
 

@@ -159,8 +159,8 @@ def _counted(found: Contention) -> list[str]:
     )
     if process.lost:
         text += (
-            f" {process.lost} events found no memory, so the counts are too small; make room "
-            "in the folder for temporary files, or name another one by TMPDIR."
+            f" {process.lost} events found no room, so the counts are too small; if the folder "
+            "for temporary files is full, name another one by TMPDIR."
         )
     return [text]
 

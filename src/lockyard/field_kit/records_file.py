@@ -27,7 +27,7 @@ from lockyard.field_kit.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 SUFFIX = ".lockrec"
 UNIT = 8  # offsets in the file are in units of so many bytes
 

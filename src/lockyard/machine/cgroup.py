@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 CONTROLLER = "cpu"
 PERIOD_US = 100_000
@@ -37,10 +37,10 @@ class Groups:
     paths: list[str]
 
 
-def groups(tree: Tree, controller: str) -> Groups | None:
+def groups(kernel: KernelFiles, controller: str) -> Groups | None:
     """Returns the process's groups, or None if no hierarchy with the controller is mounted."""
-    member_of = _membership(tree)
-    for line in (tree.read("/proc/self/mountinfo") or "").splitlines():
+    member_of = _membership(kernel)
+    for line in (kernel.read("/proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         _, _, _, root, mount, *_ = before.split()
         kind, _, options = after.split(" ")[:3]
@@ -48,16 +48,16 @@ def groups(tree: Tree, controller: str) -> Groups | None:
             return Groups(1, _chain(mount, root, member_of.get(controller, "/")))
         if kind == "cgroup2" and controller not in member_of:
             found = Groups(2, _chain(mount, root, member_of.get("", "/")))
-            has_it = (tree.read(f"{found.paths[-1]}/cgroup.controllers") or "").split()
+            has_it = (kernel.read(f"{found.paths[-1]}/cgroup.controllers") or "").split()
             if controller in has_it:
                 return found
     return None
 
 
-def _membership(tree: Tree) -> dict[str, str]:
+def _membership(kernel: KernelFiles) -> dict[str, str]:
     """Returns each controller's group; version 2 has one for all, under the empty name."""
     found = {}
-    for line in (tree.read("/proc/self/cgroup") or "").splitlines():
+    for line in (kernel.read("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         found.update(dict.fromkeys(controllers.split(","), path))
     return found
@@ -70,30 +70,30 @@ def _chain(mount: str, root: str, path: str) -> list[str]:
     return ["/".join([mount, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
 
 
-def quotas_cpus(where: Groups, tree: Tree) -> dict[str, float]:
+def quotas_cpus(where: Groups, kernel: KernelFiles) -> dict[str, float]:
     """Returns the quotas in processors, of those groups that have one."""
-    found = {path: _quota_cpus(where.version, path, tree) for path in where.paths}
+    found = {path: _quota_cpus(where.version, path, kernel) for path in where.paths}
     return {path: quota_cpus for path, quota_cpus in found.items() if quota_cpus is not None}
 
 
-def _quota_cpus(version: int, path: str, tree: Tree) -> float | None:
+def _quota_cpus(version: int, path: str, kernel: KernelFiles) -> float | None:
     if version == 1:
-        quota_us = tree.number(f"{path}/cpu.cfs_quota_us") or -1
-        period_us = tree.number(f"{path}/cpu.cfs_period_us") or PERIOD_US
+        quota_us = kernel.number(f"{path}/cpu.cfs_quota_us") or -1
+        period_us = kernel.number(f"{path}/cpu.cfs_period_us") or PERIOD_US
         return quota_us / period_us if quota_us > 0 else None
-    quota, _, period = (tree.read(f"{path}/cpu.max") or "max").partition(" ")
+    quota, _, period = (kernel.read(f"{path}/cpu.max") or "max").partition(" ")
     return None if quota == "max" else int(quota) / int(period or PERIOD_US)
 
 
-def create(quota_cpus: float, tree: Tree) -> Path:
+def create(quota_cpus: float, kernel: KernelFiles) -> Path:
     """Creates a group with that much processor time. Raises CgroupError."""
-    where = groups(tree, CONTROLLER)
+    where = groups(kernel, CONTROLLER)
     if where is None:
         raise CgroupError(
             "no control groups that limit processor time are mounted, so there is no quota and "
             "nothing was measured; drop --quota"
         )
-    group = tree.at(parent_of_limited(where, tree)) / f"lockyard.{os.getpid()}.{quota_cpus:g}"
+    group = kernel.at(parent_of_limited(where, kernel)) / f"lockyard.{os.getpid()}.{quota_cpus:g}"
     quota_us = int(quota_cpus * PERIOD_US)
     _remove_orphans(group.parent)
     try:
@@ -121,14 +121,14 @@ def _remove_orphans(place: Path) -> None:
                 group.rmdir()
 
 
-def parent_of_limited(where: Groups, tree: Tree) -> str:
+def parent_of_limited(where: Groups, kernel: KernelFiles) -> str:
     """Returns the group in which a limited group can be created. In version 2, a group with
     processes has no limited children, so it is the nearest ancestor that limits its children.
     Raises CgroupError."""
     if where.version == 1:
         return where.paths[0]
     for path in where.paths:
-        if CONTROLLER in (tree.read(f"{path}/cgroup.subtree_control") or "").split():
+        if CONTROLLER in (kernel.read(f"{path}/cgroup.subtree_control") or "").split():
             return path
     raise CgroupError(
         f"no control group from {where.paths[0]} upwards limits processor time "

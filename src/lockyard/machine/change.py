@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.machine.tree import bracketed
+from lockyard.machine.procfs import bracketed
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 
 class RefusedError(Exception):
@@ -25,11 +25,11 @@ class Change:
     after: str
     setting: str = ""
 
-    def is_in_force(self, tree: Tree) -> bool:
+    def is_in_force(self, tree: KernelFiles) -> bool:
         return self.after in _readings(tree, self.path)
 
 
-def _readings(tree: Tree, path: str) -> set[str]:
+def _readings(tree: KernelFiles, path: str) -> set[str]:
     """Returns every form in which a file shows its value: the whole, its words, the chosen word."""
     text = tree.read(path) or ""
     chosen = bracketed(text)

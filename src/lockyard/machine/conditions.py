@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 POLICIES = ("other", "batch", "idle", "fifo", "rr", "deadline")
 # The system's numbers; Python names none for `deadline`.
@@ -99,16 +99,48 @@ def autogroup_enabled() -> bool | None:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The conditions that the command line asks for; None or empty where it names none."""
+class Load:
+    """A load as requested: busy threads, or a build with so many compilers at a time."""
+
+    count: int = 0
+    kind: str | None = None  # "build"; None: the threads of the load count
+
+
+NO_LOAD = Load()
+Machine = tuple[tuple[str, str], ...]  # settings of the whole machine, by name
+
+
+@dataclass(frozen=True)
+class RequestedConditions:
+    """The conditions that the command line names; None or empty where it names none."""
 
     policies: Sequence[str] = ()
     slices_ns: Sequence[int] = ()
     priority: int | None = None
     nice: int | None = None
     deadline: Deadline | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)  # conditions that fit every policy
-    machines: Sequence[tuple[tuple[str, str], ...]] = ()  # settings of the machine, one cell each
+    # Conditions that fit every policy.
+    load: Load = NO_LOAD
+    load_nice: int | None = None
+    timer_slack_ns: int | None = None
+    autogroup: bool | None = None
+    quota_cpus: float | None = None
+    rest_s: float | None = None
+    machines: Sequence[Machine] = ()  # settings of the whole machine, one cell each
+
+    def __post_init__(self) -> None:
+        if self.load == NO_LOAD and self.load_nice is not None:
+            raise UsageError(
+                f"--load-nice {self.load_nice}: there is no load that it could apply to; give "
+                "--load N too, or drop --load-nice"
+            )
+
+    def under_every_policy(self, base: Conditions) -> Conditions:
+        """Returns `base` with those conditions that fit every policy."""
+        names = ("load_nice", "timer_slack_ns", "autogroup", "quota_cpus", "rest_s")
+        named = {name: getattr(self, name) for name in names}
+        given = {name: value for name, value in named.items() if value is not None}
+        return replace(base, load=self.load.count, load_kind=self.load.kind, **given)
 
 
 # The policies that each parameter applies to.
@@ -120,39 +152,41 @@ USED_BY = {
 }
 
 
-def variants(asked: Asked, base: Conditions) -> list[Conditions]:
+def variants(requested: RequestedConditions, base: Conditions) -> list[Conditions]:
     """Returns one variant for each policy, and under a policy with slices one for each slice. A
     parameter goes to the policies that use it; a parameter that none of them uses is an error."""
-    policies = asked.policies or [base.policy]
+    policies = requested.policies or [base.policy]
     for name, (option, users) in USED_BY.items():
-        if getattr(asked, name) not in (None, ()) and not set(users) & set(policies):
+        if getattr(requested, name) not in (None, ()) and not set(users) & set(policies):
             raise UsageError(
                 f"{option}: has no effect under {', '.join(policies)}; give --policy "
                 f"{' or '.join(users)}, or drop {option}"
             )
-    if asked.others.get("autogroup") is not None and base.autogroup is None:
+    if requested.autogroup is not None and base.autogroup is None:
         raise UsageError(
             "--autogroup: this kernel does not group processes by session; drop --autogroup"
         )
-    shared = replace(base, **asked.others)
+    shared = requested.under_every_policy(base)
     return [
         replace(variant, machine=machine)
-        for machine in asked.machines or [base.machine]
+        for machine in requested.machines or [base.machine]
         for policy in policies
-        for variant in _variants_of_policy(policy, asked, shared)
+        for variant in _variants_of_policy(policy, requested, shared)
     ]
 
 
-def _variants_of_policy(policy: str, asked: Asked, base: Conditions) -> list[Conditions]:
+def _variants_of_policy(
+    policy: str, requested: RequestedConditions, base: Conditions
+) -> list[Conditions]:
     own: dict[str, Any] = {"policy": policy, "priority": 0, "nice": 0}
     if policy in REAL_TIME:
         inherited_priority = base.priority if policy == base.policy else PRIORITIES[0]
-        own["priority"] = inherited_priority if asked.priority is None else asked.priority
+        own["priority"] = inherited_priority if requested.priority is None else requested.priority
     if policy in FAIR:
-        own["nice"] = base.nice if asked.nice is None else asked.nice
+        own["nice"] = base.nice if requested.nice is None else requested.nice
     if policy == "deadline":
-        own["deadline"] = asked.deadline
-    slices: Sequence[int | None] = asked.slices_ns if policy in FAIR else ()
+        own["deadline"] = requested.deadline
+    slices: Sequence[int | None] = requested.slices_ns if policy in FAIR else ()
     return [replace(base, **own, slice_ns=slice_ns) for slice_ns in slices or [None]]
 
 

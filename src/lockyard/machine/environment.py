@@ -13,8 +13,8 @@ from typing import Any
 
 from lockyard.harness import ask
 from lockyard.machine.cgroup import CONTROLLER, groups, quotas_cpus
+from lockyard.machine.procfs import KernelFiles, bracketed
 from lockyard.machine.tick import tick_hz, tickless
-from lockyard.machine.tree import Tree, bracketed
 from lockyard.measure.cell import SCHEMA
 
 SCHEDULER_TUNABLES = (
@@ -29,7 +29,7 @@ SCHEDULER_TUNABLES = (
 
 def collect() -> dict[str, Any]:
     """Reads the environment; unreadable values are None. The hash omits what changes quickly."""
-    tree = Tree()
+    tree = KernelFiles()
     lasting = {**describe(tree), "harness": ask("--environment")}
     clock = lasting["harness"].pop("clock")
     canonical = json.dumps(lasting, sort_keys=True).encode()
@@ -45,7 +45,7 @@ def collect() -> dict[str, Any]:
     }
 
 
-def describe(tree: Tree) -> dict[str, Any]:
+def describe(tree: KernelFiles) -> dict[str, Any]:
     """Describes what is permanent and needs no harness."""
     return {
         "system": _system(tree),
@@ -55,7 +55,7 @@ def describe(tree: Tree) -> dict[str, Any]:
     }
 
 
-def _system(tree: Tree) -> dict[str, Any]:
+def _system(tree: KernelFiles) -> dict[str, Any]:
     clocks = "/sys/devices/system/clocksource/clocksource0"
     return {
         "kernel": platform.release(),
@@ -74,7 +74,7 @@ def _system(tree: Tree) -> dict[str, Any]:
     }
 
 
-def _cpu(tree: Tree) -> dict[str, Any]:
+def _cpu(tree: KernelFiles) -> dict[str, Any]:
     cpu = "/sys/devices/system/cpu"
     return {
         "model": cpuinfo(tree, "model name") or cpuinfo(tree, "CPU part"),
@@ -88,7 +88,7 @@ def _cpu(tree: Tree) -> dict[str, Any]:
     }
 
 
-def _limits(tree: Tree) -> dict[str, Any]:
+def _limits(tree: KernelFiles) -> dict[str, Any]:
     return {
         "cgroup_quota_cpus": _quota_cpus(tree),
         "processors_usable": len(os.sched_getaffinity(0)),
@@ -96,7 +96,7 @@ def _limits(tree: Tree) -> dict[str, Any]:
     }
 
 
-def cpuinfo(tree: Tree, key: str) -> str | None:
+def cpuinfo(tree: KernelFiles, key: str) -> str | None:
     for line in (tree.read("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == key:
@@ -104,17 +104,17 @@ def cpuinfo(tree: Tree, key: str) -> str | None:
     return None
 
 
-def is_virtual(tree: Tree) -> bool:
+def is_virtual(tree: KernelFiles) -> bool:
     return "hypervisor" in (cpuinfo(tree, "flags") or "").split()
 
 
-def _steal_ticks(tree: Tree) -> int | None:
+def _steal_ticks(tree: KernelFiles) -> int | None:
     fields = (tree.read("/proc/stat") or "").splitlines()[:1]
     columns = fields[0].split() if fields else []
     return int(columns[8]) if len(columns) > 8 else None
 
 
-def _quota_cpus(tree: Tree) -> float | None:
+def _quota_cpus(tree: KernelFiles) -> float | None:
     """Returns the tightest quota of all groups that this process is in."""
     where = groups(tree, CONTROLLER)
     return min(quotas_cpus(where, tree).values(), default=None) if where else None

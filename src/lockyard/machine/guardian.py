@@ -26,7 +26,7 @@ from lockyard.machine.arrangement import Arrangement
 from lockyard.machine.change import RefusedError
 from lockyard.machine.conditions import AUTOGROUP
 from lockyard.machine.journal import Journal, own_name, recover
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -176,7 +176,7 @@ def _guard(autogroup: bool | None, quotas_cpus: list[float], has_settings: bool)
                 _set_autogroup(autogroup, undo)
             groups = []
             for quota_cpus in quotas_cpus:
-                groups.append(cgroup.create(quota_cpus, Tree()))
+                groups.append(cgroup.create(quota_cpus, KernelFiles()))
                 undo.callback(cgroup.remove, groups[-1])
         except (RefusedError, cgroup.CgroupError) as error:
             _say({"error": str(error)})
@@ -190,7 +190,7 @@ def _guard(autogroup: bool | None, quotas_cpus: list[float], has_settings: bool)
 def _arrangement() -> Iterator[Arrangement]:
     """Makes the journal and the process that watches over it, before anything is changed."""
     try:
-        kept = Journal(Tree(), own_name())
+        kept = Journal(KernelFiles(), own_name())
     except OSError as error:
         raise RefusedError(
             f"settings of the machine cannot be changed, because the undo journal cannot be "

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from lockyard.machine import cgroup
 from lockyard.machine.change import RefusedError
-from lockyard.machine.tree import processors
+from lockyard.machine.procfs import processors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 ISOLATED, REST = "lockyard.isolated", "lockyard.rest"
 REMOVAL_S = 5.0
@@ -70,7 +70,7 @@ class Isolation:
             raise RefusedError(f"isolation: the kernel refuses the partition ({found})")
 
 
-def planned(tree: Tree, value: str) -> Isolation:
+def planned(tree: KernelFiles, value: str) -> Isolation:
     """Raises RefusedError if these processors cannot be kept free."""
     try:
         wanted = processors(value.replace("+", ","))

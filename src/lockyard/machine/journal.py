@@ -19,7 +19,7 @@ from lockyard.machine import isolation
 from lockyard.machine.change import Change
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 FOLDER = "/run/lockyard"
 # Stands for a control group instead of a text.
@@ -29,7 +29,7 @@ FIXES = "fixes.jsonl"
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-def write(tree: Tree, path: str, value: str) -> None:
+def write(tree: KernelFiles, path: str, value: str) -> None:
     """Writes at once, as the kernel's files want it."""
     file = os.open(tree.at(path), os.O_WRONLY | os.O_TRUNC)
     try:
@@ -41,7 +41,7 @@ def write(tree: Tree, path: str, value: str) -> None:
 class Journal:
     """Open for as long as changes may have to be undone."""
 
-    def __init__(self, tree: Tree, name: str) -> None:
+    def __init__(self, tree: KernelFiles, name: str) -> None:
         self.tree = tree
         self.path = tree.at(f"{FOLDER}/{name}")
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class Journal:
         os.fsync(self._file.fileno())
 
 
-def recover(tree: Tree) -> list[str]:
+def recover(tree: KernelFiles) -> list[str]:
     """Undoes the journals whose processes were all killed; returns what could not be restored."""
     problems = []
     for path in sorted(tree.at(FOLDER).glob("*.jsonl")):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 CPU = "/sys/devices/system/cpu"
 
@@ -26,7 +26,7 @@ class ProcessorUse:
     throttled: int | None = None
 
 
-def processor_use(tree: Tree) -> ProcessorUse:
+def processor_use(tree: KernelFiles) -> ProcessorUse:
     idle_us: dict[str, int] = {}
     for state in tree.glob(f"{CPU}/cpu[0-9]*/cpuidle/state[0-9]*"):
         name = tree.read(f"{state}/name") or state.rpartition("/")[2]
@@ -67,6 +67,6 @@ def used_between(before: ProcessorUse, after: ProcessorUse) -> dict[str, Any]:
     }
 
 
-def _number(tree: Tree, path: str) -> int | None:
+def _number(tree: KernelFiles, path: str) -> int | None:
     text = tree.read(path)
     return int(text) if text is not None and text.isdecimal() else None

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lockyard.machine.change import Change, RefusedError
-from lockyard.machine.tree import bracketed, processors
+from lockyard.machine.procfs import bracketed, processors
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 CPU = "/sys/devices/system/cpu"
 DEBUG = "/sys/kernel/debug/sched"
@@ -26,7 +26,7 @@ TIMES_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 HELD = "/dev/cpu_dma_latency"
 
 
-Plan = Callable[["Tree", str], list[Change]]
+Plan = Callable[["KernelFiles", str], list[Change]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Setting:
     plan: Plan
 
 
-def missing(tree: Tree, path: str, otherwise: str) -> RefusedError:
+def missing(tree: KernelFiles, path: str, otherwise: str) -> RefusedError:
     """Explains why a file of the kernel's cannot be used."""
     if path.startswith("/sys/kernel/debug") and not tree.exists("/sys/kernel/debug/sched"):
         return RefusedError(
@@ -45,7 +45,7 @@ def missing(tree: Tree, path: str, otherwise: str) -> RefusedError:
     return RefusedError(otherwise)
 
 
-def _one(tree: Tree, path: str, after: str, otherwise: str) -> list[Change]:
+def _one(tree: KernelFiles, path: str, after: str, otherwise: str) -> list[Change]:
     """Plans the change of one file. A file that shows its choices must have the wanted one."""
     if not tree.exists(path):
         raise missing(tree, path, otherwise)
@@ -60,12 +60,12 @@ def _one(tree: Tree, path: str, after: str, otherwise: str) -> list[Change]:
     return [] if before == after else [Change(path, before, after)]
 
 
-def _lockdown(tree: Tree) -> str:
+def _lockdown(tree: KernelFiles) -> str:
     mode = bracketed(tree.read(LOCKDOWN))
     return f", because the kernel is locked down ({mode})" if mode not in (None, "none") else ""
 
 
-def _each(tree: Tree, pattern: str, after: str, otherwise: str) -> list[Change]:
+def _each(tree: KernelFiles, pattern: str, after: str, otherwise: str) -> list[Change]:
     paths = tree.glob(pattern)
     if not paths:
         raise RefusedError(otherwise)
@@ -75,7 +75,7 @@ def _each(tree: Tree, pattern: str, after: str, otherwise: str) -> list[Change]:
 def choice(path: str, names: Mapping[str, str], otherwise: str) -> Plan:
     """Makes the plan of a setting whose values have names; `names` has the text of each."""
 
-    def plan(tree: Tree, value: str) -> list[Change]:
+    def plan(tree: KernelFiles, value: str) -> list[Change]:
         if value not in names:
             raise RefusedError(f"'{value}' is not one of {', '.join(names)}")
         return _each(tree, path, names[value], otherwise)
@@ -86,7 +86,7 @@ def choice(path: str, names: Mapping[str, str], otherwise: str) -> Plan:
 def time(paths: tuple[str, ...], otherwise: str) -> Plan:
     """Makes the plan of a time in nanoseconds; kernels differ in the place of the file."""
 
-    def plan(tree: Tree, value: str) -> list[Change]:
+    def plan(tree: KernelFiles, value: str) -> list[Change]:
         path = next((each for each in paths if tree.exists(each)), paths[0])
         return _one(tree, path, str(nanoseconds(value)), otherwise)
 
@@ -100,7 +100,7 @@ def nanoseconds(value: str) -> int:
     return round(float(match[1]) * TIMES_NS[match[2]])
 
 
-def _boost(tree: Tree, value: str) -> list[Change]:
+def _boost(tree: KernelFiles, value: str) -> list[Change]:
     if value not in ("on", "off"):
         raise RefusedError(f"'{value}' is not one of on, off")
     reversed_, plain = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
@@ -111,7 +111,7 @@ def _boost(tree: Tree, value: str) -> list[Change]:
     )
 
 
-def _governor(tree: Tree, value: str) -> list[Change]:
+def _governor(tree: KernelFiles, value: str) -> list[Change]:
     reason = "the kernel has no cpufreq driver (in a virtual machine the host decides)"
     offered = tree.read(f"{CPU}/cpu0/cpufreq/scaling_available_governors")
     if offered is not None and value not in offered.split():
@@ -119,7 +119,7 @@ def _governor(tree: Tree, value: str) -> list[Change]:
     return _each(tree, f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor", value, reason)
 
 
-def _features(tree: Tree, value: str) -> list[Change]:
+def _features(tree: KernelFiles, value: str) -> list[Change]:
     """Takes names joined by +, such as NO_DELAY_DEQUEUE+NEXT_BUDDY."""
     path = f"{DEBUG}/features"
     found = tree.read(path)
@@ -136,7 +136,7 @@ def _features(tree: Tree, value: str) -> list[Change]:
     return changes
 
 
-def _rt_throttle(tree: Tree, value: str) -> list[Change]:
+def _rt_throttle(tree: KernelFiles, value: str) -> list[Change]:
     """Takes off, or RUNTIME/PERIOD; the runtime must never exceed the period, even meanwhile."""
     runtime, period = f"{KERNEL}/sched_rt_runtime_us", f"{KERNEL}/sched_rt_period_us"
     reason = "this kernel does not limit real-time threads"
@@ -156,7 +156,7 @@ def _rt_throttle(tree: Tree, value: str) -> list[Change]:
     return changes
 
 
-def _smt(tree: Tree, value: str) -> list[Change]:
+def _smt(tree: KernelFiles, value: str) -> list[Change]:
     state = tree.read(f"{CPU}/smt/control")
     if state in ("notsupported", "notimplemented", "forceoff", None):
         raise RefusedError(
@@ -165,7 +165,7 @@ def _smt(tree: Tree, value: str) -> list[Change]:
     return choice(f"{CPU}/smt/control", {"on": "on", "off": "off"}, "")(tree, value)
 
 
-def _listed(tree: Tree, value: str) -> list[int]:
+def _listed(tree: KernelFiles, value: str) -> list[int]:
     try:
         wanted = processors(value)
     except ValueError:
@@ -178,7 +178,7 @@ def _listed(tree: Tree, value: str) -> list[int]:
     return wanted
 
 
-def _irq_affinity(tree: Tree, value: str) -> list[Change]:
+def _irq_affinity(tree: KernelFiles, value: str) -> list[Change]:
     """Sends all interrupts to the named processors. The kernel refuses this for some of them."""
     wanted = _listed(tree, value.replace("+", ","))
     text = value.replace("+", ",")
@@ -257,7 +257,7 @@ FIXES = {
 }
 
 
-def planned(tree: Tree, name: str, value: str) -> list[Change]:
+def planned(tree: KernelFiles, name: str, value: str) -> list[Change]:
     """Returns the changes that bring a setting about; none if it is in force. Raises
     RefusedError."""
     if value == AS_FOUND:

@@ -9,18 +9,18 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lockyard.machine.tree import Tree
+    from lockyard.machine.procfs import KernelFiles
 
 PACKED = "/proc/config.gz"
 
 
-def tick_hz(tree: Tree) -> int | None:
+def tick_hz(tree: KernelFiles) -> int | None:
     """Returns how often the timer's tick comes in a second, or None if the kernel does not say."""
     found = re.search(r"^CONFIG_HZ=(\d+)$", _configuration(tree), re.MULTILINE)
     return int(found[1]) if found else None
 
 
-def tickless(tree: Tree) -> str | None:
+def tickless(tree: KernelFiles) -> str | None:
     """Returns when the tick stops: never (periodic), on idle processors, or wherever possible."""
     found = re.search(
         r"^CONFIG_(HZ_PERIODIC|NO_HZ_IDLE|NO_HZ_FULL)=y$", _configuration(tree), re.MULTILINE
@@ -28,7 +28,7 @@ def tickless(tree: Tree) -> str | None:
     return found[1].lower() if found else None
 
 
-def _configuration(tree: Tree) -> str:
+def _configuration(tree: KernelFiles) -> str:
     try:
         return gzip.decompress(tree.at(PACKED).read_bytes()).decode(errors="replace")
     except (OSError, EOFError):

@@ -103,8 +103,8 @@ def _values(of: Parameter, texts: Sequence[str] | None, threads: int) -> Sequenc
     if of.choices:
         return [each.name for each in of.choices]
     if not texts:
-        usual = [_number(of, f"{value:.17g}") for value in of.usual]
-        return [value for value in usual if not of.below_threads or value < threads]
+        defaults = [_number(of, f"{value:.17g}") for value in of.usual]
+        return [value for value in defaults if not of.below_threads or value < threads]
     found = [_number(of, text) for text in texts]
     if of.below_threads and max(found) >= threads:
         raise UsageError(

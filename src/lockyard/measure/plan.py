@@ -13,7 +13,7 @@ from lockyard.machine.conditions import Conditions, check
 from lockyard.measure.cell import CLOSED, SCHEDULED, Cell
 from lockyard.measure.grid import Grid
 from lockyard.measure.parameters import check_values, choices_of, combinations
-from lockyard.measure.places import each_processor, places_of_threads
+from lockyard.measure.placement import each_processor, places_of_threads
 from lockyard.measure.timing import lengths_of_runs
 from lockyard.measure.work import NONE, Work, check_work
 
@@ -40,7 +40,7 @@ def plan_grids(studies: Sequence[Study], locks: Sequence[Lock], request: Request
             "--loops and --as-published: contradict each other, since published runs have their "
             "own loops; drop one of the two"
         )
-    for conditions in (*request.conditions, *chain(*request.usual_conditions.values())):
+    for conditions in (*request.conditions, *chain(*request.default_conditions.values())):
         check(conditions, request.pinning)
     if request.ways and not any(study.ways for study in studies):
         raise UsageError("--ways: applies only to the study wakeup: add wakeup, or drop --ways")
@@ -60,7 +60,7 @@ def _grids_of_study(study: Study, locks: Sequence[Lock], request: Request) -> li
     if study.measures == "machine":
         _check_study_of_machine(study, request)
         request = each_processor(request)
-    conditions = request.usual_conditions.get(study.name, request.conditions)
+    conditions = request.default_conditions.get(study.name, request.conditions)
     _check_policies(study, conditions)
     return [
         Grid(
@@ -110,7 +110,7 @@ def _names_of_study(
 def _works_of_study(study: Study, request: Request) -> Sequence[Work]:
     if study.takes == "none":
         return [NONE]
-    if request.usual_gap and study.default_gap_ns:
+    if request.default_gap and study.default_gap_ns:
         gap_ns = round(study.default_gap_ns)
         return list(dict.fromkeys(replace(work, gap_ns=gap_ns) for work in request.work))
     return request.work
@@ -124,7 +124,7 @@ def _grids_of_ways(study: Study, request: Request) -> list[Grid]:
             "for deadline threads; choose another policy"
         )
     work = request.work
-    if request.usual_gap and all(each == NONE for each in work):
+    if request.default_gap and all(each == NONE for each in work):
         gaps_ns = (PUBLISHED_GAP_NS,) if request.as_published else DEFAULT_GAPS_NS
         work = [Work(gap_ns=gap_ns) for gap_ns in gaps_ns]
     return [

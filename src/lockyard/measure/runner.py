@@ -17,7 +17,7 @@ from lockyard.errors import MissingCapabilityError
 from lockyard.harness import BAD_JOB_STATUS, Harness, Record
 from lockyard.machine.guardian import Guarded
 from lockyard.machine.processor_use import processor_use, used_between
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 from lockyard.measure.build_load import running_build
 from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.plan import order_of_block
@@ -35,7 +35,7 @@ GRACE_S = 10.0
 REHEARSAL_S = 0.001
 # Traces are large: the first runs of a cell keep theirs, the others measure the cost of tracing.
 TRACED_RUNS = 4
-TREE = Tree()
+TREE = KernelFiles()
 
 
 @dataclass

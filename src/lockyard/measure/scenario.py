@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockyard.errors import UsageError
-from lockyard.measure.asked import sweep_of, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lockyard.measure.asked import Measuring, Sweep
+    from lockyard.measure.request import Sweep
 
 SWEEP = "sweep"
 # Keys for the whole measurement; the command line may set them in addition to the file.
@@ -57,21 +56,22 @@ class _Table:
             if key not in self.known:
                 raise self.refuse(_unknown(key, [*self.known, SWEEP]), key)
 
-    def parsed(self, command: click.Command) -> Mapping[str, Any]:
-        """Returns the values of all parameters of the command."""
+    def parsed(self, command: click.Command) -> click.Context:
+        """Parses the equivalent command line."""
         words = [word for key, value in self.values.items() for word in self._words(key, value)]
         options = [word for word in words if word.startswith("--")]
         studies = [word for word in words if not word.startswith("--")]
         try:
-            context = command.make_context(command.name, [*options, "--", *studies])
+            return command.make_context(command.name, [*options, "--", *studies])
         except click.ClickException as error:
             raise self.refuse(error.format_message()) from None
-        return context.params
+        except UsageError as error:
+            raise self.refuse(str(error)) from None
 
-    def sweep(self, command: click.Command) -> Sweep:
-        given = self.parsed(command)
+    def sweep(self, command: click.Command, sweep_of: Callable[[click.Context], Sweep]) -> Sweep:
+        context = self.parsed(command)
         try:
-            return replace(sweep_of(given), where=f"{self.path}, sweep {self.place}")
+            return replace(sweep_of(context), where=f"{self.path}, sweep {self.place}")
         except UsageError as error:
             raise self.refuse(str(error)) from None
 
@@ -119,30 +119,47 @@ class _Table:
         return isinstance(self.known[key], click.Argument)
 
 
-def measuring(path: Path, command: click.Command, beside: Mapping[str, Any]) -> Measuring:
-    """Returns what the file asks for; `beside` are values for keys of WHOLE from the command
-    line."""
-    text = _read(path)
-    document = _parsed(path, text)
-    parameters = command.get_params(click.Context(command))
-    known = {_key_of(each): each for each in parameters}
-    known = {key: each for key, each in known.items() if key not in NO_KEYS}
-    tables = _tables_of(path, document)
-    of_all = {key: value for key, value in document.items() if key != SWEEP}
-    first = _Table(path, text, 0, known, of_all)
-    first.check_keys()
-    shared = {key: value for key, value in of_all.items() if key not in WHOLE}
-    by_sweep = {key: each for key, each in known.items() if key not in WHOLE}
-    sweeps = []
-    for place, values in enumerate(tables, start=1):
-        own = _Table(path, text, place, by_sweep, values)
-        _check_whole(own)
-        own.check_keys()
-        merged = _Table(path, text, place, by_sweep, {**shared, **values})
-        sweeps.append(merged.sweep(command))
-    whole = {key: value for key, value in of_all.items() if key in WHOLE}
-    given = _Table(path, text, 0, known, whole).parsed(command)
-    return whole_of({**given, **beside}, sweeps)
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file, read for the command whose options are its keys."""
+
+    path: Path
+    text: str
+    command: click.Command
+    of_all: Mapping[str, Any]  # the values before the first sweep
+    tables: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path, command: click.Command) -> Scenario:
+        text = _read(path)
+        document = _parsed(path, text)
+        tables = _tables_of(path, document)
+        of_all = {key: value for key, value in document.items() if key != SWEEP}
+        found = cls(path, text, command, of_all, tables)
+        found._table(0, of_all).check_keys()
+        return found
+
+    def sweeps(self, sweep_of: Callable[[click.Context], Sweep]) -> list[Sweep]:
+        """Returns the sweeps; `sweep_of` makes one from its parsed values."""
+        shared = {key: value for key, value in self.of_all.items() if key not in WHOLE}
+        found = []
+        for place, values in enumerate(self.tables, start=1):
+            own = self._table(place, values)
+            _check_whole(own)
+            own.check_keys()
+            found.append(self._table(place, {**shared, **values}).sweep(self.command, sweep_of))
+        return found
+
+    def whole(self) -> click.Context:
+        """Parses the values for the whole measurement."""
+        values = {key: value for key, value in self.of_all.items() if key in WHOLE}
+        return self._table(0, values).parsed(self.command)
+
+    def _table(self, place: int, values: Mapping[str, Any]) -> _Table:
+        parameters = self.command.get_params(click.Context(self.command))
+        excluded = (*NO_KEYS, *(WHOLE if place else ()))
+        known = {key: each for each in parameters if (key := _key_of(each)) not in excluded}
+        return _Table(self.path, self.text, place, known, values)
 
 
 def _tables_of(path: Path, document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

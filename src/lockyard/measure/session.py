@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from lockyard.machine import environment
 from lockyard.machine.conditions import autogroup_enabled
 from lockyard.machine.guardian import changed_machine
 from lockyard.machine.journal import recover
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 from lockyard.measure.build_load import build_commands
 from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.parameters import check_clock
@@ -27,7 +27,7 @@ from lockyard.measure.sweep import runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
 from lockyard.report.clock import why_refused
-from lockyard.user_locks.given import Given  # noqa: TC001 - msgspec reads the annotations
+from lockyard.user_locks.lock_spec import UserLocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,15 +62,15 @@ def checks_hold(record: Record) -> bool:
     return all(value is not False for value in record["checks"].values())
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Everything that defines a measurement; a file keeps it, so that --resume can continue."""
 
     command: str
     cells: Sequence[Cell]
     seed: int
     reference: str | None  # the lock that tables compare with
-    own: Given | None = None  # the user locks that the harness was built with
+    # The user locks that the harness was built with.
+    user_locks: UserLocks | None = msgspec.field(default=None, name="own")
 
     def to_json(self) -> Record:
         return {
@@ -79,7 +79,7 @@ class Plan:
             "command": self.command,
             "seed": self.seed,
             "reference": self.reference,
-            "own": self.own.to_json() if self.own else None,
+            "own": self.user_locks.to_json() if self.user_locks else None,
             "cells": [dataclasses.asdict(cell) for cell in self.cells],
         }
 
@@ -131,7 +131,7 @@ def measure(
         check_same_machine(resume.environment, measured.environment)
         check_same_clock(resume.environment, measured.environment)
         measured.runs += resume.runs
-    for problem in recover(Tree()):
+    for problem in recover(KernelFiles()):
         say(f"a setting that a killed measurement left could not be restored: {problem}")
     writer = RecordWriter(path, to_stdout, resume)
     say(_announcement(plan, len(measured.runs)))

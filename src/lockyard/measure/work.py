@@ -37,42 +37,55 @@ class Work:
 NONE = Work()
 MOST_WORKS = 1_000_000
 WORK_CONDITIONS = tuple(each.name for each in fields(Work))
+Distribution = str | Recording
 
 
-def works(hold: str, gap: str, lengths: str) -> list[Work]:
+@dataclass(frozen=True)
+class Gap:
+    """A gap as requested: a time, or a multiple of the hold."""
+
+    text: str = NO_TIME
+    ns: int = 0
+    holds: float | None = None
+
+    def after(self, hold_ns: int) -> int:
+        if self.holds is None:
+            return self.ns
+        return _within("--gap", self.text, round(self.holds * hold_ns))
+
+
+NO_HOLD = (0,)
+NO_GAP = (Gap(),)
+
+
+def works(
+    holds_ns: Sequence[int], gaps: Sequence[Gap], kinds: Sequence[Distribution]
+) -> list[Work]:
     """Combines each hold with each gap and each distribution, once; a recording has both."""
-    kinds = _kinds(lengths)
-    holds, gaps = hold.split(","), gap.split(",")
-    if len(kinds) * len(holds) * len(gaps) > MOST_WORKS:
+    combinations = len(kinds) * len(holds_ns) * len(gaps)
+    if combinations > MOST_WORKS:
         raise UsageError(
-            f"--hold, --gap and --lengths: {len(kinds) * len(holds) * len(gaps):,} combinations "
-            "are too many to measure; give fewer values"
+            f"--hold, --gap and --lengths: {combinations:,} combinations are too many to measure; "
+            "give fewer values"
         )
-    if (hold, gap) != (NO_TIME, NO_TIME) and all(isinstance(kind, Recording) for kind in kinds):
+    has_times = (*holds_ns, *gaps) != (*NO_HOLD, *NO_GAP)
+    if has_times and all(isinstance(kind, Recording) for kind in kinds):
         raise UsageError(
             "--hold and --gap: a recording has its own times, so they have no effect; drop them, "
             "or add a distribution to --lengths"
         )
-    found = [
-        each
-        for kind in kinds
-        for each in (
-            [_recorded(kind)] if isinstance(kind, Recording) else _works(holds, gaps, kind)
-        )
-    ]
+    found = [each for kind in kinds for each in _works(holds_ns, gaps, kind)]
     return list(dict.fromkeys(found))
 
 
-def _works(holds: Sequence[str], gaps: Sequence[str], kind: str) -> list[Work]:
+def _works(holds_ns: Sequence[int], gaps: Sequence[Gap], kind: Distribution) -> list[Work]:
+    if isinstance(kind, Recording):
+        return [Work(kind.hold_ns, kind.gap_ns, RECORDED, recording=kind)]
     return [
         Work(hold_ns, gap_ns, kind) if hold_ns or gap_ns else NONE
-        for hold_ns in (_length_ns("--hold", part) for part in holds)
-        for gap_ns in (_gap_ns(part, hold_ns) for part in gaps)
+        for hold_ns in holds_ns
+        for gap_ns in (gap.after(hold_ns) for gap in gaps)
     ]
-
-
-def _recorded(recording: Recording) -> Work:
-    return Work(recording.hold_ns, recording.gap_ns, RECORDED, recording=recording)
 
 
 def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bool) -> None:
@@ -109,8 +122,17 @@ def check_work(works: Sequence[Work], studies: Sequence[Study], as_published: bo
         )
 
 
-def _kinds(text: str) -> list[str | Recording]:
-    found: list[str | Recording] = []
+def holds_ns(option: str, text: str) -> list[int]:
+    return [length_ns(option, part) for part in text.split(",")]
+
+
+def gaps(option: str, text: str) -> list[Gap]:
+    """Parses durations, and multiples of the hold time."""
+    return [_gap(option, part) for part in text.split(",")]
+
+
+def distributions(option: str, text: str) -> list[Distribution]:
+    found: list[Distribution] = []
     for part in text.split(","):
         kind, colon, file = part.strip().partition(":")
         if colon and kind == RECORDED:
@@ -119,29 +141,29 @@ def _kinds(text: str) -> list[str | Recording]:
             found.append(kind)
         else:
             raise UsageError(
-                f"--lengths {part.strip()}: no such distribution; choose from "
+                f"{option} {part.strip()}: no such distribution; choose from "
                 f"{', '.join(LENGTHS)} and {RECORDED}:FILE"
             )
     return found
 
 
-def _gap_ns(text: str, hold_ns: int) -> int:
-    """Parses a duration, or a multiple of the hold time."""
+def _gap(option: str, text: str) -> Gap:
     times = re.fullmatch(r"([0-9]*\.?[0-9]+)x", text.strip())
     if times is None:
-        return _length_ns("--gap", text)
-    return _within("--gap", text, round(float(times[1]) * hold_ns))
+        return Gap(text.strip(), length_ns(option, text))
+    return Gap(text, holds=float(times[1]))
 
 
-def _length_ns(option: str, text: str) -> int:
+def length_ns(option: str, text: str) -> int:
+    """Parses 0, or a duration within the harness's limit."""
     if text.strip() == NO_TIME:
         return 0
     return _within(option, text, round(duration_s(option, text) * 1e9))
 
 
-def _within(option: str, text: str, length_ns: int) -> int:
-    if length_ns > LONGEST_NS:
+def _within(option: str, text: str, found_ns: int) -> int:
+    if found_ns > LONGEST_NS:
         raise UsageError(
             f"{option} {text}: longer than {LONGEST_NS / 1e6:g} ms, the limit; give a shorter time"
         )
-    return length_ns
+    return found_ns

@@ -54,8 +54,8 @@ def _advice(results: Sequence[Result], mutated: Sequence[MutationResult]) -> Ite
         if each.standing is Standing.FAILED:
             what = f": {each.what}" if each.what else ""
             yield Advice(
-                f"Do not use {each.check.subject.name} before this is fixed: {each.verdict}{what}.",
-                f"{each.check.shape.words}; expected: {each.check.subject.expected}.",
+                f"Do not use {each.check.client.name} before this is fixed: {each.verdict}{what}.",
+                f"{each.check.size.words}; expected: {each.check.client.expected}.",
             )
     for one in mutated:
         if one.standing is Standing.FAILED:
@@ -74,12 +74,12 @@ def _advice(results: Sequence[Result], mutated: Sequence[MutationResult]) -> Ite
 
 
 def _execution(result: Result) -> Execution:
-    threads = result.check.shape.threads
+    threads = result.check.size.threads
     steps = [_step(at, step, threads, result.steps) for at, step in enumerate(result.steps)]
     command = ""
     if result.choices:
         text = shlex.quote(replay_text(result.check, result.choices))
-        command = f"lockyard check {result.check.subject.in_command} --replay {text}"
+        command = f"lockyard check {result.check.client.in_command} --replay {text}"
     return Execution(
         result.check.label,
         f"{result.verdict}: {result.what}" if result.what else result.verdict,
@@ -142,12 +142,12 @@ def _results(results: Sequence[Result]) -> Table:
     columns = ["client", "size", "expected", "verdict", "executions", "states", "coverage", "s"]
     rows = [
         [
-            each.check.subject.name,
-            each.check.shape.words,
-            each.check.subject.expected,
+            each.check.client.name,
+            each.check.size.words,
+            each.check.client.expected,
             each.verdict if each.standing is not Standing.FAILED else f"FAILED: {each.verdict}",
             f"{each.executions:,}",
-            f"{each.prefixes:,}",
+            f"{each.states:,}",
             each.coverage,
             f"{each.seconds:.2f}",
         ]

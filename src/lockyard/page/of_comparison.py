@@ -20,9 +20,9 @@ from lockyard.report.units import ratio_and_interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lockyard.compare.circumstances import EnvironmentDifference
     from lockyard.compare.comparison import Comparison, Finding
-    from lockyard.compare.measuring import Measuring
+    from lockyard.compare.environment_diff import EnvironmentDifference
+    from lockyard.compare.measurement import Measurement
     from lockyard.page.model import Block
 
 MOST_RATIOS = 40  # a chart shows the largest differences of a study; the tables show all
@@ -35,8 +35,8 @@ SHOWN = {
 
 
 def page_of(
-    a: Measuring,
-    b: Measuring,
+    a: Measurement,
+    b: Measurement,
     found: Comparison,
     environment: Sequence[EnvironmentDifference],
     notes: Sequence[str],
@@ -120,7 +120,7 @@ def _bound(value: float | None) -> float | None:
 
 
 def _environments(
-    a: Measuring, b: Measuring, found: Sequence[EnvironmentDifference]
+    a: Measurement, b: Measurement, found: Sequence[EnvironmentDifference]
 ) -> Iterator[Block]:
     if not (a.environment and b.environment):
         yield Missing("the environment of both files", "lockyard measure … --out FILE")

@@ -98,10 +98,11 @@ def _advice(sentences: Sequence[Any], records: Records) -> Iterator[Block]:
             "based on."
         )
         yield Missing("what advice needs", "lockyard report")
-    broken = [cell for cell in records.cells if cell.trouble and not cell.runs]
-    for trouble in dict.fromkeys(cell.trouble for cell in broken):
-        locks = dict.fromkeys(cell.lock or cell.study for cell in broken if cell.trouble == trouble)
-        yield Remark(f"{', '.join(locks)}: {trouble}")
+    broken = [cell for cell in records.cells if cell.failure and not cell.runs]
+    for failure in dict.fromkeys(cell.failure for cell in broken):
+        failed = (cell for cell in broken if cell.failure == failure)
+        locks = dict.fromkeys(cell.lock or cell.study for cell in failed)
+        yield Remark(f"{', '.join(locks)}: {failure}")
 
 
 def _tables(records: Records) -> Section:

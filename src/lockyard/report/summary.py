@@ -28,7 +28,7 @@ class CellSummary:
     conditions: dict[str, Any]
     runs: list[Record] = field(default_factory=list)  # valid runs, in block order
     cut_short: int = 0  # runs whose time limit came before their loops were done
-    trouble: str = ""  # why there are no runs, or no more
+    failure: str = ""  # why there are no runs, or no more
     recovers_spinning: bool = False  # a lock that resolves deadlocks and whose waiters spin
 
     @property
@@ -126,7 +126,7 @@ def summarise(records: Iterable[Record], catalog: Catalog) -> list[CellSummary]:
         if record["status"] == "ok":
             cell.runs.append(record)
         else:
-            cell.trouble = f"{record['status']}: {record['reason']}"
+            cell.failure = f"{record['status']}: {record['reason']}"
     for cell in cells.values():
         _count_complete(cell)
     studies = [study.name for study in catalog.studies]

@@ -271,7 +271,7 @@ def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], 
         if cell.runs:
             table.add_row(row_name(cell), *(Text(column.cell(cell)) for column in columns))
         else:
-            table.add_row(Text(cell.lock), Text(cell.trouble.split(":")[0], style="red"))
+            table.add_row(Text(cell.lock), Text(cell.failure.split(":")[0], style="red"))
     return table
 
 
@@ -280,8 +280,8 @@ def row_name(*cells: CellSummary) -> Text:
     name = Text(cells[0].lock)
     if not all(cell.checks_hold for cell in cells):
         name.append(" BROKEN", style="bold red")
-    for trouble in dict.fromkeys(cell.trouble.split(":")[0] for cell in cells if cell.trouble):
-        name.append(f" ({trouble})", style="red")
+    for failure in dict.fromkeys(cell.failure.split(":")[0] for cell in cells if cell.failure):
+        name.append(f" ({failure})", style="red")
     if cut_short := sum(cell.cut_short for cell in cells):
         name.append(f" ({cut_short} cut short)", style="yellow")
     return name

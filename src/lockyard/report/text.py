@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
-from lockyard.records.accounts import accounts_of
+from lockyard.records.overhead import overhead_of
 from lockyard.report.clock import clock_line
 from lockyard.report.console import print_line, stdout_console
 from lockyard.report.reference import Against
@@ -45,7 +45,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *_harness_cost(cells),
         *_time(measured.runs),
         *_not_counted(cells),
-        *_trouble(cells),
+        *_failures(cells),
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     setting = Setting(catalog, against, console, processors)
@@ -163,7 +163,7 @@ def _harness_cost(cells: list[CellSummary]) -> list[str]:
 
 
 def _time(runs: list[Record]) -> list[str]:
-    found = accounts_of(runs)
+    found = overhead_of(runs)
     if found is None:
         return []
     around, between = found.around_runs_s / found.total_s, found.between_runs_s / found.total_s
@@ -180,7 +180,7 @@ def _not_counted(cells: list[CellSummary]) -> list[str]:
     return [f"futex calls: not counted: {found}"] if found else []
 
 
-def _trouble(cells: list[CellSummary]) -> list[str]:
+def _failures(cells: list[CellSummary]) -> list[str]:
     lines = []
     unavailable: dict[str, list[str]] = {}  # one reason may apply to many cells
     for cell in cells:
@@ -192,10 +192,10 @@ def _trouble(cells: list[CellSummary]) -> list[str]:
                 check for run in cell.runs for check, held in run["checks"].items() if held is False
             }
             lines.append(f"BROKEN: {name} failed its checks ({', '.join(sorted(failed))})")
-        if cell.lock and not cell.runs and cell.trouble.startswith("unavailable:"):
-            unavailable.setdefault(cell.trouble, []).append(cell.lock)
-        elif cell.trouble:
-            lines.append(f"{name}: {cell.trouble}")
-    for trouble, locks in unavailable.items():
-        lines.append(f"{', '.join(dict.fromkeys(locks))}: {trouble}")
+        if cell.lock and not cell.runs and cell.failure.startswith("unavailable:"):
+            unavailable.setdefault(cell.failure, []).append(cell.lock)
+        elif cell.failure:
+            lines.append(f"{name}: {cell.failure}")
+    for failure, locks in unavailable.items():
+        lines.append(f"{', '.join(dict.fromkeys(locks))}: {failure}")
     return lines

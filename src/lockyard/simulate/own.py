@@ -21,7 +21,7 @@ from lockyard.user_locks.toolchain import compiler
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lockyard.user_locks.given import Given
+    from lockyard.user_locks.lock_spec import UserLocks
     from lockyard.user_locks.toolchain import Compiler
 
 LIMIT_S = 120.0
@@ -50,7 +50,7 @@ class Recipe:
             ) from None
 
 
-def module_of(given: Given) -> Path:
+def module_of(given: UserLocks) -> Path:
     """Returns the module with these locks, which an earlier command may have built."""
     recipe = Recipe.read()
     using = compiler(recipe.compiler)
@@ -64,7 +64,7 @@ def module_of(given: Given) -> Path:
         ) from None
 
 
-def _built(given: Given, recipe: Recipe, using: Compiler, place: Path) -> Path:
+def _built(given: UserLocks, recipe: Recipe, using: Compiler, place: Path) -> Path:
     started = time.monotonic()
     source = place / SOURCE
     source.write_text(text(given))
@@ -97,7 +97,7 @@ def _ran(command: list[str]) -> Done:
     return run_all([command], LIMIT_S)[0]
 
 
-def text(given: Given) -> str:
+def text(given: UserLocks) -> str:
     """Writes the module. A line of the user's own words names the option that it came from."""
     origin = json.dumps(str(given), ensure_ascii=False)
     headers = dict.fromkeys(lock.header for lock in given.locks)
@@ -122,7 +122,7 @@ def text(given: Given) -> str:
     )
 
 
-def _refusal(given: Given, said: str) -> UsageError:
+def _refusal(given: UserLocks, said: str) -> UsageError:
     lacks = re.search(r"static assertion failed(?: due to requirement '.*')?: (it .*)", said)
     if lacks:
         return UsageError(

@@ -78,27 +78,19 @@ class Cell:
         }
 
 
-def work_of(  # noqa: PLR0913 - one parameter for each option
-    hold: str, gap: str, lengths: str, length: str, loops: int | None, runs: int, workload: str,
-    pinned: bool,
-) -> Work:  # fmt: skip
-    if lengths not in LENGTHS:
-        raise UsageError(f"--lengths {lengths}: must be constant or exponential")
-    duration_ns = options.duration_s("--for", length) * 1e9
-    if duration_ns < SHORTEST_NS:
+def known_lengths(option: str, text: str) -> str:
+    if text not in LENGTHS:
+        raise UsageError(f"{option} {text}: must be constant or exponential")
+    return text
+
+
+def run_ns(option: str, text: str) -> float:
+    found_ns = options.duration_ns(option, text)
+    if found_ns < SHORTEST_NS:
         raise UsageError(
-            f"--for {length}: too short to be past the start of the threads; give 1ms or more"
+            f"{option} {text}: too short to be past the start of the threads; give 1ms or more"
         )
-    return Work(
-        hold_ns=options.duration_s("--hold", hold) * 1e9 if hold else 0.0,
-        gap_ns=options.duration_s("--gap", gap) * 1e9 if gap else 0.0,
-        lengths=lengths,
-        duration_ns=duration_ns,
-        loops=loops or 0,
-        runs=runs,
-        workload=workload,
-        pinned=pinned,
-    )
+    return found_ns
 
 
 @cache

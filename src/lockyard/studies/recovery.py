@@ -51,12 +51,12 @@ def recovery_tables(cells: Sequence[CellSummary], to: Setting) -> Iterable[Table
     for cell in cells:
         setting = "".join(f" · {each}" for each in naming.conditions(cell, besides=("workload",)))
         found.setdefault((setting, cell.workload not in WITHOUT_TROUBLE), []).append(cell)
-    for (setting, is_trouble), group in found.items():
+    for (setting, is_fault), group in found.items():
         locks = list(dict.fromkeys(cell.lock for cell in group))
         group.sort(key=lambda cell: (locks.index(cell.lock), places.get(cell.workload, 0)))
-        what = "from the fault to the error" if is_trouble else "traffic without faults"
-        columns = [*(TROUBLE if is_trouble else TRAFFIC)]
-        columns += _compared(group, P50 if is_trouble else RATE, to.against)
+        what = "from the fault to the error" if is_fault else "traffic without faults"
+        columns = [*(FAULT if is_fault else TRAFFIC)]
+        columns += _compared(group, P50 if is_fault else RATE, to.against)
         yield fitting(f"recovery: {what}{setting}", columns, group, to.console, "lock")
 
 
@@ -95,7 +95,7 @@ def _victims(cell: CellSummary) -> str:
 
 
 SCENARIO = Column("scenario", lambda cell: cell.workload)
-TROUBLE = (
+FAULT = (
     SCENARIO,
     RUNS,
     Column("rounds", lambda cell: _sum(cell, "operations"), 7),

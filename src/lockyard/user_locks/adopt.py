@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lockyard.catalog import Catalog, Study
-    from lockyard.user_locks.given import Given
+    from lockyard.user_locks.lock_spec import UserLocks
 
 
-def adopt(given: Given, studies: Sequence[str]) -> None:
+def adopt(given: UserLocks, studies: Sequence[str]) -> None:
     """Builds a harness for those studies that can measure any lock; if none can, that is an
     error."""
     catalog = harness.catalog()
@@ -39,7 +39,7 @@ def measures_any_lock(study: Study) -> bool:
     return study.measures in ("locks", "shared_locks")
 
 
-def _check_names(given: Given, catalog: Catalog) -> None:
+def _check_names(given: UserLocks, catalog: Catalog) -> None:
     known = {*GROUPS, *(each.name for each in catalog.measured)}
     known |= {each.seed_name for each in catalog.locks}
     for lock in given.locks:
@@ -50,7 +50,7 @@ def _check_names(given: Given, catalog: Catalog) -> None:
             )
 
 
-def _check_readers(given: Given, measuring: Sequence[Study]) -> None:
+def _check_readers(given: UserLocks, measuring: Sequence[Study]) -> None:
     """Leaves locks that cannot be shared out of the studies that share, and says so."""
     shared = {lock.name: lock.shared for lock in harness.catalog().locks}
     sharing = [study for study in measuring if study.measures == "shared_locks"]

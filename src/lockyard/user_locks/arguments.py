@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of `lockyard measure` for user locks, each declared once."""
+"""The options for user locks, which `lockyard measure` and `lockyard check` share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from lockyard.cli import completions
 
-OWN = "A lock of your own"
+PANEL = "A lock of your own"
 
 Lock = Annotated[
     list[str] | None,
@@ -20,7 +20,7 @@ Lock = Annotated[
         "my/lock.hpp:my::lock; repeat the option for more locks.",
         autocompletion=completions.headers,
         show_default=False,
-        rich_help_panel=OWN,
+        rich_help_panel=PANEL,
     ),
 ]
 Include = Annotated[
@@ -31,7 +31,7 @@ Include = Annotated[
         help="Folder to search for its headers; repeat the option for more folders.",
         autocompletion=completions.folders,
         show_default=False,
-        rich_help_panel=OWN,
+        rich_help_panel=PANEL,
     ),
 ]
 Flags = Annotated[
@@ -40,6 +40,6 @@ Flags = Annotated[
         metavar="FLAGS",
         help="Flags for its compiler and linker, after the harness's own: '-march=native -DFOO'.",
         show_default=False,
-        rich_help_panel=OWN,
+        rich_help_panel=PANEL,
     ),
 ]

@@ -27,12 +27,12 @@ from lockyard.user_locks.toolchain import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.user_locks.given import Given, OwnLock
+    from lockyard.user_locks.lock_spec import UserLock, UserLocks
 
 LIMIT_S = 300.0  # for all compilers together
 
 
-def harness_with(given: Given, studies: Sequence[str], limit_s: float = LIMIT_S) -> Path:
+def harness_with(given: UserLocks, studies: Sequence[str], limit_s: float = LIMIT_S) -> Path:
     """Builds the program, or finds an earlier build of it, and says which."""
     recipe = Recipe.read(harness_path())
     build = Build(given, recipe, compiler(recipe.compiler))
@@ -48,7 +48,7 @@ def harness_with(given: Given, studies: Sequence[str], limit_s: float = LIMIT_S)
 
 @dataclass(frozen=True)
 class Build:
-    given: Given
+    given: UserLocks
     recipe: Recipe
     using: Compiler
 
@@ -92,7 +92,7 @@ class Build:
             say(done.said)
         return dependencies((place / "check.d").read_text())
 
-    def _checked(self, locks: Sequence[OwnLock], place: Path, limit_s: float) -> Done:
+    def _checked(self, locks: Sequence[UserLock], place: Path, limit_s: float) -> Done:
         (place / sources.LOCKS).write_text(sources.locks(locks))
         (place / "check.cpp").write_text(sources.check(locks))
         options = ["-fsyntax-only", "-MD", "-MF", str(place / "check.d"), str(place / "check.cpp")]
@@ -128,7 +128,7 @@ class Build:
     def _key_of_program(self, keys: dict[str, str]) -> str:
         return cache.key([part for name in sorted(keys) for part in (name, keys[name])])
 
-    def _described(self, lock: OwnLock) -> dict[str, str]:
+    def _described(self, lock: UserLock) -> dict[str, str]:
         return {
             "header": lock.header,
             "sha256": hashlib.sha256(Path(lock.header).read_bytes()).hexdigest(),

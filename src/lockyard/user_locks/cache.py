@@ -27,7 +27,7 @@ BUILD, MARK = "build.", "mark"
 
 def folder() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "lockyard" / "own"
+    return Path(cache) / "lockyard" / "user_locks"
 
 
 def key(parts: Iterable[str | bytes]) -> str:

@@ -11,14 +11,14 @@ from lockyard.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lockyard.user_locks.given import Given, OwnLock
+    from lockyard.user_locks.lock_spec import UserLock, UserLocks
 
 
-def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
+def of_check(locks: Sequence[UserLock], said: str) -> UsageError:
     named = " ".join(map(str, locks))
     first_error = next((line for line in said.splitlines() if "error:" in line), "")
     requirement = re.search(
-        r"own/requirements\.hpp:.*static assertion failed(?: due to requirement '.*')?: (.*)",
+        r"requirements\.hpp:.*static assertion failed(?: due to requirement '.*')?: (.*)",
         first_error,
     )
     if requirement:
@@ -30,7 +30,7 @@ def of_check(locks: Sequence[OwnLock], said: str) -> UsageError:
     return of_compiler(locks, said, "so nothing was measured")
 
 
-def of_compiler(locks: Sequence[OwnLock], said: str, consequence: str) -> UsageError:
+def of_compiler(locks: Sequence[UserLock], said: str, consequence: str) -> UsageError:
     named = " ".join(map(str, locks))
     first_error = next((line for line in said.splitlines() if "error:" in line), "")
     if first_error.startswith("--lock "):
@@ -48,7 +48,7 @@ def of_compiler(locks: Sequence[OwnLock], said: str, consequence: str) -> UsageE
     )
 
 
-def of_study(given: Given, study: str, said: str) -> UsageError:
+def of_study(given: UserLocks, study: str, said: str) -> UsageError:
     return _error(
         f"{given}: does not compile in study '{study}', so nothing was measured; fix the errors "
         "that the compiler reports",
@@ -56,7 +56,7 @@ def of_study(given: Given, study: str, said: str) -> UsageError:
     )
 
 
-def of_link(given: Given, said: str) -> UsageError:
+def of_link(given: UserLocks, said: str) -> UsageError:
     return _error(
         f"{given}: does not link, so nothing was measured; put the missing definitions into the "
         "header, or name their object or library by --flags",

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from lockyard.user_locks.given import OwnLock
+    from lockyard.user_locks.lock_spec import UserLock
 
 LOCKS = "own_locks.hpp"
 HEADER = "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
 
 
-def locks(named: Sequence[OwnLock]) -> str:
+def locks(named: Sequence[UserLock]) -> str:
     """Writes the header that all others include; it gives each lock a name of ours."""
-    first: dict[str, OwnLock] = {}
+    first: dict[str, UserLock] = {}
     for lock in named:
         first.setdefault(lock.header, lock)
     includes = "".join(
@@ -35,7 +35,7 @@ def locks(named: Sequence[OwnLock]) -> str:
     return f"{HEADER}#pragma once\n{includes}namespace lockyard_own {{\n{names}}}\n"
 
 
-def check(named: Sequence[OwnLock]) -> str:
+def check(named: Sequence[UserLock]) -> str:
     """Writes a program that compiles if every type is a lock and its functions compile."""
     uses = "".join(
         f"# 1 {_text(str(lock))}\n"
@@ -50,7 +50,7 @@ def check(named: Sequence[OwnLock]) -> str:
 
 
 def study(
-    name: str, source: Path, named: Sequence[OwnLock], described: Mapping[str, Mapping[str, str]]
+    name: str, source: Path, named: Sequence[UserLock], described: Mapping[str, Mapping[str, str]]
 ) -> str:
     """Writes the study again for these locks, renamed, since the harness already has the study."""
     entries = "".join(

@@ -137,13 +137,14 @@ function endLabels(spec, drawn, x, y, size, look) {
     (at < size.width * NEAR_END ? early : labels).push(label);
   }
   const right = spread(labels, size.height).map((each) => ({ ...each, x: size.width + 10 }));
-  return [...right, ...placedNear(early, size)].map(annotation);
+  return [...right, ...placedNear(early, size, true)].map((each) => annotation(each, look));
 }
 
 // Returns Plotly's text at a place in pixels from the upper left of the plot.
-function annotation({ x, y, text, colour }) {
+function annotation({ x, y, text, colour }, look) {
   return { xref: "paper", yref: "paper", x: 0, y: 1, xshift: x, yshift: -y, xanchor: "left",
-    yanchor: "middle", showarrow: false, text, align: "left", font: { color: colour, size: 12 } };
+    yanchor: "middle", showarrow: false, text, align: "left", font: { color: colour, size: 12 },
+    bgcolor: look.paper, opacity: 0.9, borderpad: 0 };
 }
 
 function baseLayout(size, look, extra = {}) {
@@ -235,7 +236,7 @@ function legendAbove(look) {
 }
 
 // Puts each label next to its point, where it covers neither another label nor another point.
-function placedNear(labels, size) {
+function placedNear(labels, size, onlyRight = false) {
   const taken = labels.map(({ x, y }) => ({ x: x - 6, y: y - 6, width: 12, height: 12 }));
   const overlap = (a, b) => Math.max(0, Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x)) *
     Math.max(0, Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y));
@@ -244,7 +245,8 @@ function placedNear(labels, size) {
     const width = label.text.length * 7;
     let best = null;
     for (const shift of shifts) {
-      for (const left of [label.x + 10, label.x - 10 - width, label.x - width / 2]) {
+      const lefts = [label.x + 10, label.x - 10 - width, label.x - width / 2];
+      for (const left of onlyRight ? lefts.slice(0, 1) : lefts) {
         if (shift === 0 && left === label.x - width / 2) continue;
         const box = { x: left, y: label.y + shift - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
         const outside = Math.max(0, -left) + Math.max(0, left + width - size.width - 16) +
@@ -277,7 +279,7 @@ function points(spec, look) {
   return {
     traces: drawn.map(({ series, mark }) => scatter(spec, series, mark, {
       mode: "markers", error_y: errorBars(series, series.y, mark.colour) })),
-    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map(annotation) }),
+    layout: baseLayout(size, look, { xaxis: x, yaxis: y, annotations: placed.map((each) => annotation(each, look)) }),
   };
 }
 

@@ -7,7 +7,7 @@ function lookNow(plot, state) {
   const width = state.printing ? PRINT_WIDTH : Math.max(plot.clientWidth, 280);
   const narrow = width < 460;
   return {
-    width, labelWidth: narrow ? 96 : 150, labelLetters: narrow ? 12 : 20,
+    width, labelWidth: narrow ? 116 : 150, labelLetters: narrow ? 15 : 20,
     font: getComputedStyle(document.body).fontFamily, coarse: matchMedia("(pointer: coarse)").matches,
     marks: state.marks, chosen: state.chosen, ink: colour("ink"), ink2: colour("ink-2"),
     paper: colour("paper"), raised: colour("raised"), rule: colour("rule"), faint: colour("faint"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lockyard.report.verdict.failures import failures
 from lockyard.report.verdict.frames import missed_frames
 from lockyard.report.verdict.machine import Machine
 from lockyard.report.verdict.published import against_published
 from lockyard.report.verdict.setting import Sentence, Setting
 from lockyard.report.verdict.stalls import worst_stalls
 from lockyard.report.verdict.throughput import most_let_through
-from lockyard.report.verdict.trouble import troubles
 from lockyard.report.verdict.uncontended import cheapest
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def verdict(
     sound = [cell for cell in cells if setting.is_sound(cell)]
     stalls = worst_stalls(sound, setting, machine)
     return [
-        *troubles(cells, setting),
+        *failures(cells, setting),
         *missed_frames(sound, setting),
         *stalls,
         *machine.sentences(stalls_shown=bool(stalls)),

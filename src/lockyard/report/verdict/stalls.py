@@ -83,7 +83,7 @@ class Ranking:
         self.cells = sorted(cells, key=self._longest_ns, reverse=True)
         self.worst = self.cells[0]
         self.worst_ns = self._longest_ns(self.worst)
-        alive = [cell for cell in self.cells if not cell.trouble] or self.cells
+        alive = [cell for cell in self.cells if not cell.failure] or self.cells
         known = [cell for cell in alive if len(cell.runs) >= ENOUGH_RUNS] or alive
         self.shortest = self._shortest(known)
         ours = [cell for cell in known if setting.is_ours(cell)]

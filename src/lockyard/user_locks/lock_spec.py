@@ -23,7 +23,7 @@ OTHER_LAYOUT = ("-D_GLIBCXX_DEBUG", "-D_GLIBCXX_USE_CXX11_ABI=", "-fsanitize=", 
 
 
 @dataclass(frozen=True)
-class OwnLock:
+class UserLock:
     header: str  # as it was given
     type_name: str  # the same
 
@@ -32,10 +32,10 @@ class OwnLock:
 
 
 @dataclass(frozen=True)
-class Given:
+class UserLocks:
     """All user locks of one command, which are compiled together."""
 
-    locks: tuple[OwnLock, ...]
+    locks: tuple[UserLock, ...]
     include: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
@@ -50,7 +50,7 @@ class Given:
         return " ".join(map(str, self.locks))
 
 
-def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | None:
+def user_locks_of(locks: Sequence[str], include: Sequence[str], flags: str) -> UserLocks | None:
     """Returns the user locks, or None if no lock was named."""
     if not locks:
         for option, value in (("--include", include), ("--flags", flags)):
@@ -60,7 +60,7 @@ def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | N
                     f"my/lock.hpp:my::lock, or drop {option}"
                 )
         return None
-    found = Given(
+    found = UserLocks(
         tuple(dict.fromkeys(map(_lock, locks))), tuple(map(_folder, include)), _flags(flags)
     )
     twice = [name for name in found.names if found.names.count(name) > 1]
@@ -73,7 +73,7 @@ def given(locks: Sequence[str], include: Sequence[str], flags: str) -> Given | N
     return found
 
 
-def _lock(text: str) -> OwnLock:
+def _lock(text: str) -> UserLock:
     header, colon, type_name = text.partition(":")
     type_name = type_name.strip()
     if not (colon and TYPE_TEXT.fullmatch(type_name) and HEADER_TEXT.fullmatch(header)):
@@ -81,7 +81,7 @@ def _lock(text: str) -> OwnLock:
             f"--lock {text}: not HEADER:TYPE; name both, as in --lock my/lock.hpp:my::lock"
         )
     _check_header(Path(header), text)
-    return OwnLock(header, type_name)
+    return UserLock(header, type_name)
 
 
 def _check_header(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lockyard.compare.figures import named, number, usual
+from lockyard.compare.figures import default_figures, named, number
 from lockyard.errors import UsageError
 from lockyard.records import check_one_measuring, read_records
 from lockyard.report.summary import CellSummary, summarise
@@ -35,7 +35,7 @@ class Names:
 
 
 @dataclass
-class Measuring:
+class Measurement:
     path: Path
     environment: dict[str, Any]
     seed: int | None
@@ -59,7 +59,7 @@ class Reduction:
         as_published = bool(conditions.get("as_published"))
         numbers = [key for key, value in record["values"].items() if number(value) is not None]
         figures = [
-            *usual(study, as_published, numbers),
+            *default_figures(study, as_published, numbers),
             *(named(gate.figure, study, as_published) for gate in self.gates if gate.is_of(study)),
         ]
         of_study = self.names.setdefault(study, Names())
@@ -82,7 +82,7 @@ class Reduction:
         }
 
 
-def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
+def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
     """Raises UsageError unless the file holds exactly one measurement with valid runs."""
     reduction = Reduction(gates)
     with _without_collector():
@@ -91,7 +91,7 @@ def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measuring:
     cells = summarise(content.runs, catalog)
     for cell in cells:
         _check_blocks(path, cell)
-    return Measuring(
+    return Measurement(
         path,
         content.environment,
         content.plan.get("seed"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from fake_records import CATALOG
+from fake_requests import works_of
 from measured_records import runs_of
 
 from lockyard.errors import UsageError
@@ -18,7 +19,7 @@ from lockyard.measure.cell import Cell
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.recording import MOST_TURNS, Recording
 from lockyard.measure.request import Request
-from lockyard.measure.work import Work, works
+from lockyard.measure.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,14 +91,14 @@ def test_a_recording_is_a_cell_besides_each_hold_with_each_gap(
     recorded: Callable[..., str],
 ) -> None:
     path = recorded(CSV)
-    found = works("1us,2us", "5us", f"bimodal,recorded:{path}")
+    found = works_of("1us,2us", "5us", f"bimodal,recorded:{path}")
     assert found == [
         Work(1000, 5000, "bimodal"),
         Work(2000, 5000, "bimodal"),
         Work(200, 1501, "recorded", recording=Recording.of(path)),
     ]
     with pytest.raises(UsageError, match="a recording has its own times"):
-        works("1us", "0", f"recorded:{path}")
+        works_of("1us", "0", f"recorded:{path}")
 
 
 def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
@@ -105,7 +106,7 @@ def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
 ) -> None:
     path = recorded(CSV)
     (cell,) = plan_cells(
-        WAIT, CATALOG.locks[:1], Request([2], work=works("0", "0", f"recorded:{path}"))
+        WAIT, CATALOG.locks[:1], Request([2], work=works_of("0", "0", f"recorded:{path}"))
     )
     again = msgspec.convert(json.loads(json.dumps(dataclasses.asdict(cell))), Cell)
     assert again == cell

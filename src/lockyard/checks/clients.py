@@ -21,7 +21,7 @@ MAX_ACQUISITIONS = 16
 
 
 @dataclass(frozen=True)
-class Shape:
+class ClientSize:
     threads: int = 2
     acquisitions: int = 1
     tries: bool = False  # the last thread uses try_lock
@@ -40,7 +40,7 @@ class Shape:
         return f"{self.threads}x{self.acquisitions}{','.join(special)}"
 
     @classmethod
-    def parse(cls, text: str) -> Shape | None:
+    def parse(cls, text: str) -> ClientSize | None:
         match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})([tw]?)(d?)", text)
         if match is None:
             return None
@@ -53,22 +53,22 @@ class Shape:
 
 # The default client sizes of a lock, small enough to finish in seconds.
 SUITE = (
-    Shape(),
-    Shape(tries=True),
-    Shape(acquisitions=2),
-    Shape(threads=3),
-    Shape(destroys=True),
+    ClientSize(),
+    ClientSize(tries=True),
+    ClientSize(acquisitions=2),
+    ClientSize(threads=3),
+    ClientSize(destroys=True),
 )
-TIMED_SUITE = (Shape(timed=True), Shape(threads=3, timed=True))
+TIMED_SUITE = (ClientSize(timed=True), ClientSize(threads=3, timed=True))
 
 
 @dataclass(frozen=True)
-class Subject:
+class Client:
     name: str
     group: str  # lock, client, litmus or mutant
     summary: str
     expected: str  # the expected verdict
-    shape: Shape  # its own client size
+    size: ClientSize  # its own client size
     offers_try: bool = True  # has try_lock
     offers_timed: bool = False  # has try_lock_for
     option: str = ""  # how the command names a user's lock or client
@@ -79,40 +79,42 @@ class Subject:
         return self.option or self.name
 
     @property
-    def shapes(self) -> tuple[Shape, ...]:
+    def sizes(self) -> tuple[ClientSize, ...]:
         """Returns the sizes to check; only locks have clients that come in several sizes."""
         if self.group != "lock":
-            return (self.shape,)
+            return (self.size,)
         suite = (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
         return tuple(each for each in suite if self.offers_try or not each.tries)
 
 
-def listed(checker: Checker) -> list[Subject]:
-    return [_subject(entry) for entry in checker.ask({"ask": "list"}, ANSWER_S)]
+def listed(checker: Checker) -> list[Client]:
+    return [_client(entry) for entry in checker.ask({"ask": "list"}, ANSWER_S)]
 
 
-def _subject(entry: dict[str, Any]) -> Subject:
-    shape = Shape(**{each.name: entry.get(each.name, each.default) for each in fields(Shape)})
+def _client(entry: dict[str, Any]) -> Client:
+    size = ClientSize(
+        **{each.name: entry.get(each.name, each.default) for each in fields(ClientSize)}
+    )
     texts = {key: entry[key] for key in ("name", "group", "summary", "expected")}
-    return Subject(
+    return Client(
         **texts,
-        shape=shape,
+        size=size,
         offers_try=entry.get("offers_try", True),
         offers_timed=entry.get("offers_timed", False),
     )
 
 
-def of_groups(subjects: Iterable[Subject], *groups: str) -> list[Subject]:
-    return [each for each in subjects if each.group in groups]
+def of_groups(clients: Iterable[Client], *groups: str) -> list[Client]:
+    return [each for each in clients if each.group in groups]
 
 
-def named(subjects: Sequence[Subject], names: Iterable[str]) -> list[Subject]:
-    """Returns the subjects with the given names, without repeats, in the order given."""
-    by_name = {each.name: each for each in subjects}
+def named(clients: Sequence[Client], names: Iterable[str]) -> list[Client]:
+    """Returns the clients with the given names, without repeats, in the order given."""
+    by_name = {each.name: each for each in clients}
     return [by_name[_known(name, by_name)] for name in dict.fromkeys(names)]
 
 
-def _known(name: str, by_name: dict[str, Subject]) -> str:
+def _known(name: str, by_name: dict[str, Client]) -> str:
     if name in by_name:
         return name
     near = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)

@@ -17,7 +17,7 @@ MEASURED_NS = ("run_ns", "plain_run_ns", "capacity_run_ns", "counting_run_ns")
 
 
 @dataclass(frozen=True)
-class Accounts:
+class Overhead:
     measured_s: float
     around_runs_s: float  # starting and ending runs
     between_runs_s: float  # planning, writing records, starting harnesses; without requested rests
@@ -31,7 +31,7 @@ class Accounts:
         return (self.around_runs_s + self.between_runs_s) / self.total_s if self.total_s else 0.0
 
 
-def accounts_of(records: Iterable[Record]) -> Accounts | None:
+def overhead_of(records: Iterable[Record]) -> Overhead | None:
     """Sums up the runs that ended well. Returns None if a record lacks the time between runs, as
     older versions left it out."""
     ended = [record for record in records if record["status"] == "ok"]
@@ -40,7 +40,7 @@ def accounts_of(records: Iterable[Record]) -> Accounts | None:
     measured_s = sum(_measured_s(record) for record in ended)
     spent_s = sum(record["spent_s"] for record in ended)
     between_s = sum(record["between_s"] for record in ended)
-    return Accounts(measured_s, spent_s - measured_s, between_s)
+    return Overhead(measured_s, spent_s - measured_s, between_s)
 
 
 def _measured_s(record: Record) -> float:

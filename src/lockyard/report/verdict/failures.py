@@ -22,7 +22,7 @@ KINDS = {
 }
 
 
-def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
+def failures(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentence]:
     all_broken = [cell for cell in cells if not cell.checks_hold]
     for checks, of_recovery in (("mutual exclusion", False), ("recovery", True)):
         broken = [cell for cell in all_broken if (cell.study == "recovery") is of_recovery]
@@ -33,7 +33,7 @@ def troubles(cells: Sequence[CellSummary], setting: Setting) -> Iterable[Sentenc
                 ("its figures mean nothing",),
             )
     for kind, (advice, reason) in KINDS.items():
-        found = [cell for cell in cells if cell.trouble.startswith(f"{kind}:")]
+        found = [cell for cell in cells if cell.failure.startswith(f"{kind}:")]
         if found:
             yield Sentence(f"{advice.format(locks=_locks(found))}: {reason}.", setting.names(found))
     slowed = [cell for cell in cells if _throttled(cell)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import COMMAND
 from measured_records import RECORDS
-from own_lock_headers import TICKET_LOCK, measure, write_headers
+from user_lock_headers import TICKET_LOCK, measure, write_headers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def test_catches_one_that_does_not_exclude(home: Path, environment: dict[str, st
 
 def test_builds_once_and_says_so(home: Path, environment: dict[str, str], cache: Path) -> None:
     def built() -> set[str]:
-        return {path.name for path in (cache / "lockyard" / "own").iterdir()}
+        return {path.name for path in (cache / "lockyard" / "user_locks").iterdir()}
 
     measure(home, environment, *WAIT)
     before = built()

@@ -11,7 +11,7 @@ ROOT = Path("/")
 
 
 @dataclass(frozen=True)
-class Tree:
+class KernelFiles:
     root: Path = ROOT
 
     def at(self, path: str) -> Path:

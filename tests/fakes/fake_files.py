@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
-GOLDEN = Path(__file__).parent / "cli" / "golden_schema_1.jsonl"
+GOLDEN = Path(__file__).parents[1] / "cli" / "golden_schema_1.jsonl"
 LOCKS = ("ticket_spinlock", "futex_mutex", "std::mutex")
 SHARES = (0.5, 0.99, 0.999, 1.0)
 

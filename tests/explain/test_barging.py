@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fake_trace import FakeTrace
 
 
-def test_overtaking_takes_a_later_call(tmp_path: Path) -> None:
+def test_barging_takes_a_later_call(tmp_path: Path) -> None:
     """Threads that called before do not barge."""
     trace = injected.barging().changed(Kind.CALLED, lambda row: (2019 * 2000, *row[1:]), WAITER)
     stall = longest(explanation_of(trace, tmp_path), WAIT)

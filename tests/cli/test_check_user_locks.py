@@ -112,10 +112,10 @@ def test_passes_a_lock_in_every_client_size(check: Callable[..., Outcome]) -> No
     checked = check("--lock", "my.hpp:my::ttas", "--json")
     assert checked.returncode == 0, checked.stderr
     found = lines_of(checked.stdout)
-    sizes = [(each["shape"]["threads"], each["shape"]["acquisitions"]) for each in found]
+    sizes = [(each["size"]["threads"], each["size"]["acquisitions"]) for each in found]
     assert sizes == [(2, 1), (2, 2), (3, 1), (2, 1)]
     for each in found:
-        assert (each["subject"], each["verdict"]) == ("my::ttas", "passed")
+        assert (each["client"], each["verdict"]) == ("my::ttas", "passed")
         assert each["coverage"] == "exhaustive"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockyard.doctor.facts import Facts
 from lockyard.doctor.sample import Process, Processor, Sample
-from lockyard.machine.tree import Tree
+from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,11 +101,11 @@ def machine(root: Path, files: Mapping[str, str | None] | None = None, **facts: 
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
     healthy: dict[str, Any] = {
-        "tree": Tree(root),
+        "kernel": KernelFiles(root),
         "described": {"system": {"preemption": "full", "kernel_version": "#1 SMP"}},
         "harness": HARNESS,
         "tools": {"g++": "12.2.0", "cmake": "3.25.1", "pkg-config": "1.8.1"},
-        "own_locks_compiler": "g++ 12.2.0",
+        "user_locks_compiler": "g++ 12.2.0",
         "before": BEFORE,
         "after": AFTER,
     }

@@ -33,8 +33,8 @@ def a_study(name: str, **changes: Any) -> Study:
     return Study(name, "", **{**numbers, **published, **changes})
 
 
-def a_count(name: str, least: float, most: float, *usual: float, **changes: Any) -> Parameter:
-    return Parameter(name, "", "", least, most, usual, "count", **changes)
+def a_count(name: str, least: float, most: float, *defaults: float, **changes: Any) -> Parameter:
+    return Parameter(name, "", "", least, most, defaults, "count", **changes)
 
 
 def workloads(*choices: str | Choice) -> Parameter:

@@ -7,8 +7,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lockyard.machine.attempts import refusal
 from lockyard.machine.conditions import FAIR, POLICY_NUMBERS, PRIORITIES, REAL_TIME
+from lockyard.machine.probe import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

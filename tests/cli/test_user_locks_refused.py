@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from conftest import COMMAND
-from own_lock_headers import TICKET_LOCK, measure, write_headers
+from user_lock_headers import TICKET_LOCK, measure, write_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,7 +187,7 @@ def slow(tmp_path: Path, environment: dict[str, str]) -> dict[str, str]:
 
 
 def leftovers(cache: Path) -> list[str]:
-    return [path.name for path in (cache / "lockyard" / "own").iterdir()]
+    return [path.name for path in (cache / "lockyard" / "user_locks").iterdir()]
 
 
 def begun_build(home: Path, slow: dict[str, str], how: signal.Signals) -> int:
@@ -230,12 +230,12 @@ def test_a_compiler_that_does_not_end_is_ended(
 ) -> None:
     from lockyard.errors import UsageError
     from lockyard.user_locks.build import harness_with
-    from lockyard.user_locks.given import given
+    from lockyard.user_locks.lock_spec import user_locks_of
 
     monkeypatch.chdir(home)
     for name in ("CXX", "XDG_CACHE_HOME", "STARTED"):
         monkeypatch.setenv(name, slow[name])
-    named = given([TICKET_LOCK[1]], [TICKET_LOCK[3]], "")
+    named = user_locks_of([TICKET_LOCK[1]], [TICKET_LOCK[3]], "")
     assert named is not None
     with pytest.raises(UsageError, match=r"did not end within 0\.2 s and was stopped"):
         harness_with(named, ["wait"], limit_s=0.2)
