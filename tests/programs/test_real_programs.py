@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(900)]
 
 PATIENCE_S = 600
 START_S = 60
-WAYS = {
+WAYS: dict[str, list[str | Path]] = {
     "plain": [],
     "mutex": [COMMAND, "run", "--quiet", "--mutex", "mutex", "--"],
     "fair_mutex": [COMMAND, "run", "--quiet", "--mutex", "fair_mutex", "--"],
