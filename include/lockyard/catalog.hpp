@@ -15,6 +15,7 @@
 #include <lockyard/park/pi_mutex.hpp>
 #include <lockyard/park/recursive_mutex.hpp>
 #include <lockyard/park/semaphore_mutex.hpp>
+#include <lockyard/park/shared_memory_mutex.hpp>
 #include <lockyard/park/shared_mutex.hpp>
 #include <lockyard/park/single_spinner_mutex.hpp>
 #include <lockyard/park/ticket_mutex.hpp>
@@ -159,6 +160,11 @@ inline constexpr std::tuple catalog{
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .owned = false,
         .origin = "E. Dijkstra 1965"}),
+    detail::entry_of<shared_memory_mutex>({
+        .name = "shared_memory_mutex", .seed_name = "",
+        .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .origin = "U. Drepper 2004; Molnar and Gleixner 2006 (robust futexes)"}),
     detail::entry_of<shared_mutex>({
         .name = "shared_mutex", .seed_name = "",
         .family = lock_family::park,

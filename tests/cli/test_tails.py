@@ -92,7 +92,7 @@ def test_no_large_multiple_is_a_name() -> None:
     ("conditions", "length_ns", "name"),
     [
         ({"slice_ns": 300_000}, 300e3, "one slice"),
-        ({"quota_cpus": 1.5}, 100e6, "one quota's period"),
+        ({"quota_cpus": 1.5}, 100e6, "one quota period"),
         ({"policy": "rr", "priority": 1}, 100e6, "one round of rr"),
         (
             {
@@ -100,7 +100,7 @@ def test_no_large_multiple_is_a_name() -> None:
                 "deadline": {"runtime_ns": 1, "deadline_ns": 1, "period_ns": 7_000_000},
             },
             7e6,
-            "one deadline's period",
+            "one deadline period",
         ),
     ],
 )

@@ -146,7 +146,8 @@ TEST_P(EveryLock, serves_the_threads_of_a_forked_child) {
 
 /// The kernel knows the owner by its thread's id, which is another one in a child.
 bool is_owned_by_id(const lock_traits& traits) {
-  return traits.name == "pi_mutex" || traits.name == "kernel_mutex";
+  return traits.name == "pi_mutex" || traits.name == "kernel_mutex" ||
+         traits.name == "shared_memory_mutex";
 }
 
 class LockHeldAtFork : public Stress {};

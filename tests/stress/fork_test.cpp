@@ -150,7 +150,8 @@ class hammers {
 bool keeps_no_queue_itself(const lock_traits& traits) {
   return traits.family == lock_family::park && traits.fairness != fairness::fifo &&
          !traits.name.starts_with("fair_mutex") && !traits.name.starts_with("resilient") &&
-         traits.name != "pi_mutex" && traits.name != "kernel_mutex";
+         traits.name != "pi_mutex" && traits.name != "kernel_mutex" &&
+         traits.name != "shared_memory_mutex";  // held by the parent
 }
 
 class ForkedChild : public Stress {};

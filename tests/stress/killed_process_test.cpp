@@ -127,7 +127,7 @@ class KilledProcess : public ::testing::Test {
       std::raise(SIGSTOP);
     };
   }
-  /// Returns a process that changes the data once, whoever has died.
+  /// Returns a process that repairs the data, if an owner has died.
   [[nodiscard]] auto waiter() {
     return [page = page_] {
       page->mutex.lock();

@@ -114,6 +114,7 @@ TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
   static_assert(sizeof(recursive_mutex<>) == 16 && sizeof(recursive_mutex<futex_mutex>) == 16);
   static_assert(sizeof(shared_mutex) == 4 && sizeof(semaphore_mutex) == 4);
   static_assert(sizeof(fair_mutex) == 8 && sizeof(byte_mutex) == 1);
+  static_assert(sizeof(shared_memory_mutex) == 40);
 }
 
 TEST(ExclusionCheck, catches_a_lock_that_admits_everybody) {

@@ -5,6 +5,7 @@
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/manual_reset_event.hpp>
 #include <lockyard/park/byte_mutex.hpp>
+#include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
@@ -21,6 +22,7 @@
 #include "mcs_lock.hpp"
 #include "parking_clients.hpp"
 #include "queue_clients.hpp"
+#include "robust_clients.hpp"
 #include "seqlock.hpp"
 #include "shared_clients.hpp"
 #include "small_queued_lock.hpp"
@@ -152,6 +154,18 @@ std::vector<subject> other_clients() {
        .make = &model::exclusion_of<lockyard::detail::bucket_lock<first_real_time>>,
        .shape = {.threads = 3},
        .how = {.preemptions = 3}},
+      {.name = "fair_mutex_turns",
+       .of = group::client,
+       .summary = "fair_mutex with a queue, an active newcomer, and waiters out of patience",
+       .make = &model::exclusion_of<basic_fair_mutex<model::model>>,
+       .shape = {.threads = 3},
+       .how = {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 3}},
+      {.name = "shared_memory_mutex_death",
+       .of = group::client,
+       .summary = "shared_memory_mutex whose first owner dies; the others hear of it once",
+       .make = &client_of<dying_owner_client>,
+       .shape = {.threads = 3},
+       .how = {.preemptions = 2}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",

@@ -20,10 +20,10 @@ struct between_processes {
   struct link {};
 
   /// Says that the mutex of this link is about to be acquired or released, until `end`.
-  static void begin(link& /*of*/) noexcept {}
+  static void begin(link& /*mutex*/) noexcept {}
   static void end() noexcept {}
-  static void add(link& /*of*/) noexcept {}
-  static void remove(link& /*of*/) noexcept {}
+  static void add(link& /*mutex*/) noexcept {}
+  static void remove(link& /*mutex*/) noexcept {}
 
   /// Sleeps while the word holds `expected`, at most until the deadline or for `most`.
   static void wait(const atomic<W, std::uint32_t>& word, std::uint32_t expected,

@@ -101,16 +101,13 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// otherwise as for entering the queue.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
-    // relaxed(revalidated): by the compare-exchange.
-    std::uint64_t word = word_.load(std::memory_order_relaxed);
-    const bool is_left_to_waiter = (word & (busy | due | active)) == active;
-    // (word)  held -> 0,  line|active|held -> line|active
+    std::uint64_t word = held;
+    // (word)  held -> 0
     // order[unlock]: release; pairs [take, seize]; publishes the critical section.
-    // relaxed(hint): after a failure the word is read anew.
-    if ((word != held && !is_left_to_waiter) ||
-        !word_.compare_exchange_strong(word, word & ~held, std::memory_order_release,
+    // relaxed(revalidated): unlock_with_waiters() compares the value found.
+    if (!word_.compare_exchange_strong(word, 0, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
-      unlock_contended();
+      unlock_with_waiters(word);
     }
   }
 
@@ -124,23 +121,21 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   static_assert(alignof(waiter) > flags);
 
   /// Catches short holds soon, and leaves the line to an owner that comes back at once.
-  using spacing = wait_policies::backing_off<32, 8192>;
+  using spacing = wait_policies::backing_off<128, 8192>;
 
   static constexpr bool is_open(std::uint64_t word) noexcept {
     return (word & (held | busy | due)) == 0;
   }
 
-  bool take() noexcept {
-    // relaxed(revalidated): by the compare-exchange.
-    return take(word_.load(std::memory_order_relaxed), active);
-  }
+  /// Expects no queue at first: a load before the compare-exchange would cost more.
+  bool take() noexcept { return take(0, active); }
   /// Acquires while the word is open; of the other flags keeps those in `kept`.
   bool take(std::uint64_t found, std::uint64_t kept) noexcept {
     while (is_open(found)) {
       const std::uint64_t taken = (found & ~flags) | (found & kept) | held;
       // (word)  0 -> held,  line|active -> line|active|held;  by the active waiter, -> line|held
-      // order[take]: acquire; pairs [unlock, publish]; the critical section starts after the last.
-      // relaxed(revalidated): the next turn compares the value found.
+      // order[take]: acquire; pairs [unlock, unlock_active, publish]; the critical section starts
+      // after the last. relaxed(revalidated): the next turn compares the value found.
       if (word_.compare_exchange_strong(found, taken, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return true;
@@ -159,8 +154,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   std::uint64_t seize() noexcept {
     for (;;) {
       // (word)  line|x -> line|x|busy
-      // order[seize]: acquire; pairs [unlock, publish]; the queue as its last user left it, and the
-      // critical section.
+      // order[seize]: acquire; pairs [unlock, unlock_active, publish]; the queue as its last user
+      // left it, and the critical section.
       const std::uint64_t word = word_.fetch_or(busy, std::memory_order_acquire);
       if ((word & busy) == 0) return word;
       const auto is_idle = [](std::uint64_t value) { return (value & busy) == 0; };
@@ -188,7 +183,20 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     return patience - first->length_of_turn();
   }
 
-  [[gnu::noinline, gnu::cold]] void unlock_contended() noexcept {
+  /// Not cold: while a waiter is active, owners come and go here.
+  [[gnu::noinline]] void unlock_with_waiters(std::uint64_t found) noexcept {
+    // (word)  line|active|held -> line|active
+    // order[unlock_active]: release; pairs [take, seize]; publishes the critical section.
+    // relaxed(hint): after a failure the word is read anew.
+    if ((found & (busy | due | active)) == active &&
+        word_.compare_exchange_strong(found, found & ~held, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+      return;
+    }
+    unlock_under_busy();
+  }
+
+  [[gnu::noinline, gnu::cold]] void unlock_under_busy() noexcept {
     const std::uint64_t word = seize();
     waiter* const head = head_of(word);
     if ((word & due) != 0) {

@@ -13,6 +13,10 @@
 
 namespace lockyard::inline v0 {
 
+/// Plays the kernel when an owner dies; defined by the checker's client.
+template <class Lock>
+struct death_of_owner;
+
 /// A mutex for memory that several processes share, which outlives the death of its owner.
 ///
 /// Use: in a mapping that processes share (shm_open, memfd_create, a file). Not for destruction by

@@ -98,8 +98,8 @@ def periods(environment: Mapping[str, Any], cell: CellSummary) -> list[Period]:
         ("tick", _tick_ns(environment)),
         *_throttle(environment.get("scheduler") or {}),
         ("timer slack", of.get("timer_slack_ns") or 50_000),
-        ("deadline's period", (of.get("deadline") or {}).get("period_ns")),
-        ("quota's period", 100e6 if of.get("quota_cpus") else None),
+        ("deadline period", (of.get("deadline") or {}).get("period_ns")),
+        ("quota period", 100e6 if of.get("quota_cpus") else None),
         ("round of rr", 100e6 if of.get("policy") == "rr" else None),
         ("round of yields", _yield_round_ns(environment, cell)),
     ]
@@ -144,11 +144,8 @@ def names_of(length_ns: float, among: Iterable[Period]) -> list[str]:
 
 def _times(number: int, name: str) -> str:
     words = ("one", "two", "three", "four")
-    head, _, rest = name.partition(" ")
-    plural = name if number == 1 else f"{head}s {rest}".rstrip()
-    if number > 1 and name in ("timer slack", "quota's period", "deadline's period"):
-        plural = f"{name}s" if name != "timer slack" else "timer slacks"
-    return f"{words[number - 1]} {plural}"
+    head, of, rest = name.partition(" of ")
+    return f"{words[number - 1]} {head if number == 1 else f'{head}s'}{of}{rest}"
 
 
 def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.report.console import machine_table
 from lockyard.report.naming import Naming, counted
+from lockyard.report.publications import printed_costs_ns
 from lockyard.report.units import MISSING, duration
 from lockyard.stats import median_interval
 from lockyard.studies import Shown
@@ -48,7 +49,9 @@ NEED_TWO_PROCESSORS = ("line_round_trip", "wake_other_core", "membarrier_with_si
 
 def _costs_table(cell: CellSummary, title: str) -> Table:
     table = machine_table(
-        title, "operation", "median", "between runs\n[95 % interval]", "quietest run"
+        title,
+        *("operation", "median", "between runs\n[95 % interval]", "quietest run"),
+        "published,\nRyzen 1700",
     )
     for name, words in COST_NAMES.items():
         medians = cell.values(f"{name}_ns")
@@ -58,11 +61,12 @@ def _costs_table(cell: CellSummary, title: str) -> Table:
                 duration(statistics.median(medians)),
                 _interval(medians),
                 duration(min(medians)),  # the most repeatable figure on a busy host
+                duration(printed_costs_ns().get(name)),
             )
         else:
             needs_two = name in NEED_TWO_PROCESSORS
             why = "needs a second processor" if needs_two else "never observed"
-            table.add_row(words, MISSING, why, MISSING)
+            table.add_row(words, MISSING, why, MISSING, MISSING)
     table.caption = f"medians of {counted(len(cell.runs), 'run')}"
     pairs = _line_pairs(cell)
     if len(pairs) > 1:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from lockyard.report.columns import RUNS, Column, Layout, by_value, median, ratio_of_values
+from lockyard.report.publications import printed_costs_ns
+from lockyard.report.units import duration
 from lockyard.studies import Shown
 
 LAYOUT = Layout(
@@ -12,6 +14,9 @@ LAYOUT = Layout(
         RUNS,
         median("never a\n2nd thread", "pair_before_threads_ns"),
         median("after a\n2nd thread", "pair_after_threads_ns"),
+        Column(
+            "published,\nRyzen 1700", lambda cell: duration(printed_costs_ns().get(cell.lock)), 4
+        ),
         median("in turn over\n64 locks", "pair_of_64_ns", 8),
         median("with\nsleepers", "pair_beside_sleepers_ns", 8),
         Column(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STUDY = "frames"
 AT_MOST = 2
+# The verdict advises against a lock with which so many times as many frames are late.
+CLEARLY = 2.0
 
 
 def missed_frames(cells: Iterable[CellSummary], setting: Setting) -> list[Sentence]:
@@ -51,8 +53,13 @@ def _sentence(group: Sequence[CellSummary], setting: Setting) -> Sentence:
     if best is worst or len(group) == 1:
         return Sentence(f"{worst.lock}: {late}, at {rate}.", setting.names([worst]), tuple(reasons))
     least = _count(_missed(best)) if _missed(best) else "none"
-    if shown_longer(worst, best, "missed"):
+    if shown_longer(worst, best, "missed", CLEARLY):
         text = f"Do not use {worst.lock} for frames: with it {late}, with {best.lock} {least}."
+    elif shown_longer(worst, best, "missed"):
+        text = (
+            f"{best.lock} is better for frames: with it {least} a minute late, with {worst.lock} "
+            f"{_count(_missed(worst))}."
+        )
     elif runs < ENOUGH_RUNS:
         text = (
             f"Measure at least {ENOUGH_RUNS} runs: {late} with {worst.lock}, {least} with "
