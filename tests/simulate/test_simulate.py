@@ -201,23 +201,23 @@ def test_explain_reads_a_trace_and_finds_the_cause_that_the_machine_implies(
     def explained(lock: str) -> Any:
         trace = tmp_path / f"{lock}.trace"
         done = lockyard("simulate", "throughput", "--machine", "vm2", "--locks", lock, "--threads",
-                        "8", "--hold", "5us", "--gap", "20us", "--trace", str(trace))  # fmt: skip
+                        "8", "--hold", "5us", "--gap", "20us", "--for", "60ms", "--trace", str(trace))  # fmt: skip
         assert done.returncode == 0, done.stderr
         return json.loads(lockyard("explain", "--file", str(trace), "--json").stdout)
 
     causes = {
         (each["lock"], each["kind"]): each["causes_ns"]
-        for document in map(explained, ("ticket_spinlock", "mutex"))
+        for document in map(explained, ("ticket_spinlock", "futex_mutex"))
         for each in document["locks"]
     }
-    for lock in ("ticket_spinlock", "mutex"):
+    for lock in ("ticket_spinlock", "futex_mutex"):
         found = causes[lock, "idle"]
         assert found["unexplained"] < 0.05 * sum(found.values())
     # The next ticket's owner is off its processor, for there are two processors and eight threads.
     idle = causes["ticket_spinlock", "idle"]
     assert idle["waiter_not_running"] > 0.9 * sum(idle.values())
     # Threads sleep, and one that is woken waits for a processor.
-    assert causes["mutex", "idle"]["woken_not_running"] > 0
+    assert causes["futex_mutex", "idle"]["woken_not_running"] > 0
 
 
 def test_trace_is_of_one_cell(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
