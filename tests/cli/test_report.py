@@ -20,7 +20,7 @@ GOLDEN_REPORT = Path(__file__).with_name("golden.txt")
 
 
 def test_shows_the_golden_records_as_the_golden_report(lockyard: Callable[..., Outcome]) -> None:
-    shown = lockyard("report", "--from", str(GOLDEN))
+    shown = lockyard("report", "--tables", "--from", str(GOLDEN))
     assert shown.returncode == 0, shown.stderr
     *expected, _ = GOLDEN_REPORT.read_text().splitlines()
     *lines, where = shown.stdout.splitlines()
@@ -87,15 +87,24 @@ def test_measures_the_whole_plan_of_a_report(
 ) -> None:
     out = tmp_path / "report.jsonl"
     reported = lockyard("report", "--quick", "--out", str(out))
-    assert reported.returncode == 0, reported.stderr
+    assert reported.returncode in (0, 5), reported.stderr  # 5: a busy machine stopped a run
     _, _, *runs = [json.loads(line) for line in out.read_text().splitlines()]
-    threads = {1, os.cpu_count() or 1, 16}
-    for study in ("wait", "idle"):
-        seen = {(r["lock"], r["conditions"]["threads"]) for r in runs if r["study"] == study}
-        assert {n for _, n in seen} == threads
-        assert {lock for lock, _ in seen} >= {"ticket_spinlock", "std::mutex", "pthread_spinlock"}
-    assert "harness: an iteration of wait around null_lock costs 2 clock reads" in reported.stdout
-    assert f"records: {out}" in reported.stdout
+    seen = {
+        (r["conditions"]["threads"], r["conditions"]["hold_ns"])
+        for r in runs
+        if r["study"] == "wait" and r["lock"] == "std::mutex"
+    }
+    few = len(os.sched_getaffinity(0))
+    many = max(16, 2 * few)
+    assert seen >= {(n, hold) for n in {few, many} - {1} for hold in (200, 20_000)}
+    assert {r["lock"] for r in runs} >= {"ticket_spinlock", "std::mutex", "mutex", "null_lock"}
+    lines = reported.stdout.splitlines()
+    lines = lines[: lines.index(f"tables: lockyard report --tables --from {out}") + 1]
+    assert len(lines) <= 24 and max(map(len, lines[:-1])) <= 100
+    assert lines[0].startswith("which lock to use here")
+    assert any(line.startswith("rate, short,") for line in lines)
+    assert any(line.startswith("cost, rarely contended") for line in lines)
+    assert any(line.startswith("decided: ") for line in lines)
 
 
 def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, str]) -> None:
@@ -108,12 +117,14 @@ def test_shows_progress_on_a_terminal_and_fits_its_width(environment: dict[str, 
     assert "\x1b" in shown
 
 
-def test_leaves_out_what_does_not_fit_a_terminal_and_says_so(
+def test_continues_below_what_does_not_fit_a_terminal(
     environment: dict[str, str],
 ) -> None:
-    shown = on_a_terminal(["report", "--from", str(GOLDEN)], {**environment, "NO_COLOR": "1"})
-    assert "…" not in shown
-    assert "too narrow for:" in shown
+    wanted = ["report", "--tables", "--from", str(GOLDEN)]
+    shown = on_a_terminal(wanted, {**environment, "NO_COLOR": "1"})
+    _, after = shown.split("verdict")
+    assert "…" not in after
+    assert ", continued" in after
     assert "ticket_spinlock" in shown
 
 

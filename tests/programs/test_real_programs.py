@@ -25,7 +25,9 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(900)]
 
 PATIENCE_S = 600
 START_S = 60
-WAYS = {
+Way = list["str | Path"]
+
+WAYS: dict[str, Way] = {
     "plain": [],
     "mutex": [COMMAND, "run", "--quiet", "--mutex", "mutex", "--"],
     "fair_mutex": [COMMAND, "run", "--quiet", "--mutex", "fair_mutex", "--"],
@@ -36,8 +38,6 @@ PYTHON_TESTS = (
     "test_thread", "test_threading", "test_threading_local", "test_queue",
     "test_concurrent_futures",
 )  # fmt: skip
-
-Way = list["str | Path"]
 
 
 @pytest.fixture(params=WAYS)

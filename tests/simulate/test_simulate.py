@@ -193,3 +193,41 @@ def test_rank_correlation_shares_ranks_among_equal_values() -> None:
     assert rank_correlation([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
     assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert rank_correlation([1, 2, 2, 3], [1, 2, 2, 3]) == pytest.approx(1)
+
+
+def test_explain_reads_a_trace_and_finds_the_cause_that_the_machine_implies(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    def explained(lock: str) -> Any:
+        trace = tmp_path / f"{lock}.trace"
+        done = lockyard("simulate", "throughput", "--machine", "vm2", "--locks", lock, "--threads",
+                        "8", "--hold", "5us", "--gap", "20us", "--for", "60ms", "--trace", str(trace))  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return json.loads(lockyard("explain", "--file", str(trace), "--json").stdout)
+
+    causes = {
+        (each["lock"], each["kind"]): each["causes_ns"]
+        for document in map(explained, ("ticket_spinlock", "futex_mutex"))
+        for each in document["locks"]
+    }
+    for lock in ("ticket_spinlock", "futex_mutex"):
+        found = causes[lock, "idle"]
+        assert found["unexplained"] < 0.05 * sum(found.values())
+    # The next ticket's owner is off its processor, for there are two processors and eight threads.
+    idle = causes["ticket_spinlock", "idle"]
+    assert idle["waiter_not_running"] > 0.9 * sum(idle.values())
+    # Threads sleep, and one that is woken waits for a processor.
+    assert causes["futex_mutex", "idle"]["woken_not_running"] > 0
+
+
+def test_trace_is_of_one_cell(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "both.trace"
+    refused = lockyard("simulate", "wait", "--locks", "mutex,tas_spinlock", "--trace", str(path))
+    assert refused.returncode == 2
+    assert "2 cells are simulated" in refused.stderr.replace("\n", " ")
+    assert not path.exists()
+    refused = lockyard(
+        "simulate", "wait", "--locks", "mutex", "--trace", str(tmp_path / "no" / "x")
+    )
+    assert refused.returncode == 2
+    assert "cannot be written" in refused.stderr.replace("\n", " ")

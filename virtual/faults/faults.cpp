@@ -92,7 +92,7 @@ std::vector<subject> queued_mutants() {
              "a thread that enqueues keeps its claim to be next, and the head waits for it"),
       mutant("queued_pending_hurries", verdict::race, two, queued<{.pending_waits = false}>,
              "the pending waiter does not wait for the owner"),
-      mutant("queued_head_hurries", verdict::race, three, queued<{.head_waits_for_pending = false}>,
+      mutant("queued_head_hurries", verdict::hang, three, queued<{.head_waits_for_pending = false}>,
              "the head of the queue and the pending waiter both take the lock"),
       mutant("queued_enqueue_acquire", verdict::hang, four,
              queued<{.enqueue = std::memory_order_acquire}>,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,11 +22,17 @@ struct choice {
   choice_kind kind;
   std::uint8_t taken;
   std::uint8_t count;
-  std::uint8_t limit;  ///< from here on, other workers explore the alternatives
-  std::uint8_t means;  ///< what the choice stands for, if the caller has said so
+  std::uint8_t limit;        ///< from here on, other workers explore the alternatives
+  std::uint8_t means;        ///< what the choice stands for, if the caller has said so
+  std::uint16_t defers = 0;  ///< the threads that the choice of a thread defers, one bit each
 };
 
 inline constexpr std::uint8_t unknown_meaning = 255;
+
+struct meaning {
+  std::uint8_t what;
+  std::uint16_t defers = 0;
+};
 
 /// Thrown if a replayed execution offers other choices than before.
 struct not_deterministic {
@@ -40,11 +47,26 @@ struct stale_replay {
 class choices {
  public:
   /// Called before each execution.
-  void rewind() noexcept { next_ = 0; }
+  void rewind() noexcept {
+    next_ = 0;
+    if (translation_) translation_->clear();
+  }
 
   /// Returns one of `count` alternatives; the first if none is recorded yet.
   unsigned choose(choice_kind kind, unsigned count) {
-    return count == 1 ? 0 : choose_written(kind, count);
+    if (count == 1) return 0;
+    const unsigned taken = choose_written(kind, count);
+    translate(kind, taken, count);
+    return taken;
+  }
+
+  /// Returns one of the alternatives that `allowed` names, out of `count` that there would be in a
+  /// search without reduction.
+  unsigned choose_of(choice_kind kind, std::span<const std::uint8_t> allowed, unsigned count) {
+    const auto some = static_cast<unsigned>(allowed.size());
+    const unsigned taken = allowed[some == 1 ? 0 : choose_written(kind, some)];
+    if (count > 1) translate(kind, taken, count);
+    return taken;
   }
 
   unsigned choose_written(choice_kind kind, unsigned count) {
@@ -68,20 +90,24 @@ class choices {
   /// Writes down what an execution has found out, so that others which follow its choices find the
   /// same; no alternative is explored.
   bool record(choice_kind kind, bool found) {
-    if (next_ < taken_.size() || script_) return choose_written(kind, 2) != 0;
-    push(kind, found ? 1 : 0, 2);
-    taken_.back().limit = taken_.back().taken;
+    if (next_ < taken_.size() || script_) {
+      found = choose_written(kind, 2) != 0;
+    } else {
+      push(kind, found ? 1 : 0, 2);
+      taken_.back().limit = taken_.back().taken;
+    }
+    translate(kind, found ? 1 : 0, 2);
     return found;
   }
 
   /// What the next choice, if it is one that was made before, was said to mean; taken with it.
-  std::optional<std::uint8_t> take_known(choice_kind kind) {
+  std::optional<meaning> take_known(choice_kind kind) {
     if (next_ >= taken_.size()) return std::nullopt;
     const choice& known = taken_[next_];
     if (known.kind != kind) throw not_deterministic{next_};
     if (known.means == unknown_meaning) return std::nullopt;
     ++next_;
-    return known.means;
+    return meaning{.what = known.means, .defers = known.defers};
   }
   /// Like choose(), but records even a single alternative; the caller then adds its meaning.
   unsigned choose_always(choice_kind kind, unsigned count) {
@@ -89,7 +115,10 @@ class choices {
     push(kind, 0, 1);
     return 0;
   }
-  void last_means(std::uint8_t meaning) noexcept { taken_[next_ - 1].means = meaning; }
+  void last_means(const meaning& of) noexcept {
+    taken_[next_ - 1].means = of.what;
+    taken_[next_ - 1].defers = of.defers;
+  }
 
   /// Tells whether the execution has left the recorded choices, and is somewhere new.
   [[nodiscard]] bool is_new() const noexcept { return next_ >= taken_.size(); }
@@ -115,6 +144,14 @@ class choices {
     base_ = taken_.size();
     next_ = 0;
   }
+  /// Writes down the list of the same execution in a search without reduction.
+  void start_translation() { translation_.emplace(); }
+  [[nodiscard]] bool is_translated() const noexcept { return translation_.has_value(); }
+  void translate(choice_kind kind, unsigned taken, unsigned count) {
+    if (translation_) translation_->push_back(made(kind, taken, count));
+  }
+  [[nodiscard]] const std::vector<choice>& translation() const noexcept { return *translation_; }
+
   /// Follows a list of choices from outside, and then always takes the first alternative.
   void follow(std::vector<std::uint8_t> script) { script_ = std::move(script); }
   void be_random(std::uint64_t seed) { random_.emplace(seed); }
@@ -133,12 +170,15 @@ class choices {
   }
 
   void push(choice_kind kind, unsigned taken, unsigned count) {
-    taken_.push_back({.kind = kind,
-                      .taken = static_cast<std::uint8_t>(taken),
-                      .count = static_cast<std::uint8_t>(count),
-                      .limit = static_cast<std::uint8_t>(count),
-                      .means = unknown_meaning});
+    taken_.push_back(made(kind, taken, count));
     ++next_;
+  }
+  static choice made(choice_kind kind, unsigned taken, unsigned count) noexcept {
+    return {.kind = kind,
+            .taken = static_cast<std::uint8_t>(taken),
+            .count = static_cast<std::uint8_t>(count),
+            .limit = static_cast<std::uint8_t>(count),
+            .means = unknown_meaning};
   }
 
   std::vector<choice> taken_;
@@ -146,6 +186,7 @@ class choices {
   std::size_t next_ = 0;
   std::optional<std::minstd_rand> random_;
   std::optional<std::vector<std::uint8_t>> script_;
+  std::optional<std::vector<choice>> translation_;
 };
 
 /// Returns the list as text: each choice is a digit of base 36; nullopt if the text is invalid.

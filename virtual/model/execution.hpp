@@ -8,6 +8,7 @@
 #include "fiber_stack.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
+#include "reduction.hpp"
 #include "settings.hpp"
 #include "trace.hpp"
 #include "waits.hpp"
@@ -66,6 +67,10 @@ class execution {
   void trace_to(trace* account) noexcept { account_ = account; }
   /// Collects the place of each order and each wake in the source.
   void collect_sites(site_list* sites) noexcept { sites_ = sites; }
+  /// Leaves out orders of steps that lead to a graph which another order leads to as well.
+  void reduce_by(const conflicts* known) noexcept { conflicts_ = known; }
+  /// The known conflicts with those that this execution has met; nothing if it has met none.
+  [[nodiscard]] const std::optional<conflicts>& learned() const noexcept { return learned_; }
   /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
 
@@ -89,7 +94,7 @@ class execution {
   void light_fence(std::source_location where);
   bool heavy_fence(std::source_location where);
   /// Makes everything that the running thread does one step, until it says otherwise.
-  void undisturbed(bool from_now_on) { me().undisturbed = from_now_on; }
+  void undisturbed(bool from_now_on);
   /// Tells whether light fences may be omitted.
   bool barriers_are_there();
   /// Returns nullopt if the deadline passed first. With `desired`, exchanges the first look's word.
@@ -197,22 +202,28 @@ class execution {
     bool exchanges = false;
     location_index sleeps_on = 0;
     std::vector<read_before> reads;  ///< since the last pause
+    pending next;
+    deferral deferred;
+    location_index last_change = 0;
     repetition repeats;
   };
   struct option {
     thread_index thread;
     variant how;
     bool preempts = false;
+    std::uint16_t defers = 0;  ///< the threads that run after something new, one bit each
 
     /// Converts to a number below unknown_meaning, and back.
-    [[nodiscard]] std::uint8_t number() const noexcept {
-      return static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
-                                       (preempts ? 1U : 0U));
+    [[nodiscard]] meaning number() const noexcept {
+      return {.what = static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
+                                                (preempts ? 1U : 0U)),
+              .defers = defers};
     }
-    static option of(std::uint8_t number) noexcept {
-      return {.thread = static_cast<thread_index>(number / 8U),
-              .how = static_cast<variant>(number / 2U % 4U),
-              .preempts = number % 2U == 1};
+    static option of(const meaning& number) noexcept {
+      return {.thread = static_cast<thread_index>(number.what / 8U),
+              .how = static_cast<variant>(number.what / 2U % 4U),
+              .preempts = number.what % 2U == 1,
+              .defers = number.defers};
     }
   };
   /// The object that was made in some memory, alive or not.
@@ -241,7 +252,7 @@ class execution {
   void start(thread_index thread);
   void resume(thread_index thread);
   void end_states(std::size_t owner);
-  void step_point();
+  void step_point(const pending& next);
   void block(status why);
   [[nodiscard]] bool may_pass(const end_of_wait& which) const;
   void pass(end_of_wait& which);
@@ -254,7 +265,27 @@ class execution {
   [[nodiscard]] bool is_possible(const option& next) const;
   void take(const option& next);
   void list_options();
+  bool put_last_first();
   [[nodiscard]] option pick();
+  // reduction.cpp
+  [[nodiscard]] bool reduces() const noexcept {
+    return conflicts_ != nullptr && !conflicts_->has_unordered;
+  }
+  [[nodiscard]] upcoming upcoming_of(const thread_record& of) const;
+  [[nodiscard]] bool is_awake(thread_record& of);
+  [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);
+  [[nodiscard]] std::optional<option> pick_reduced();
+  [[nodiscard]] option choose_option();
+  void defer(thread_record& thread);
+  void rouse_after_step(thread_index ran);
+  void note_newest(location_index where);
+  void note_unordered();
+  void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
+  [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
+  std::size_t choose_candidate(std::source_location where);
+  std::size_t choose_of_allowed(std::size_t count, std::source_location where);
+  void mix_deferrals(hash128& all) const;
+  void translate(const option& next);
   [[nodiscard]] bool pause_is_over(const thread_record& of);
   [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of);
   [[nodiscard]] bool list_runnable();
@@ -312,6 +343,8 @@ class execution {
   [[nodiscard]] std::memory_order order_at(std::memory_order written, unsigned argument,
                                            std::source_location where);
   unsigned choose(choice_kind kind, std::size_t count, std::source_location where);
+  template <class Choose>
+  unsigned guarded(Choose choose_one, std::source_location where);
   void switch_out();
   thread_record& me() noexcept { return threads_[running_]; }
   [[nodiscard]] origin this_event() noexcept { return {.thread = running_, .event = me().events}; }
@@ -369,6 +402,7 @@ class execution {
   unsigned old_reads_left_ = 0;
   bool barriers_lost_ = false;
   std::vector<option> options_;
+  std::vector<option> all_options_;
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
   std::vector<end_of_wait> deadlines_;
@@ -380,6 +414,13 @@ class execution {
   std::vector<state_entry> ended_states_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
+  const conflicts* conflicts_ = nullptr;
+  std::optional<conflicts> learned_;
+  bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
+  bool has_disturbed_ = false;          ///< the step has written, slept or woken
+  std::vector<location_index> newest_;  ///< the words whose newest message the step has looked at
+  std::vector<std::uint8_t> allowed_;
+  std::vector<std::pair<int, thread_index>> awake_;
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   bool is_redundant_ = false;     ///< an execution without the last step has the same future

@@ -88,8 +88,8 @@ class work_pile {
 /// What all workers share.
 class search_state {
  public:
-  search_state(const client_maker& make, const plan& by)
-      : make_{make}, by_{by}, cache_{by.memory_bytes}, pile_{by.workers} {}
+  search_state(const client_maker& make, const plan& by, const conflicts* known)
+      : make_{make}, by_{by}, conflicts_{known}, cache_{by.memory_bytes}, pile_{by.workers} {}
 
   found run() {
     std::vector<std::jthread> workers;
@@ -100,11 +100,14 @@ class search_state {
     result_.seconds = seconds_since(start_);
     return std::move(result_);
   }
+  /// The conflicts with which the search has to begin anew; nothing if its result counts.
+  [[nodiscard]] const std::optional<conflicts>& learned() const noexcept { return learned_; }
 
  private:
   void work(unsigned worker) {
     execution runs{by_.how};
     runs.collect_sites(by_.sites);
+    runs.reduce_by(conflicts_);
     if (by_.order == search::exhaustive) {
       while (auto part = pile_.take()) explore_part(runs, std::move(*part));
     } else {
@@ -199,8 +202,13 @@ class search_state {
   bool account(const execution& runs, const choices& list, bool whole, tally& books) {
     ++books.executions;
     if (!whole) ++books.cut;
-    if (runs.result() == verdict::passed) return true;
+    if (runs.result() == verdict::passed && !runs.learned()) return true;
     const std::scoped_lock guard{lock_};
+    if (runs.result() == verdict::passed) {
+      learned_ = runs.learned();
+      pile_.call_off();
+      return false;
+    }
     if (runs.result() == verdict::inconclusive) {
       ++result_.too_deep;
       result_.left_out = runs.what();
@@ -209,11 +217,22 @@ class search_state {
     if (result_.result == verdict::passed) {
       result_.result = runs.result();
       result_.what = runs.what();
-      result_.replay = to_text(list.list());
+      result_.replay = conflicts_ == nullptr ? to_text(list.list()) : translated(list);
     }
     take_in(books);
     pile_.call_off();
     return false;
+  }
+
+  /// A replay does without reduction.
+  std::string translated(const choices& list) {
+    choices again;
+    again.start_from(list.list());
+    again.start_translation();
+    execution runs{by_.how};
+    runs.reduce_by(conflicts_);
+    runs.run(make_, again, [](const hash128&) { return true; });
+    return to_text(again.translation());
   }
 
   void take_in(tally& books) {
@@ -244,6 +263,8 @@ class search_state {
 
   const client_maker& make_;
   const plan& by_;
+  const conflicts* conflicts_;
+  std::optional<conflicts> learned_;
   prefix_cache cache_;
   work_pile pile_;
   std::mutex lock_;
@@ -252,10 +273,27 @@ class search_state {
   steady_clock::time_point start_ = steady_clock::now();
 };
 
+/// Bounds on preemptions and on old reads count steps in their order, so no order can stand for
+/// another one. Code without a world names its words after their first use, which differs.
+bool is_reducible(const plan& by) {
+  return by.order == search::exhaustive && !by.how.preemptions && !by.how.old_reads &&
+         execution::name_of_memory == nullptr;
+}
+
 }  // namespace
 
 found explore(const client_maker& make, const plan& by) {
-  found result = search_state{make, by}.run();
+  const auto start = steady_clock::now();
+  std::optional<conflicts> known;
+  if (by.reduces && is_reducible(by)) known.emplace();
+  found result;
+  for (bool again = true; again;) {
+    search_state state{make, by, known ? &*known : nullptr};
+    result = state.run();
+    again = result.result == verdict::passed && state.learned().has_value();
+    if (again) known = state.learned();
+  }
+  result.seconds = seconds_since(start);
   if (result.result == verdict::passed) return result;
   const found again = replay(make, by.how, result.replay);
   result.steps = again.steps;

@@ -36,6 +36,7 @@ struct plan {
   settings how{};
   search order = search::exhaustive;
   bool uses_cache = true;
+  bool reduces = true;  ///< leaves out orders of steps that lead to the same graph
   unsigned workers = 2;
   std::size_t memory_bytes = std::size_t{2} << 30U;
   double seconds = 0;  ///< the limit; 0: none for exhaustive search, 10 for the others

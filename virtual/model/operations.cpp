@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A thread's operations on memory: objects begin and end, are loaded, stored, changed; fences.
+// A thread's operations on words: loads, stores, changes, fences.
 
 #include "events.hpp"
 #include "execution.hpp"
@@ -51,101 +51,10 @@ std::memory_order execution::order_at(std::memory_order written, unsigned argume
   return planted->becomes;
 }
 
-void execution::check_alive(location_index which, std::source_location where) {
-  if (which >= memory_.count()) fail(verdict::lifetime, "memory of no living word is used", where);
-  location& at = memory_.at(which);
-  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
-  const clock& happened = me().known.current.happened;
-  if (happened.of[at.creator.thread] < at.creator.event) {
-    fail(verdict::lifetime, described(which) + " is used by a thread that cannot know it exists",
-         where);
-  }
-  at.accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
-}
-
 void execution::check_room(location_index to) {
   if (memory_.at(to).messages.size() >= max_messages) {
     fail(verdict::inconclusive, "more writes than the engine has room for", {});
   }
-}
-
-location_index execution::create(std::uint64_t value, std::source_location where,
-                                 std::uint64_t name, const place& lies) {
-  if (memory_.count() >= max_locations) {
-    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
-  }
-  // Objects of the process existed before all threads, in their own memory.
-  if (name != 0) {
-    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies);
-  }
-  take_memory(occupant::of(lies, memory_.count(), true), where);
-  thread_record& thread = me();
-  event(created, 0, 0);
-  name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
-  return memory_.create(name, value, {.thread = running_, .event = thread.events},
-                        thread.known.current, where, lies);
-}
-
-void execution::destroy(location_index which, std::source_location where) {
-  end_word(which, " is destroyed", where);
-}
-
-void execution::end_word(location_index which, const char* how, std::source_location where,
-                         verdict unless) {
-  location& at = memory_.at(which);
-  clock others = at.accessed;
-  others.of[running_] = 0;
-  const clock& happened = me().known.current.happened;
-  if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {
-    fail(unless, described(which) + how + " although another thread's use does not happen before",
-         where);
-  }
-  event(destroyed, at.name, 0);
-  at.ended = {.thread = running_, .event = me().events};
-  at.is_alive = false;
-}
-
-location_index execution::find_word(location_index hint, const void* address, const void* type,
-                                    std::source_location where) {
-  const auto is_there = [&](location_index which) {
-    const location& at = memory_.at(which);
-    return at.is_alive && at.lies.address == address && at.lies.type == type;
-  };
-  if (hint < memory_.count() && is_there(hint)) return hint;
-  const auto there = memory_.find(address);
-  if (there && is_there(*there)) return *there;
-  if (there) {
-    fail(verdict::lifetime, described(*there) + " is used as the word of another type before it",
-         where);
-  }
-  const auto last = memory_.find_last(address);
-  fail(verdict::lifetime,
-       last ? described(*last) + " is used after its end" : "memory of no living word is used",
-       where);
-}
-
-/// Makes an object in memory that other objects may have used: they have ended, and their ends
-/// happen before; or they end now without a destructor, as C++ permits.
-void execution::take_memory(const occupant& by, std::source_location where) {
-  std::erase_if(occupants_, [&](const occupant& before) {
-    if (before.begin >= by.end || by.begin >= before.end) return false;
-    if (!before.is_word) {
-      end_plain(plains_[before.which], "is built over", where);
-    } else {
-      const auto which = static_cast<location_index>(before.which);
-      const location& at = memory_.at(which);
-      if (account_ != nullptr) tell(where, "takes the memory of " + described(which));
-      if (at.is_alive) {
-        end_word(which, " is built over", where);
-      } else if (me().known.current.happened.of[at.ended.thread] < at.ended.event) {
-        fail(verdict::lifetime,
-             described(which) + " is built over, but its end does not happen before", where);
-      }
-    }
-    // Events after the new object come after this one.
-    return by.begin <= before.begin && before.end <= by.end;
-  });
-  occupants_.push_back(by);
 }
 
 std::uint64_t execution::load(location_index from, std::memory_order order,
@@ -159,15 +68,14 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
                                                     std::source_location where) {
   order = order_at(order, 0, where);
   if (const auto known = load_again(from)) return *known;
-  step_point();
+  step_point({.does = upcoming::reads, .where = from});
   check_alive(from, where);
   candidates_.clear();
   memory_.for_each_readable(me().known, from, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
     return may_read_older(from, index);
   });
-  const message_index index =
-      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(from, index);
   location& at = memory_.at(from);
   const message& read = at.messages[index];
@@ -186,7 +94,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
 void execution::store(location_index to, std::uint64_t value, std::memory_order order,
                       std::source_location where) {
   order = order_at(order, 0, where);
-  step_point();
+  step_point({.does = upcoming::stores, .where = to});
   check_alive(to, where);
   check_plain_readers(to, where);
   location& at = memory_.at(to);
@@ -206,6 +114,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   const bool is_newest = place == at.order.size();
   check_room(to);
   memory_.write(me().known, to, value, order, place, this_event());
+  has_disturbed_ = true;
   if (account_ != nullptr) {
     tell(where,
          "store " + name_of(order) + " to " + described(to) + ": " + text_of(to, value) +
@@ -217,15 +126,14 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
 std::uint64_t execution::exchange_by(location_index on, const change& by, std::memory_order order,
                                      std::source_location where) {
   order = order_at(order, 0, where);
-  step_point();
+  step_point({.does = upcoming::changes, .where = on});
   check_alive(on, where);
   candidates_.clear();
   memory_.for_each_changeable(me().known, on, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
     return may_read_older(on, index);
   });
-  const message_index index =
-      candidates_[choose(choice_kind::message, candidates_.size(), where)].second;
+  const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(on, index);
   const std::uint64_t found = memory_.at(on).messages[index].value;
   replace(on, index, by.apply(found, by.operand), order, where);
@@ -240,6 +148,8 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   event(changed, at.name, at.messages[read].by.name());
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
+  has_disturbed_ = true;
+  me().last_change = on;
   if (account_ != nullptr) {
     tell(where,
          "exchange " + name_of(order) + " on " + described(on) + ": " + text_of(on, found) +
@@ -256,7 +166,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     compares_states_ = true;
     clear_dead_stack();
   }
-  step_point();
+  step_point({.does = upcoming::changes, .where = on});
   const bool done = compare_exchange_now(on, expected, desired, success, failure, weak, where);
   if (compares_states_) clear_dead_stack();
   return done;
@@ -290,7 +200,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     if (read.value == expected) candidates_.push_back({replaced, index});
     return may_read_older(on, index);
   });
-  const auto [how, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  const auto [how, index] = candidates_[choose_candidate(where)];
   note_followed(on, index);
   if (how == replaced) {
     replace(on, index, desired, success, where);
@@ -319,7 +229,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
 void execution::fence(std::memory_order order, std::source_location where) {
   order = order_at(order, 0, where);
   const bool sequential = order == std::memory_order_seq_cst;
-  if (sequential) step_point();
+  if (sequential) step_point({});
   // The event comes first: a release fence also publishes plain data written since the last event.
   event(fenced, static_cast<std::uint64_t>(order), 0);
   memory_.fence(me().known, order, this_event());
@@ -335,7 +245,8 @@ void execution::light_fence(std::source_location where) {
 bool execution::barriers_are_there() {
   if (settings_.asymmetric == barriers::fences) return false;
   if (settings_.asymmetric == barriers::may_be_lost) {
-    step_point();  // a heavy fence of another thread may come before or after
+    step_point({});  // a heavy fence of another thread may come before or after
+    note_unordered();
     event(barred, barriers_lost_ ? 3 : 2, 0);
   }
   return !barriers_lost_;
@@ -367,7 +278,8 @@ bool execution::heavy_fence(std::source_location where) {
     fence(std::memory_order_seq_cst, where);
     return true;
   }
-  step_point();
+  step_point({});
+  note_unordered();
   if (settings_.asymmetric == barriers::may_be_lost && !barriers_lost_) {
     barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
   }

@@ -110,11 +110,13 @@ void execution::pause(std::source_location where) {
     if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush
     thread.now = status::pausing;
+    thread.next = {};
     switch_out();
   } else if (!is_set_up()) {
     thread.now = status::pausing;
     thread.notes_state = true;
     thread.yields = true;
+    thread.next = {};
     compares_states_ = true;
     clear_dead_stack();
     switch_out();
@@ -124,6 +126,10 @@ void execution::pause(std::source_location where) {
   thread.now = status::ready;
   event(paused, static_cast<std::uint64_t>(how), 0);
   if (account_ != nullptr) tell(where, "pause");
+  if (how != status::ready) {
+    has_disturbed_ = true;
+    for (const read_before& each : thread.reads) note_newest(each.where);
+  }
   if (how == status::pausing) {
     refresh(thread, where);
   } else if (how == status::counting) {

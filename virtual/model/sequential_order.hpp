@@ -15,7 +15,7 @@
 namespace lockyard::model {
 
 using thread_index = std::uint8_t;
-using location_index = std::uint8_t;
+using location_index = std::uint16_t;
 
 struct location;
 

@@ -38,7 +38,7 @@ bool execution::gives_up(end_of_wait& which, std::source_location where) {
 }
 
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
-  step_point();
+  step_point({});
   auto& which = deadlines_[deadline];
   if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) reach(cap::timeouts);
   if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);

@@ -41,7 +41,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   if (candidates_.empty()) {
     fail(verdict::not_deterministic, "waits for something that was there before", where);
   }
-  const auto [which, index] = candidates_[choose(choice_kind::message, candidates_.size(), where)];
+  const auto [which, index] = candidates_[choose_candidate(where)];
   const look& chosen = mine[which];
   check_alive(chosen.where, where);
   note_followed(chosen.where, index);
@@ -99,8 +99,10 @@ void execution::list_candidates(const thread_record& of) {
 
 sleep_end execution::sleep(location_index on, std::uint64_t expected,
                            std::optional<std::size_t> deadline, std::source_location where) {
-  step_point();
+  step_point({.does = upcoming::other});
   check_alive(on, where);
+  note_newest(on);
+  has_disturbed_ = true;
   const location& at = memory_.at(on);
   const message& newest = at.newest();
   const bool sleeps = newest.value == expected;
@@ -141,7 +143,8 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count,
   }
   const mutation* const planted = settings_.planted;
   if (planted != nullptr && planted->is_at(where, wake_argument)) return 0;
-  step_point();
+  step_point({.does = upcoming::other});
+  has_disturbed_ = true;
   const auto on = memory_.find(address);
   const std::uint32_t woken = on ? take_sleepers(*on, count, std::nullopt, where) : 0;
   event(woke, on ? memory_.at(*on).name : 0, woken);
@@ -156,8 +159,10 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count,
 std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64_t expected,
                                                 std::uint32_t count, std::uint32_t move,
                                                 location_index to, std::source_location where) {
-  step_point();
+  step_point({.does = upcoming::other});
   check_alive(from, where);
+  note_newest(from);
+  has_disturbed_ = true;
   const location& at = memory_.at(from);
   const message& newest = at.newest();
   if (newest.value != expected) {
@@ -184,7 +189,8 @@ constexpr std::uint64_t pi_waiters = 0x8000'0000;
 /// Under one lock of the kernel: look, take the word or mark it, and enqueue.
 bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
                         std::source_location where) {
-  step_point();
+  step_point({.does = upcoming::other});
+  note_unordered();
   check_alive(on, where);
   const message_index newest = memory_.at(on).order.back();
   const std::uint64_t found = memory_.at(on).messages[newest].value;
@@ -217,7 +223,8 @@ bool execution::pi_lock(location_index on, std::optional<std::size_t> deadline,
 
 /// Writes the next owner into the word, or frees it, and does not touch it afterwards.
 void execution::pi_unlock(location_index on, std::source_location where) {
-  step_point();
+  step_point({.does = upcoming::other});
+  note_unordered();
   check_alive(on, where);
   const message_index newest = memory_.at(on).order.back();
   if ((memory_.at(on).messages[newest].value & ~pi_waiters) != pi_id()) {
@@ -246,6 +253,7 @@ std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
       threads_[sleeper].sleeps_on = *to;
     } else {
       threads_[sleeper].now = status::ready;
+      threads_[sleeper].deferred = {};
     }
     ++taken;
   }

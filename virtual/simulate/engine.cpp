@@ -67,6 +67,7 @@ thread& engine::spawn(std::function<void()> body, int on, int group) {
   if (id >= arena::stacks) throw simulation_error{"there are more threads than stacks"};
   thread& made = *threads_.emplace_back(std::make_unique<thread>());
   made.id = id, made.group = group, made.processor = on, made.body = std::move(body);
+  if (recording_ != nullptr) recording_->name_thread(id, group == 0 ? "contender" : "background");
   made.context =
       context::make_fcontext(memory_.stack_top(id), arena::stack_bytes - 4096, &engine::enter);
   made.runnable = true;
@@ -233,6 +234,7 @@ void engine::stop_a_processor() {
   if (now_ == 0 || stopped == nullptr) return;
   const auto length =
       static_cast<ps>(gaps_.least_ns * std::pow(gaps_.most_ns / gaps_.least_ns, magnitude) * ns);
+  if (recording_ != nullptr) recording_->gap(which, length, now_);
   if (stopped->doing == activity::parked && !stopped->poked) {
     stopped->spin->last_look = std::max(stopped->spin->last_look, now_ + length);
   } else {

@@ -8,6 +8,7 @@
 #include "arena.hpp"
 #include "machine.hpp"
 #include "random.hpp"
+#include "recording.hpp"
 #include "scheduler.hpp"
 #include "thread.hpp"
 
@@ -85,6 +86,16 @@ class engine {
   random_source& chance() noexcept { return chance_; }
   arena& memory() noexcept { return memory_; }
   [[nodiscard]] const counters& counted() const noexcept { return counted_; }
+  /// Records what happens from now on.
+  void record_to(recording& to) noexcept { recording_ = &to; }
+  /// Records what the running thread does with a lock, or waits for in the kernel.
+  void stamp(trace::event_kind kind, const void* lock = nullptr, std::uint64_t argument = 0) {
+    if (recording_ == nullptr || self_ == nullptr) return;
+    recording_->stamp(self_->id, kind, lock, argument, self_->processor, now_);
+  }
+  void name_lock(const void* lock, std::string_view name) {
+    if (recording_ != nullptr) recording_->name(lock, name);
+  }
   /// Tells the engine which thread owns the measured lock, or null.
   void owned_by(thread* owner) noexcept;
 
@@ -147,6 +158,11 @@ class engine {
   void resume(thread& which);
   void watch_progress(ps at);
 
+  void scheduled(const thread& which, trace::event_kind kind, std::uint64_t argument = 0) {
+    if (recording_ == nullptr) return;
+    recording_->scheduled(which.id, kind, argument, which.processor, now_);
+  }
+
   // processors.cpp
   void step_at(int which, ps when);
   void account_for(int which);
@@ -194,6 +210,7 @@ class engine {
   std::vector<std::pair<thread*, ps>> fetches_;
   std::uint64_t order_ = 0, events_without_progress_ = 0;
   counters counted_;
+  recording* recording_ = nullptr;
   thread* self_ = nullptr;
   thread* last_resumed_ = nullptr;
   thread* owner_ = nullptr;

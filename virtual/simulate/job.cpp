@@ -179,7 +179,8 @@ cell cell_of(const json& job) {
             .others = background_of(optional("background")),
             .parameters = {},
             .settings = settings_of(job),
-            .seed = job.value("seed", std::uint64_t{1})};
+            .seed = job.value("seed", std::uint64_t{1}),
+            .trace_file = job.value("trace", "")};
   read.study = &named(study_declarations(), job.at("study").get<std::string>(), "study");
   read.lock = &lock_of(job);
   read.scheduler =

@@ -41,6 +41,9 @@ void engine::reschedule(int which, bool yielded) {
   thread* next = policy_->choose(which);
   if (next == nullptr) next = policy_->pull(which);
   ++here.generation;
+  if (previous != nullptr && previous != next) {
+    scheduled(*previous, trace::event_kind::switch_out, previous->runnable ? 1 : 0);
+  }
   if (next == nullptr) {
     if (previous != nullptr) here.idle_since = now_;
     return;
@@ -52,14 +55,19 @@ void engine::start(thread& next, int which, bool is_new) {
   if (next.processor != which) {
     policy_->moved(next, next.processor, which);
     ++counted_.migrations;
+    const auto from = static_cast<std::uint64_t>(next.processor);
     next.processor = which;
+    scheduled(next, trace::event_kind::migrated, from);
   }
   if (&next == owner_ && owner_off_since_ != never) {
     if (is_new) counted_.owner_off += now_ - owner_off_since_;
     owner_off_since_ = never;
   }
   at(which).current = &next;
-  if (is_new) ++counted_.context_switches;
+  if (is_new) {
+    ++counted_.context_switches;
+    scheduled(next, trace::event_kind::switch_in);
+  }
   const ps begin = now_ + (is_new ? machine_.context_switch : 0);
   next.counted_until = now_;
   if (next.doing == activity::parked) {
@@ -104,6 +112,7 @@ void engine::relieve_a_core(int idle) {
     if (running->doing == activity::parked) count_spinner(*running, -1);
     running->poked = false;
     from.current = nullptr;
+    scheduled(*running, trace::event_kind::switch_out, 1);
     start(*running, idle, true);
     return reschedule(each, false);
   }
@@ -144,8 +153,14 @@ void engine::wake_thread(thread& which, int waker) {
     delay = is_deep ? machine_.deep_idle_exit : machine_.idle_exit;
   }
   if (target != waker) delay += machine_.interrupt;
-  if (which.processor != target) ++counted_.migrations;
+  const int from = which.processor;
   which.processor = target;
+  const std::uint32_t by = self_ != nullptr ? recording::number_of(self_->id) : 0;
+  scheduled(which, trace::event_kind::woken, by);
+  if (from != target) {
+    ++counted_.migrations;
+    scheduled(which, trace::event_kind::migrated, static_cast<std::uint64_t>(from));
+  }
   policy_->woken(which);
   ++at(target).arriving;
   counted_.wake_latency += delay;
@@ -187,16 +202,20 @@ void engine::compute(ps length) {
 void engine::yield() {
   if (self_ == nullptr) return;
   ++counted_.yields;
+  stamp(trace::event_kind::yield_begin);
   operate(yield_length());
   give_way();
-  if (!has_company() || !policy_->yield_switches(*self_, self_->processor)) return;
-  reschedule(self_->processor, true);
-  switch_out();
+  if (has_company() && policy_->yield_switches(*self_, self_->processor)) {
+    reschedule(self_->processor, true);
+    switch_out();
+  }
+  stamp(trace::event_kind::yield_end);
 }
 
 // The kernel compares the word and enqueues the thread under one lock, so nothing happens between.
 bool engine::sleep(const void* futex, ps until) {
   thread& me = *self_;
+  stamp(trace::event_kind::sleep_begin);
   sleepers_[futex].push_back(&me);
   me.futex = futex, me.runnable = false, me.timed_out = false, me.repetitions = 0;
   ++me.timer, ++counted_.sleeps;
@@ -206,12 +225,15 @@ bool engine::sleep(const void* futex, ps until) {
   if (until < never) push(std::max(until, now_), event_kind::timer, me.id, me.timer);
   reschedule(me.processor, false);
   switch_out();
+  stamp(trace::event_kind::sleep_end);
   return !me.timed_out;
 }
 
 int engine::wake(const void* futex, int count) {
+  stamp(trace::event_kind::wake_begin, nullptr, static_cast<std::uint64_t>(count));
   if (first_sleeper(futex) == nullptr) {
     operate(machine_.futex_wake_none);
+    stamp(trace::event_kind::wake_end);
     return 0;
   }
   int woken = 0;
@@ -225,6 +247,7 @@ int engine::wake(const void* futex, int count) {
     ++first->timer;
     wake_thread(*first, self_ != nullptr ? self_->processor : first->processor);
   }
+  stamp(trace::event_kind::wake_end);
   return woken;
 }
 

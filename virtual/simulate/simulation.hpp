@@ -9,6 +9,7 @@
 #include "studies/study.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace lockyard::simulation {
 
@@ -23,6 +24,7 @@ struct cell {
   parameter_values parameters;  ///< each parameter of the scheduler has a value
   study_settings settings;
   std::uint64_t seed = 1;
+  std::string trace_file;  ///< where to write a trace; empty: none is written
 };
 
 struct outcome {

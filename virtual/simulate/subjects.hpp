@@ -39,13 +39,23 @@ std::span<const subject> catalogue_subjects();
 class lock_object {
  public:
   lock_object(engine& on, const subject& of)
-      : of_{&of}, at_{on.memory().allocate((of.size + 63) / 64 * 64, 64)} {
+      : on_{&on}, of_{&of}, at_{on.memory().allocate((of.size + 63) / 64 * 64, 64)} {
     of.construct(at_);
+    on.name_lock(at_, of.traits.name);
   }
-  void lock() const { of_->lock(at_); }
-  void unlock() const { of_->unlock(at_); }
+  void lock() const {
+    on_->stamp(trace::event_kind::called, at_);
+    of_->lock(at_);
+    on_->stamp(trace::event_kind::acquired, at_);
+  }
+  void unlock() const {
+    on_->stamp(trace::event_kind::releasing, at_);
+    of_->unlock(at_);
+    on_->stamp(trace::event_kind::released, at_);
+  }
 
  private:
+  engine* on_;
   const subject* of_;
   void* at_;
 };

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from lockyard import harness
@@ -89,6 +90,15 @@ class CompareOptions:
         ),
     ] = ""
     page: PageFile = None
+    shape: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|markdown",
+            help="Markdown is for a comment on a pull request.",
+            click_type=click.Choice(["text", "markdown"]),
+        ),
+    ] = "text"
     as_json: Json = False
 
 
@@ -97,7 +107,7 @@ class CompareOptions:
     "lockyard compare before.jsonl after.jsonl",
     "lockyard compare before.jsonl after.jsonl --fail-if 'wait.p99 > +5%' --fail-if "
     "'throughput.rate < -5%'",
-    "lockyard compare before/ after/",
+    "lockyard compare before/ after/ --format markdown > comment.md",
     "lockyard compare in.jsonl --locks std::mutex,mutex",
     "lockyard compare a.jsonl b.jsonl --json | jq '.compared[] | select(.corrected_p <= 0.05)'",
 )
@@ -121,6 +131,10 @@ def command(options: CompareOptions) -> int:
         from lockyard.compare.document import document
 
         print_document(document(left, right, found, environment, notes))
+    elif options.shape == "markdown":
+        from lockyard.compare.markdown import print_markdown
+
+        print_markdown(left, right, found, environment, notes)
     else:
         from lockyard.compare.text import print_comparison
 

@@ -16,8 +16,9 @@ from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.measure.session import say
 from lockyard.simulate import likeness, machines, own, published, request, spread, text
-from lockyard.simulate.simulator import abilities
+from lockyard.simulate.simulator import Simulator, abilities
 from lockyard.user_locks.arguments import Flags, Include, Lock
 from lockyard.user_locks.lock_spec import UserLocks, user_locks_of
 
@@ -202,6 +203,14 @@ class SimulateOptions:
             click_type=FILE,
         ),
     ] = None
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a trace of the one cell that is simulated, for 'lockyard explain --file'.",
+            show_default=False,
+        ),
+    ] = None
     as_json: Json = False
 
     @property
@@ -229,6 +238,7 @@ class SimulateOptions:
     "lockyard simulate scale --machine xeon8468 --locks queued_spinlock --threads 1,48,56,192 "
     "--pin --workload lock1",
     "lockyard simulate wait --scheduler cfs,eevdf --set slice_ms=3 --sensitivity",
+    "lockyard simulate throughput --locks mutex --hold 5us --gap 20us --trace mutex.trace",
     "lockyard simulate --against-published --json",
     "lockyard simulate --like records.jsonl --machine vm2",
 )
@@ -245,6 +255,8 @@ def command(options: SimulateOptions) -> int:
         return _simulate_like(like, options.machine, options.as_json)
     of = abilities()
     cells = _cells(options, of)
+    if options.trace is not None:
+        _write_trace(options.trace, cells)
     backgrounds = spread.default_backgrounds(options.background)
     found = spread.simulate(cells, backgrounds, options.sensitivity)
     if options.as_json:
@@ -253,6 +265,17 @@ def command(options: SimulateOptions) -> int:
         title = f"{options.study} on {options.machine}, simulated"
         text.print_simulated(title, found, options.explain)
     return ExitStatus.DONE
+
+
+def _write_trace(path: Path, cells: Sequence[request.Cell]) -> None:
+    if len(cells) != 1:
+        raise UsageError(
+            f"--trace {path}: a trace shows one run, but {len(cells)} cells are simulated; choose "
+            "one lock, one scheduler and one number of threads"
+        )
+    with Simulator() as one:
+        one.answer(cells[0].to_job() | {"trace": str(path.absolute())})
+    say(f"trace: {path}; explain it by lockyard explain --file {path}")
 
 
 def _simulate_published(as_json: bool) -> int:

@@ -58,15 +58,7 @@ def print_comparison(
 ) -> None:
     console = stdout_console()
     naming = Naming.of(cell for measuring in (a, b) for cell in measuring.cells)
-    for line in (
-        *answer_lines(found),
-        "",
-        _file("A", a),
-        _file("B", b),
-        *(environment_lines(environment) if a.environment and b.environment else ()),
-        *notes,
-        *_apart(found),
-    ):
+    for line in (*answer_lines(found), "", *comparison_lines(a, b, found, environment, notes)):
         console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
     if found.judged or found.unjudged:
         console.print()
@@ -74,6 +66,22 @@ def print_comparison(
     for table in tables(found, naming, console.width):
         console.print()
         console.print(table)
+
+
+def comparison_lines(
+    a: Measurement,
+    b: Measurement,
+    found: Comparison,
+    environment: Sequence[EnvironmentDifference],
+    notes: Sequence[str],
+) -> Iterator[str]:
+    """Yields the lines that say what was compared, and under which conditions."""
+    yield _file("A", a)
+    yield _file("B", b)
+    if a.environment and b.environment:
+        yield from environment_lines(environment)
+    yield from notes
+    yield from _apart(found)
 
 
 def answer_lines(found: Comparison) -> Iterator[str]:
@@ -196,12 +204,12 @@ def _blocks(test: Finding) -> str:
     return f"{test.ratio.blocks}{'' if test.by_block else ', none shared'}"
 
 
-def _p(test: Finding) -> str:
+def p_value(test: Finding) -> str:
     return f"{test.corrected_p:.2g}" if test.corrected_p >= 0.0001 else "< 0.0001"
 
 
 RATIO = Column("B / A\n[95 % interval]", lambda test: ratio_and_interval(test.ratio))
-P_VALUE = Column("p,\ncorrected", _p, 2)
+P_VALUE = Column("p,\ncorrected", p_value, 2)
 COLUMNS = (
     Column("lock", lambda test: test.pair.lock),
     Column("figure", lambda test: test.figure.name),

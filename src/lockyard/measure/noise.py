@@ -22,14 +22,21 @@ NOISE_S = (0.1, 8.0)
 SHORTEST_NOISE_S = 0.02  # the length of a run
 
 
-def with_noise(cells: Sequence[Cell], catalog: Catalog, conditions: Conditions) -> list[Cell]:
+def with_noise(
+    cells: Sequence[Cell],
+    catalog: Catalog,
+    conditions: Conditions,
+    measured_s: float | None = None,
+) -> list[Cell]:
     """Returns the cells and one that watches the machine in every block, if there is none yet. It
-    has the cells' values of settings that apply to the whole machine."""
+    has the cells' values of settings that apply to the whole machine. `measured_s` is the time for
+    all cells, if that is less than the sum of their times."""
     if not cells or any(cell.study == NOISE_STUDY for cell in cells):
         return list(cells)
     conditions = replace(conditions, autogroup=cells[0].conditions.autogroup)
     least_s, most_s = NOISE_S
-    budget_s = min(max(NOISE_SHARE * sum(cell.budget_s for cell in cells), least_s), most_s)
+    whole_s = measured_s or sum(cell.budget_s for cell in cells)
+    budget_s = min(max(NOISE_SHARE * whole_s, least_s), most_s)
     blocks = max(cell.runs for cell in cells)
     runs = max(1, min(blocks, int(budget_s / SHORTEST_NOISE_S)))
     noise = Cell(

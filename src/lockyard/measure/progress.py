@@ -36,6 +36,10 @@ def shown_progress(runner: Runner) -> Iterator[None]:
         task = bar.add_task("starting", total=None)
 
         def on_run(cell: Cell) -> None:
+            if runner.design is not None:
+                done, total = runner.design.spent_s, runner.design.budget_s
+                bar.update(task, description=cell.label, total=total, completed=done)
+                return
             remaining = sum(
                 runs * (each.run_s or UNKNOWN_RUN_S) for each, runs in runner.remaining_runs()
             )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from lockyard.advice.design import Design
     from lockyard.measure.build_load import Commands
 
 # A run ends by itself soon after its limit; a run that takes this much longer hangs.
@@ -69,6 +70,7 @@ class Runner:
     build: Commands = field(default_factory=list)  # the commands of a build as background load
     grace_s: float = GRACE_S
     on_run: Callable[[Cell], None] = lambda _cell: None  # called before each run
+    design: Design | None = None  # decides which cells are measured on; None: all of them
     _states: list[_State] = field(init=False)  # by place in the plan
     _isolated: Path | None = field(init=False, default=None)  # the control group to join
     _idle_since: float = field(init=False, default_factory=time.monotonic)  # the last run's end
@@ -101,17 +103,23 @@ class Runner:
         block = max((record["block"] for record in self.done), default=0)
         measured = {each["cell"] for each in self.done if each["block"] == block}
         places = range(len(self.cells))
-        while pending := {place for place in places if self._states[place].wants_more}:
+        while pending := self._pending(block):
             order = order_of_block(places, self.seed, block)
             left = [place for place in order if place in pending and place not in measured]
             yield from self._block(left, block)
             measured = set()
             block += 1
 
+    def _pending(self, block: int) -> set[int]:
+        pending = {place for place, state in enumerate(self._states) if state.wants_more}
+        return pending if self.design is None else pending & self.design.places(block)
+
     def _block(self, places: Sequence[int], block: int) -> Iterator[Record]:
         harness: Harness | None = None
         try:
             for place in places:
+                if self.design is not None and self.design.is_over:
+                    break
                 harness = harness or Harness()
                 record = self._run(harness, place, block)
                 if self._states[place].ended:
@@ -152,6 +160,8 @@ class Runner:
         if source := self.environment.get("harness", {}).get("own_locks", {}).get(cell.lock):
             record["lock_source"] = source
         state.count(record)
+        if self.design is not None:
+            self.design.count(place, record)
         return record
 
     def _job(self, cell: Cell, block: int, limit_s: float) -> dict[str, Any]:

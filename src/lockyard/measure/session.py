@@ -23,7 +23,7 @@ from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.parameters import check_clock
 from lockyard.measure.progress import shown_progress
 from lockyard.measure.runner import Runner
-from lockyard.measure.sweep import runs_in_words, time_in_words
+from lockyard.measure.sweep import in_words, runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
 from lockyard.report.clock import why_refused
@@ -32,6 +32,7 @@ from lockyard.user_locks.lock_spec import UserLocks
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lockyard.advice.design import Design
     from lockyard.harness import Record
     from lockyard.records import RecordFile
 
@@ -114,15 +115,17 @@ class Plan(msgspec.Struct, frozen=True):
         return {quota_cpus for quota_cpus in found if quota_cpus is not None}
 
 
-def measure(
+def measure(  # noqa: PLR0913 - what to measure, where the records go, and when to stop
     plan: Plan,
     path: Path | None,
     to_stdout: bool,
     refuse_unavailable: bool,
     resume: RecordFile | None = None,
+    design: Design | None = None,
 ) -> Measured:
-    """Measures a plan; Ctrl-C ends the measurement and keeps its records. With refuse_unavailable,
-    an unavailable condition is an error; a lock whose library is missing never is."""
+    """Measures a plan, or what a design still wants of it; Ctrl-C ends the measurement and keeps
+    its records. With refuse_unavailable, an unavailable condition is an error; a lock whose library
+    is missing never is."""
     measured = Measured(environment.collect(), path=path)
     catalog = harness.catalog()
     check_clock(plan.cells, catalog.studies, measured.environment["clock"])
@@ -134,7 +137,7 @@ def measure(
     for problem in recover(KernelFiles()):
         say(f"a setting that a killed measurement left could not be restored: {problem}")
     writer = RecordWriter(path, to_stdout, resume)
-    say(_announcement(plan, len(measured.runs)))
+    say(_announcement(plan, len(measured.runs), design))
     try:
         with (
             changed_machine(plan.autogroup, plan.quotas_cpus, plan.has_settings) as machine,
@@ -150,6 +153,7 @@ def measure(
                 build=build,
                 traces=traces_beside(path) if path else None,
                 tracing_studies=catalog.tracing_studies,
+                design=design,
             )
             if refuse_unavailable:
                 runner.rehearse()
@@ -204,9 +208,14 @@ def check_same_clock(before: dict[str, Any], now: dict[str, Any]) -> None:
         )
 
 
-def _announcement(plan: Plan, done: int) -> str:
+def _announcement(plan: Plan, done: int, design: Design | None) -> str:
     whole = total(plan.cells)
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    if design is not None:
+        return (
+            f"measuring {cells} until their answers are decided, at most "
+            f"{in_words(design.budget_s)} (seed {plan.seed})"
+        )
     text = f"measuring {cells} in {runs_in_words(whole)}, {time_in_words(whole)} (seed {plan.seed})"
     return f"{text}; {done} runs are already in the file" if done else text
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gzip
 import json
 import os
 import sys
+import zlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -165,12 +167,7 @@ class RecordFile:
 def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> RecordFile:
     """Reads up to an incomplete last line, which an interrupted writer leaves behind. `kept`
     reduces each run, since the histograms of a large file would not fit into memory."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise UsageError(
-            f"{path}: records cannot be read ({error.strerror}); name a readable file"
-        ) from None
+    lines = _content(path).split(b"\n")
     content = RecordFile(read_bytes=sum(map(len, lines)) + len(lines) - 1)
     for number, line in enumerate(lines, start=1):
         is_last = number == len(lines)
@@ -191,6 +188,22 @@ def read_records(path: Path, kept: Callable[[Record], Record] | None = None) -> 
             )
         content.whole_bytes += len(line) + (not is_last)
     return content
+
+
+def _content(path: Path) -> bytes:
+    """Returns the bytes of a file, or what a compressed file holds."""
+    try:
+        found = path.read_bytes()
+        return gzip.decompress(found) if path.suffix == ".gz" else found
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise UsageError(
+            f"{path}: not a whole gzip file, so nothing was read; copy it again, or unpack what is "
+            "left of it with zcat"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{path}: records cannot be read ({error.strerror}); name a readable file"
+        ) from None
 
 
 def check_one_measuring(path: Path, content: RecordFile, aim: str) -> None:

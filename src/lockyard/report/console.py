@@ -12,14 +12,16 @@ from rich.text import Text
 
 # A table in a file or a pipe may be this wide.
 PIPE_WIDTH = 400
+# A report in a file or a pipe is this wide, so that people can read it anywhere.
+TEXT_COLUMNS = 100
 
 
-def stdout_console() -> Console:
-    """Returns a console with colours only on a terminal without NO_COLOR, and no wrapping in a
+def stdout_console(pipe_width: int = PIPE_WIDTH) -> Console:
+    """Returns a console with colours only on a terminal without NO_COLOR, and with this width in a
     pipe."""
     if sys.stdout.isatty():
         return Console()
-    return Console(width=PIPE_WIDTH)
+    return Console(width=pipe_width)
 
 
 def titled_table(title: str) -> Table:

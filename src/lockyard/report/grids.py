@@ -15,7 +15,7 @@ from lockyard.report.naming import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from lockyard.report.naming import Naming
     from lockyard.report.summary import CellSummary
@@ -66,23 +66,23 @@ def grid_table(
     rows: Sequence[tuple[Text, Sequence[Text]]],
     console: Console,
 ) -> Group:
-    """Builds the table. Until it fits, every second remaining column except the first is dropped;
-    the caption names the dropped ones."""
-    shown = list(range(len(columns)))
+    """Builds the table, and continues it below if it does not fit."""
     unlimited = console.options.update(width=PIPE_WIDTH)
-    while True:
-        table = titled_table("")
-        table.add_column(head, no_wrap=True)
-        for place in shown:
-            table.add_column(Text(columns[place]), justify="right", no_wrap=True)
-        for name, texts in rows:
-            table.add_row(name, *(texts[place] for place in shown))
-        fits = console.measure(table, options=unlimited).maximum <= console.width
-        if fits or len(shown) < 3:
-            break
-        del shown[1::2]
-    left_out = [name for place, name in enumerate(columns) if place not in shown]
-    if left_out:
-        table.caption = f"too narrow for: {', '.join(left_out)}"
     # A table's own title would be wrapped to the width of the table.
-    return Group(Text(title, style="bold"), table)
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    left = list(range(len(columns)))
+    while left:
+        shown = list(left)
+        while True:
+            table = titled_table("")
+            table.add_column(head, no_wrap=True)
+            for place in shown:
+                table.add_column(Text(columns[place]), justify="right", no_wrap=True)
+            for name, texts in rows:
+                table.add_row(name, *(texts[place] for place in shown))
+            if len(shown) < 2 or console.measure(table, options=unlimited).maximum <= console.width:
+                break
+            shown.pop()
+        parts.append(table)
+        left = left[len(shown) :]
+    return Group(*parts)

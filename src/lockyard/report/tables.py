@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.text import Text
 
 from lockyard.report.columns import Column, by_value
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 
+CONTINUED = ", continued"
 LONGEST_IMPORTANCE = 7
 RATIO_IMPORTANCE = 6
 
@@ -43,7 +45,7 @@ Studies = dict[tuple[tuple[str, bool], int, str], dict[str, list["CellSummary"]]
 
 def tables(
     cells: Sequence[CellSummary], against: Against | None, console: Console
-) -> Iterable[Table | Text]:
+) -> Iterable[Table | Group | Text]:
     """Yields the tables of the studies of locks: one for each set of conditions, and one that
     compares the conditions with each other."""
     naming = Naming.of(cells)
@@ -80,7 +82,7 @@ def _means(
     studies: Studies,
     against: Against,
     console: Console,
-) -> Iterable[Table]:
+) -> Iterable[Table | Group]:
     """Yields, for each study with several settings, the mean of each lock over all settings,
     preceded by the means over each workload."""
     for study in dict.fromkeys(study for study, *_ in studies):
@@ -105,7 +107,7 @@ def _means(
 
 def _mean_over(
     groups: Groups, title: str, layout: Layout, against: Against, console: Console
-) -> Iterable[Table]:
+) -> Iterable[Table | Group]:
     if len(groups) < 2:
         return
     first = {cell.lock: cell for _, group in reversed(groups) for cell in group if cell.runs}
@@ -134,7 +136,7 @@ def _mean(compared: Compared, groups: Groups, of: CellSummary) -> str:
 
 def _conditions_compared(
     name: str, layout: Layout, settings: dict[str, list[CellSummary]], console: Console
-) -> Table:
+) -> Table | Group:
     """Shows each lock under each set of conditions, paired by block with itself under the first."""
     title, *_ = settings
     first = {cell.lock: cell for cell in settings[title]}
@@ -244,22 +246,21 @@ def fitting(
     cells: Sequence[CellSummary],
     console: Console,
     of: str,
-) -> Table:
-    """Builds the table and drops columns until it fits; the caption names the dropped ones."""
+) -> Table | Group:
+    """Builds the table with the most important columns that fit, followed by a table with the
+    others."""
     shown = list(columns)
     unlimited = console.options.update(width=PIPE_WIDTH)
     while True:
         table = _table(title, shown, cells, of)
-        least = min(shown, key=lambda column: column.importance)
-        if least.importance == Column.importance:
+        if len(shown) < 2 or console.measure(table, options=unlimited).maximum <= console.width:
             break
-        if console.measure(table, options=unlimited).maximum <= console.width:
-            break
-        shown.remove(least)
-    left_out = [column.title.replace("\n", " ") for column in columns if column not in shown]
-    if left_out:
-        table.caption = f"too narrow for: {', '.join(left_out)}"
-    return table
+        shown.remove(min(reversed(shown), key=lambda column: column.importance))
+    others = [column for column in columns if column not in shown]
+    if not others:
+        return table
+    name = title.removesuffix(CONTINUED).split(":")[0]
+    return Group(table, "", fitting(f"{name}{CONTINUED}", others, cells, console, of))
 
 
 def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], of: str) -> Table:

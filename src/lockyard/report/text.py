@@ -8,9 +8,12 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from lockyard import harness
+from lockyard.advice.answers import advice
+from lockyard.advice.screen import print_screen
 from lockyard.records.overhead import overhead_of
 from lockyard.report.clock import clock_line
-from lockyard.report.console import print_line, stdout_console
+from lockyard.report.console import TEXT_COLUMNS, print_line, stdout_console
+from lockyard.report.published_stalls import published_stalls
 from lockyard.report.reference import Against
 from lockyard.report.summary import CellSummary, summarise
 from lockyard.report.tables import tables
@@ -23,6 +26,7 @@ from lockyard.studies.noise import noise_lines
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from lockyard.advice.answers import Advice
     from lockyard.harness import Record
     from lockyard.measure.session import Measured
     from lockyard.report.verdict import Sentence
@@ -31,8 +35,32 @@ if TYPE_CHECKING:
 VERDICT_COLUMNS = 100
 
 
+def print_report(measured: Measured, reference: str | None, tables_too: bool) -> None:
+    """Prints the first screen, then the tables if they are wanted or if there is no answer."""
+    console = stdout_console(TEXT_COLUMNS)
+    catalog = harness.catalog()
+    cells = summarise(measured.runs, catalog)
+    found = advice(cells, catalog, _processors(measured.environment))
+    if not found.answers:
+        print_measured(measured, reference)
+        return
+    print_screen(found, cells, measured.environment, console, _footer(measured, found, tables_too))
+    for line in _failures(cells):
+        print_line(console, line)
+    if tables_too:
+        console.print()
+        print_measured(measured, reference)
+
+
+def _footer(measured: Measured, found: Advice, tables_too: bool) -> list[str]:
+    if measured.path is None or tables_too:
+        return []
+    more = f" ({found.left_out} more answers)" if found.left_out > 0 else ""
+    return [f"tables{more}: lockyard report --tables --from {measured.path}"]
+
+
 def print_measured(measured: Measured, reference: str | None) -> None:
-    console = stdout_console()
+    console = stdout_console(TEXT_COLUMNS)
     catalog = harness.catalog()
     cells = summarise(measured.runs, catalog)
     against = Against.of(reference, catalog)
@@ -55,6 +83,7 @@ def print_measured(measured: Measured, reference: str | None) -> None:
         *own_tables(of_machine, setting),
         *tables(cells, against, console),
         *own_tables(of_locks, setting),
+        *published_stalls(of_locks, setting),
     ):
         console.print()
         console.print(table)

@@ -15,6 +15,7 @@ from lockyard.studies import Shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.console import Group
     from rich.table import Table
 
     from lockyard.report.reference import Against
@@ -39,7 +40,7 @@ TARGETS = {
 }
 
 
-def recovery_tables(cells: Sequence[CellSummary], to: Setting) -> Iterable[Table]:
+def recovery_tables(cells: Sequence[CellSummary], to: Setting) -> Iterable[Table | Group]:
     """Yields, for each set of conditions, a table of recoveries and one of ordinary traffic."""
     naming = Naming.of(cells)
     places = {

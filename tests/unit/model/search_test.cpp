@@ -204,7 +204,7 @@ class counting_client : public client {
   void thread(unsigned index) override {
     static unsigned runs = 0;
     if (index == 0 && ++runs % 2 == 0) word_.store(7, std::memory_order_relaxed);
-    word_.store(index, std::memory_order_relaxed);
+    word_.exchange(index, std::memory_order_relaxed);
   }
 
  private:

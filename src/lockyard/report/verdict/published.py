@@ -45,6 +45,9 @@ TITLES = {
     "linux-rr": "Linux SCHED_RR",
     PINNED: "Linux CFS, pinned threads",
     SHORT_SLICES: "Linux CFS with slices of 0.1 ms",
+    "linux-cfs console": "Linux CFS, console",
+    "muqss": "MuQSS",
+    "windows": "Windows",
 }
 
 
@@ -60,7 +63,7 @@ class Row:
 
 @cache
 def published_table() -> dict[tuple[str, str, str], Row]:
-    """Returns the table's rows by scheduler, study and seed name."""
+    """Returns the tables' rows by scheduler, study and seed name."""
     return {
         (row["scheduler"], row["study"], row["lock"]): Row(
             float(row["mean_run_ms"]) * 1e6,

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run many measurements, simulations or checks, on this machine or on a cluster; what was done is
+not done again."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lockyard import options as parse
+from lockyard.campaign import plan
+from lockyard.campaign.engine import Engine, Outcome
+from lockyard.campaign.pools import LocalPool, cluster
+from lockyard.cli.arguments import FILE, Json
+from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.errors import ExitStatus
+from lockyard.measure.session import say
+
+if TYPE_CHECKING:
+    from lockyard.campaign.plan import Campaign
+
+
+@options_class
+class CampaignOptions:
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.toml", help="The campaign.", show_default=False, click_type=FILE
+        ),
+    ]
+    cluster: Annotated[
+        str,
+        typer.Option(
+            "--cluster",
+            metavar="tcp://HOST:PORT",
+            help="The scheduler of a cluster of Dask distributed; needs lockyard[cluster].",
+            show_default="this machine alone",
+        ),
+    ] = ""
+    patience: Annotated[
+        Any,
+        typer.Option(
+            "--patience",
+            metavar="TIME",
+            help="How long to wait for a worker that is needed, such as one that was lost.",
+            show_default="60s",
+            click_type=Parsed(parse.duration_s),
+        ),
+    ] = 60.0
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and do none.")] = (
+        False
+    )
+    as_json: Json = False
+
+
+@command_of(
+    CampaignOptions,
+    "lockyard campaign night.toml",
+    "lockyard campaign night.toml --dry-run",
+    "lockyard campaign night.toml --cluster tcp://10.0.0.1:8786",
+)
+def command(options: CampaignOptions) -> int:
+    campaign = plan.read(options.file)
+    if options.dry_run:
+        _print_tasks(campaign, options.as_json)
+        return ExitStatus.DONE
+    say(f"{len(campaign.tasks)} tasks, results in {campaign.out}")
+    with cluster(options.cluster) if options.cluster else nullcontext(LocalPool()) as pool:
+        outcome = Engine(campaign, pool, options.patience, say).run()
+    if options.as_json:
+        print(json.dumps(_document(campaign, outcome)))  # noqa: T201
+    else:
+        from lockyard.campaign.text import print_campaign
+
+        print_campaign(campaign, outcome)
+    return outcome.status
+
+
+def _print_tasks(campaign: Campaign, as_json: bool) -> None:
+    if as_json:
+        tasks = [[each.command, *each.arguments] for each in campaign.tasks]
+        print(json.dumps({"tasks": tasks}))  # noqa: T201
+        return
+    for task in campaign.tasks:
+        print(task)  # noqa: T201
+
+
+def _document(campaign: Campaign, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "record": "campaign",
+        "results": str(campaign.out),
+        "tasks": len(campaign.tasks),
+        "done": outcome.done,
+        "kept": outcome.kept,
+        "started_again": outcome.lost,
+        "without_result": outcome.failed,
+        "interrupted": outcome.interrupted,
+    }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Atomic objects begin and end, and memory is used again.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+
+namespace lockyard::model {
+
+void execution::check_alive(location_index which, std::source_location where) {
+  if (which >= memory_.count()) fail(verdict::lifetime, "memory of no living word is used", where);
+  location& at = memory_.at(which);
+  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
+  const clock& happened = me().known.current.happened;
+  if (happened.of[at.creator.thread] < at.creator.event) {
+    fail(verdict::lifetime, described(which) + " is used by a thread that cannot know it exists",
+         where);
+  }
+  at.accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
+}
+
+location_index execution::create(std::uint64_t value, std::source_location where,
+                                 std::uint64_t name, const place& lies) {
+  if (memory_.count() >= max_locations) {
+    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
+  }
+  // Objects of the process existed before all threads, in their own memory.
+  if (name != 0) {
+    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies);
+  }
+  take_memory(occupant::of(lies, memory_.count(), true), where);
+  thread_record& thread = me();
+  event(created, 0, 0);
+  name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
+  return memory_.create(name, value, {.thread = running_, .event = thread.events},
+                        thread.known.current, where, lies);
+}
+
+void execution::destroy(location_index which, std::source_location where) {
+  end_word(which, " is destroyed", where);
+}
+
+void execution::end_word(location_index which, const char* how, std::source_location where,
+                         verdict unless) {
+  location& at = memory_.at(which);
+  clock others = at.accessed;
+  others.of[running_] = 0;
+  const clock& happened = me().known.current.happened;
+  if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {
+    fail(unless, described(which) + how + " although another thread's use does not happen before",
+         where);
+  }
+  event(destroyed, at.name, 0);
+  at.ended = {.thread = running_, .event = me().events};
+  at.is_alive = false;
+}
+
+location_index execution::find_word(location_index hint, const void* address, const void* type,
+                                    std::source_location where) {
+  const auto is_there = [&](location_index which) {
+    const location& at = memory_.at(which);
+    return at.is_alive && at.lies.address == address && at.lies.type == type;
+  };
+  if (hint < memory_.count() && is_there(hint)) return hint;
+  const auto there = memory_.find(address);
+  if (there && is_there(*there)) return *there;
+  if (there) {
+    fail(verdict::lifetime, described(*there) + " is used as the word of another type before it",
+         where);
+  }
+  const auto last = memory_.find_last(address);
+  fail(verdict::lifetime,
+       last ? described(*last) + " is used after its end" : "memory of no living word is used",
+       where);
+}
+
+/// Makes an object in memory that other objects may have used: they have ended, and their ends
+/// happen before; or they end now without a destructor, as C++ permits.
+void execution::take_memory(const occupant& by, std::source_location where) {
+  std::erase_if(occupants_, [&](const occupant& before) {
+    if (before.begin >= by.end || by.begin >= before.end) return false;
+    if (!before.is_word) {
+      end_plain(plains_[before.which], "is built over", where);
+    } else {
+      const auto which = static_cast<location_index>(before.which);
+      const location& at = memory_.at(which);
+      if (account_ != nullptr) tell(where, "takes the memory of " + described(which));
+      if (at.is_alive) {
+        end_word(which, " is built over", where);
+      } else if (me().known.current.happened.of[at.ended.thread] < at.ended.event) {
+        fail(verdict::lifetime,
+             described(which) + " is built over, but its end does not happen before", where);
+      }
+    }
+    // Events after the new object come after this one.
+    return by.begin <= before.begin && before.end <= by.end;
+  });
+  occupants_.push_back(by);
+}
+
+}  // namespace lockyard::model

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Leaves out orders of steps. Executions are the same if their graphs are: which message each read
+// takes, and the modification orders. Every order of the steps that respects the threads and the
+// reads leads to the same graph, so one of them is enough.
+//
+// The search chooses a thread for each state. If its next operation is independent of all that
+// other threads will ever do, only that thread runs: a store is, because a later read may still
+// take the older message. If its operation is a read, there are two cases, and no third one: the
+// thread runs and reads a message that exists, or it is deferred and reads a message that does not
+// exist yet. So a graph is reached along one path. A path on which no new message comes ends.
+//
+// Sleeping looks at the newest message, and wakes meet the sleepers that are there, so their order
+// among themselves and among the writes counts: these operations are deferred until another such
+// step has been made. A deadline that passes because no thread has to go on comes after all steps
+// before it.
+
+#include "execution.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockyard::model {
+
+namespace {
+
+std::uint64_t key_of(const location& word) {
+  return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
+         std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
+}
+
+/// Operations that are independent of all others come first, those that wait for new messages next.
+int rank_of(upcoming what) {
+  switch (what) {
+    case upcoming::alone: return 0;
+    case upcoming::reads:
+    case upcoming::changes:
+    case upcoming::awaits: return 1;
+    case upcoming::stores:
+    case upcoming::other: return 2;
+  }
+  return 2;
+}
+
+}  // namespace
+
+bool execution::is_in(const std::vector<std::uint64_t>& list, location_index where) const {
+  return !list.empty() && std::ranges::find(list, key_of(memory_.at(where))) != list.end();
+}
+
+void execution::learn(std::vector<std::uint64_t> conflicts::*list, location_index where) {
+  if (!reduces() || is_in(conflicts_->*list, where)) return;
+  if (!learned_) learned_ = *conflicts_;
+  (*learned_.*list).push_back(key_of(memory_.at(where)));
+}
+
+void execution::note_newest(location_index where) {
+  if (is_set_up() || !reduces()) return;
+  learn(&conflicts::newest, where);
+  newest_.push_back(where);
+}
+
+void execution::note_unordered() {
+  if (is_set_up() || !reduces()) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->has_unordered = true;
+}
+
+/// The word that begins the section is the last one that the thread has changed.
+void execution::undisturbed(bool from_now_on) {
+  me().undisturbed = from_now_on;
+  if (from_now_on && !is_set_up()) learn(&conflicts::sections, me().last_change);
+}
+
+upcoming execution::upcoming_of(const thread_record& of) const {
+  if (of.now == status::awaiting) {
+    return is_in(conflicts_->sections, of.looks.front().where) ? upcoming::other : upcoming::awaits;
+  }
+  if (of.now != status::ready) return upcoming::other;
+  if (of.next.does == upcoming::stores && !is_in(conflicts_->newest, of.next.where)) {
+    return upcoming::alone;
+  }
+  if (of.next.does == upcoming::changes && is_in(conflicts_->sections, of.next.where)) {
+    return upcoming::other;
+  }
+  return of.next.does;
+}
+
+void execution::defer(thread_record& thread) {
+  thread.deferred.is_on = true;
+  thread.deferred.awaits = thread.now == status::awaiting;
+  if (thread.deferred.awaits) {
+    for (std::size_t i = 0; i < thread.looks.size(); ++i) {
+      thread.deferred.known[i] =
+          static_cast<message_index>(memory_.at(thread.looks[i].where).messages.size());
+    }
+  } else if (thread.next.does == upcoming::reads || thread.next.does == upcoming::changes) {
+    thread.deferred.known[0] =
+        static_cast<message_index>(memory_.at(thread.next.where).messages.size());
+  }
+}
+
+bool execution::has_news(const thread_record& of, std::size_t look, location_index where) {
+  const location& at = memory_.at(where);
+  const std::size_t oldest = memory_.oldest_readable(where, of.known);
+  for (std::size_t i = of.deferred.known[look]; i < at.messages.size(); ++i) {
+    if (at.position[i] < oldest) continue;
+    if (of.now != status::awaiting || of.looks[look].holds(at.messages[i].value)) return true;
+  }
+  return false;
+}
+
+/// Whether the thread may run here.
+bool execution::is_awake(thread_record& of) {
+  if (!of.deferred.is_on) return true;
+  switch (upcoming_of(of)) {
+    case upcoming::reads:
+    case upcoming::changes: return has_news(of, 0, of.next.where);
+    case upcoming::awaits: return has_news(of, 0, of.looks.front().where);
+    default: return false;
+  }
+}
+
+/// What the last step has done lets deferred threads run.
+void execution::rouse_after_step(thread_index ran) {
+  threads_[ran].deferred = {};
+  for (thread_index i = 0; i < count_; ++i) {
+    thread_record& each = threads_[i];
+    if (!each.deferred.is_on) continue;
+    const auto looks_at = [&](location_index where) {
+      return std::ranges::find(newest_, where) != newest_.end();
+    };
+    bool depends = false;
+    switch (upcoming_of(each)) {
+      case upcoming::alone:
+      case upcoming::reads: break;
+      case upcoming::changes:
+      case upcoming::stores: depends = looks_at(each.next.where); break;
+      case upcoming::awaits:
+        // One look may let another one be reached.
+        for (std::size_t look = 0; look < each.looks.size(); ++look) {
+          const location_index where = each.looks[look].where;
+          depends |= each.looks.size() > 1 &&
+                     memory_.at(where).messages.size() > each.deferred.known[look];
+          depends |= each.exchanges && looks_at(where);
+        }
+        break;
+      case upcoming::other: depends = has_disturbed_; break;
+    }
+    if (depends) each.deferred = {};
+  }
+  has_disturbed_ = false;
+  newest_.clear();
+}
+
+/// Chooses the thread that runs: one whose operation is independent of all others, if there is one.
+/// Otherwise each thread may run, and the threads before it are deferred. Returns nothing if all
+/// are deferred: other executions lead on from here.
+std::optional<execution::option> execution::pick_reduced() {
+  // A deadline that passes because no thread has to go on comes after all steps before it.
+  if (is_last_resort_) {
+    std::erase_if(options_, [this](const option& each) {
+      return each.how != variant::time_out && !is_awake(threads_[each.thread]);
+    });
+    return choose_option();
+  }
+  awake_.clear();
+  for (const option& each : options_) {
+    thread_record& thread = threads_[each.thread];
+    if ((!awake_.empty() && awake_.back().second == each.thread) || !is_awake(thread)) continue;
+    awake_.emplace_back(rank_of(upcoming_of(thread)), each.thread);
+  }
+  if (awake_.empty()) return std::nullopt;
+  std::ranges::sort(awake_);
+  awake_.erase(std::ranges::unique(awake_).begin(), awake_.end());
+  if (awake_.front().first == 0) awake_.resize(1);
+  // Each thread in turn runs, and defers those before it.
+  std::swap(options_, all_options_);
+  options_.clear();
+  std::uint16_t before = 0;
+  for (const auto& [rank, which] : awake_) {
+    for (option each : all_options_) {
+      // Only a read differs where something is new.
+      if (each.thread != which) continue;
+      if (threads_[which].deferred.is_on && each.how != variant::run) continue;
+      each.defers = before;
+      options_.push_back(each);
+    }
+    before = static_cast<std::uint16_t>(before | 1U << which);
+  }
+  return choose_option();
+}
+
+execution::option execution::choose_option() {
+  const unsigned taken =
+      by_->choose_always(choice_kind::thread, static_cast<unsigned>(options_.size()));
+  const option next = options_[taken];
+  by_->last_means(next.number());
+  return next;
+}
+
+/// Chooses one of the candidates; a deferred operation has read the old ones elsewhere.
+std::size_t execution::choose_candidate(std::source_location where) {
+  const deferral deferred = std::exchange(me().deferred, {});
+  if (!deferred.is_on) return choose(choice_kind::message, candidates_.size(), where);
+  allowed_.clear();
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const auto& [which, index] = candidates_[i];
+    if (index >= deferred.known[deferred.awaits ? which : 0])
+      allowed_.push_back(static_cast<std::uint8_t>(i));
+  }
+  if (allowed_.empty()) {
+    is_redundant_ = true;
+    for (;;) switch_out();  // never continued
+  }
+  return choose_of_allowed(candidates_.size(), where);
+}
+
+void execution::mix_deferrals(hash128& all) const {
+  for (thread_index i = 0; i < count_; ++i) {
+    const thread_record& each = threads_[i];
+    if (!each.deferred.is_on) continue;
+    all.mix(i + std::uint64_t{1});
+    const auto mix_new = [&](std::size_t look, location_index where) {
+      const location& at = memory_.at(where);
+      hash128 news;
+      for (std::size_t m = each.deferred.known[look]; m < at.messages.size(); ++m) {
+        hash128 one;
+        one.mix(at.messages[m].by.name());
+        news.add(one);
+      }
+      all.mix(news);
+    };
+    switch (upcoming_of(each)) {
+      case upcoming::reads:
+      case upcoming::changes: mix_new(0, each.next.where); break;
+      case upcoming::awaits:
+        for (std::size_t look = 0; look < each.looks.size(); ++look) {
+          mix_new(look, each.looks[look].where);
+        }
+        break;
+      default: break;
+    }
+  }
+}
+
+/// Writes down the choice of a thread as it would be without reduction.
+void execution::translate(const option& next) {
+  put_last_first();
+  const auto same = std::ranges::find_if(options_, [&](const option& each) {
+    return each.thread == next.thread && each.how == next.how;
+  });
+  by_->translate(choice_kind::thread, static_cast<unsigned>(same - options_.begin()),
+                 static_cast<unsigned>(options_.size()));
+}
+
+}  // namespace lockyard::model

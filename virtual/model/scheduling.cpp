@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which threads may go on, which one does, and when none can.
+
+#include "execution.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lockyard::model {
+
+execution::stepped execution::step(const gate& goes_on) {
+  if (steps_ >= settings_.depth) {
+    list_options();
+    if (options_.empty()) return stepped::nowhere;
+    verdict_ = verdict::inconclusive;
+    what_ = "deeper than " + std::to_string(settings_.depth) + " steps";
+    return stepped::on;
+  }
+  try {
+    // Only the meaning is needed of a choice that was made before.
+    const auto known = by_->take_known(choice_kind::thread);
+    if (!known || by_->is_translated()) {
+      list_options();
+      if (options_.empty()) return stepped::nowhere;
+      if (by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
+    }
+    if (verdict_ != verdict::passed) return stepped::on;
+    const auto next = known ? option::of(*known) : reduces() ? pick_reduced() : pick();
+    if (!next) return stepped::cut;
+    if (!is_possible(*next)) throw not_deterministic{by_->used()};
+    if (by_->is_translated()) translate(*next);
+    ++steps_;
+    for (thread_index i = 0; next->defers >> i != 0; ++i) {
+      if ((next->defers >> i & 1U) != 0) defer(threads_[i]);
+    }
+    take(*next);
+    if (reduces()) rouse_after_step(next->thread);
+    if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;
+  } catch (const not_deterministic& fault) {
+    verdict_ = verdict::not_deterministic;
+    what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);
+  } catch (const stale_replay& fault) {
+    verdict_ = verdict::not_deterministic;
+    what_ = "the list of choices does not fit at choice " + std::to_string(fault.step);
+  }
+  return stepped::on;
+}
+
+bool execution::is_worth_going_on(const gate& goes_on) {
+  const hash128 now = prefix();
+  if (previous_ && *previous_ == now) {
+    verdict_ = verdict::not_deterministic;
+    what_ = "a step left no trace (a fault of the checker)";
+    return true;
+  }
+  previous_ = now;
+  return goes_on(now);
+}
+
+/// If a client is deterministic, every option that existed once exists again.
+bool execution::is_possible(const option& next) const {
+  const thread_record& chosen = threads_[next.thread];
+  if (next.thread >= count_ || chosen.now == status::ended) return false;
+  if (next.how == variant::time_out) return chosen.deadline.has_value();
+  return (chosen.now == status::sleeping) == (next.how == variant::spurious);
+}
+
+void execution::take(const option& next) {
+  thread_record& chosen = threads_[next.thread];
+  if (next.how == variant::time_out) {
+    chosen.timed_out = true;
+    // If no thread could go on, stores have had time to become visible.
+    if (!may_pass(deadlines_[*chosen.deadline])) {
+      forget_old(chosen);
+      for (thread_record& each : threads_) each.deferred = {};
+    }
+    pass(deadlines_[*chosen.deadline]);
+  }
+  const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
+  if (sleeps && next.how != variant::run) {
+    std::erase(sleepers_[chosen.sleeps_on], next.thread);
+    chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
+    has_disturbed_ = true;
+    if (next.how == variant::spurious) --spurious_left_;
+  }
+  if (next.preempts) ++preemptions_;
+  last_ = next.thread;
+  resume(next.thread);
+}
+
+void execution::list_options() {
+  options_.clear();
+  is_last_resort_ = !list_runnable();
+  if (is_last_resort_) list_last_resorts();
+  if (options_.empty()) return;
+  for (thread_index i = 0; i < count_; ++i) {
+    const thread_record& each = threads_[i];
+    if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
+        deadlines_[*each.deadline].when == passes::early) {
+      reach(cap::timeouts);
+    }
+    // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
+    // or a deadline passes.
+    if (each.now != status::sleeping) continue;
+    if (spurious_left_ > 0) {
+      options_.push_back({.thread = i, .how = variant::spurious});
+    } else {
+      reach(cap::spurious_wakes);
+    }
+  }
+}
+
+/// Lists those that may run. False if none of them has to run in the end: an await that holds for
+/// an old value alone may miss that value, and then it never ends.
+bool execution::list_runnable() {
+  bool can_go_on = false;
+  for (thread_index i = 0; i < count_; ++i) {
+    const thread_record& each = threads_[i];
+    const bool awaits = each.now == status::awaiting;
+    const bool runs = each.now == status::ready || each.now == status::counting ||
+                      (each.now == status::pausing && pause_is_over(each));
+    if (runs || (awaits && is_satisfiable(each))) {
+      options_.push_back({.thread = i, .how = variant::run});
+      if (runs || is_satisfied_by_newest(each)) can_go_on = true;
+    }
+    const bool waits = awaits || each.now == status::sleeping || each.now == status::queued;
+    if (!waits || !each.deadline) continue;
+    if (!may_pass(deadlines_[*each.deadline])) continue;
+    options_.push_back({.thread = i, .how = variant::time_out});
+    can_go_on = true;
+  }
+  return can_go_on;
+}
+
+void execution::list_last_resorts() {
+  bool all_ended = true;
+  bool can_go_on = false;
+  for (thread_index i = 0; i < count_; ++i) {
+    if (threads_[i].now == status::ended) continue;
+    all_ended = false;
+    if (!threads_[i].deadline) continue;
+    options_.push_back({.thread = i, .how = variant::time_out});
+    can_go_on = true;
+  }
+  if (!all_ended && !can_go_on && !has_given_up_) note_hang();
+}
+
+void execution::note_hang() {
+  options_.clear();
+  verdict_ = verdict::hang;
+  for (thread_index i = 0; i < count_; ++i) {
+    const status now = threads_[i].now;
+    if (now == status::ended) continue;
+    what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i);
+    if (now == status::sleeping || now == status::queued) {
+      what_ += " sleeps";
+    } else {
+      what_ += now == status::awaiting && is_satisfiable(threads_[i])
+                   ? " spins and missed its value"
+                   : " spins";
+    }
+  }
+  what_ = "no thread can go on: " + what_;
+}
+
+/// The thread that ran last comes first, so that the first execution has no preemption.
+bool execution::put_last_first() {
+  const auto same = std::ranges::find_if(options_, [this](const option& each) {
+    return last_ && each.thread == *last_ && each.how == variant::run &&
+           !threads_[each.thread].yields;
+  });
+  if (same == options_.end()) return false;
+  std::swap(*same, options_.front());
+  return true;
+}
+
+execution::option execution::pick() {
+  const bool can_stay = put_last_first();
+  if (can_stay && settings_.preemptions && preemptions_ >= *settings_.preemptions) {
+    options_.resize(1);
+  }
+  unsigned taken = 0;
+  if (scheduler) {
+    std::array<thread_index, 3 * max_threads> runnable{};
+    for (std::size_t i = 0; i < options_.size(); ++i) runnable[i] = options_[i].thread;
+    taken = by_->decide(choice_kind::thread, scheduler(std::span{runnable}.first(options_.size())),
+                        static_cast<unsigned>(options_.size()));
+  } else {
+    taken = by_->choose_always(choice_kind::thread, static_cast<unsigned>(options_.size()));
+  }
+  option next = options_[taken];
+  next.preempts = can_stay && taken != 0;
+  by_->last_means(next.number());
+  return next;
+}
+
+hash128 execution::prefix() const {
+  hash128 all = memory_.digest();
+  for (thread_index i = 0; i < count_; ++i) {
+    const thread_record& each = threads_[i];
+    all.mix(each.history);
+    all.mix(static_cast<std::uint64_t>(each.now));
+  }
+  if (reduces()) mix_deferrals(all);
+  for (std::size_t i = 0; i < memory_.count(); ++i) {
+    if (sleepers_[i].empty()) continue;
+    std::uint64_t queue = i + 1;
+    for (const thread_index sleeper : sleepers_[i]) queue = queue * 8 + sleeper + 1;
+    all.mix(queue);
+  }
+  all.mix(spurious_left_);
+  all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
+  if (settings_.old_reads) all.mix(old_reads_left_);
+  if (settings_.preemptions) all.mix(preemptions_ * 16U + (last_ ? *last_ + 1U : 0U));
+  return all;
+}
+
+bool execution::is_satisfiable(const thread_record& of) {
+  const auto thread = static_cast<thread_index>(&of - threads_.data());
+  for (const look& each : of.looks) {
+    bool found = false;
+    const auto visit = [&](message_index index) {
+      found =
+          each.holds(memory_.at(each.where).messages[index].value) && may_follow(each.where, index);
+      return !found;
+    };
+    if (of.exchanges) {
+      memory_.for_each_changeable(of.known, each.where, {thread, each.order}, visit);
+    } else {
+      memory_.for_each_readable(of.known, each.where, {thread, each.order}, visit);
+    }
+    if (found) return true;
+  }
+  return false;
+}
+
+bool execution::is_satisfied_by_newest(const thread_record& of) {
+  return std::ranges::any_of(of.looks, [this](const look& each) {
+    return each.holds(memory_.at(each.where).newest().value);
+  });
+}
+
+bool execution::pause_is_over(const thread_record& of) {
+  if (of.reads.empty()) return true;
+  return std::ranges::any_of(of.reads,
+                             [this](const read_before& each) { return !is_newest(each); });
+}
+
+}  // namespace lockyard::model
