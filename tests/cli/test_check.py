@@ -89,8 +89,8 @@ def test_shows_a_failure_thread_by_thread_and_how_to_see_it_again(
     checked = lockyard("check", "ticket_spinlock", "--threads", "2", extra=broken)
     assert checked.returncode == 4
     assert "ticket_spinlock 2x1: race: " in checked.stdout
-    assert re.search(r"\n  ticket_spinlock\.hpp:\d+ +T0  \S", checked.stdout)
-    assert re.search(r"\n  ticket_spinlock\.hpp:\d+ +│   T1  \S", checked.stdout)
+    assert re.search(r"\n +ticket_spinlock\.hpp:\d+ +T0  \S", checked.stdout)
+    assert re.search(r"\n +ticket_spinlock\.hpp:\d+ +│   T1  \S", checked.stdout)
     again = re.search(r"lockyard (check ticket_spinlock --replay \S+)", checked.stdout)
     assert again is not None
     replayed = lockyard(*again[1].split(), extra=broken)
