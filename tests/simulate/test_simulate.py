@@ -200,8 +200,9 @@ def test_explain_reads_a_trace_and_finds_the_cause_that_the_machine_implies(
 ) -> None:
     def explained(lock: str) -> Any:
         trace = tmp_path / f"{lock}.trace"
-        done = lockyard("simulate", "throughput", "--machine", "vm2", "--locks", lock, "--threads",
-                        "8", "--hold", "5us", "--gap", "20us", "--for", "60ms", "--trace", str(trace))  # fmt: skip
+        work = ("--threads", "8", "--hold", "5us", "--gap", "20us", "--for", "60ms")
+        where = ("--machine", "vm2", "--locks", lock, "--trace", str(trace))
+        done = lockyard("simulate", "throughput", *where, *work)
         assert done.returncode == 0, done.stderr
         return json.loads(lockyard("explain", "--file", str(trace), "--json").stdout)
 
