@@ -35,12 +35,12 @@ void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment,
   begin = (begin + alignment - 1) / alignment * alignment;
   if (bytes > bytes_each || begin + bytes > bytes_each) return nullptr;
   used_[thread] = begin + bytes;
-  std::byte* const object = memory_ + thread * bytes_each + begin;
-  std::memcpy(object - sizeof bytes, &bytes, sizeof bytes);
-  std::memset(object, 0, bytes);  // not what an execution before has left
-  const auto at = reinterpret_cast<std::uintptr_t>(object);
+  std::byte* const taken = memory_ + thread * bytes_each + begin;
+  std::memcpy(taken - sizeof bytes, &bytes, sizeof bytes);
+  std::memset(taken, 0, bytes);  // not what an execution before has left
+  const auto at = reinterpret_cast<std::uintptr_t>(taken);
   objects_.push_back({.begin = at, .bytes = bytes, .where = where, .number = 0});
-  return object;
+  return taken;
 }
 
 std::optional<arena::object> arena::find(std::uintptr_t address) const {
@@ -53,9 +53,9 @@ std::optional<arena::object> arena::find(std::uintptr_t address) const {
   return named;
 }
 
-std::size_t arena::size_of(const void* object) {
+std::size_t arena::size_of(const void* address) {
   std::size_t bytes = 0;
-  std::memcpy(&bytes, static_cast<const std::byte*>(object) - sizeof bytes, sizeof bytes);
+  std::memcpy(&bytes, static_cast<const std::byte*>(address) - sizeof bytes, sizeof bytes);
   return bytes;
 }
 
