@@ -38,7 +38,7 @@ class arena {
   /// The object that holds an address, if there is one.
   [[nodiscard]] std::optional<object> find(std::uintptr_t address) const;
   /// The size of an object that take() returned.
-  static std::size_t size_of(const void* object);
+  static std::size_t size_of(const void* address);
   /// The place of an address, if it is in here.
   [[nodiscard]] std::optional<std::size_t> offset_of(std::uintptr_t address) const;
 
