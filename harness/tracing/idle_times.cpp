@@ -13,7 +13,6 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr std::size_t ring_bytes = std::size_t{1} << 20U;
 constexpr std::uint32_t idle_thread = 0;
 
 /// A switch record of a processor, with the sample that follows it.

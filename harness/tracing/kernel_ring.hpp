@@ -16,6 +16,9 @@
 
 namespace lockyard::harness {
 
+/// The size of a ring for all threads of a processor.
+inline constexpr std::size_t ring_bytes = std::size_t{1} << 20U;
+
 /// A file descriptor that is closed in the destructor.
 class descriptor {
  public:

@@ -25,7 +25,6 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr std::size_t ring_bytes = std::size_t{1} << 20U;
 /// The kernel does not accept a filter that names more threads than this.
 constexpr std::size_t most_named = 100;
 constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};

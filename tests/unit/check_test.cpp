@@ -144,9 +144,9 @@ TEST(Check, does_not_pass_what_it_could_not_cover) {
 TEST(Check, refuses_options_that_check_nothing) {
   using check::options;
   for (const options& wrong :
-       {options{.threads = 0}, options{.threads = check::max_threads + 1}, options{.acquisitions = 0},
-        options{.early_timeouts = 16}, options{.short_spins = 16}, options{.depth = 0},
-        options{.seconds = -1}, options{.workers = 0}}) {
+       {options{.threads = 0}, options{.threads = check::max_threads + 1},
+        options{.acquisitions = 0}, options{.early_timeouts = 16}, options{.short_spins = 16},
+        options{.depth = 0}, options{.seconds = -1}, options{.workers = 0}}) {
     EXPECT_THROW(check::exclusion<basic_ticket_spinlock>(wrong), std::invalid_argument);
   }
   EXPECT_THROW(check::exclusion<relaxed_spinlock>({.tries = true}), std::invalid_argument);

@@ -76,7 +76,8 @@ void recording::write(const std::string& path, std::string_view title, ps end) c
       ring.cpu = number(key.of);
     } else {
       ring.tid = number_of(key.of);
-      if (const auto of = threads_.find(key.of); of != threads_.end()) copy(ring.name, 0, of->second);
+      if (const auto of = threads_.find(key.of); of != threads_.end())
+        copy(ring.name, 0, of->second);
     }
     put(ring, events);
   }

@@ -11,8 +11,8 @@ outcome simulate(const cell& of) {
   add_background(on, of.others);
   named_values values = of.study->run(on, *of.lock, of.settings);
   if (!of.trace_file.empty()) {
-    kept.write(of.trace_file, std::string{of.study->name} + ", " + std::string{of.lock->traits.name},
-               on.now());
+    kept.write(of.trace_file,
+               std::string{of.study->name} + ", " + std::string{of.lock->traits.name}, on.now());
   }
   return {.values = std::move(values), .counted = on.counted(), .virtual_time = on.now()};
 }
