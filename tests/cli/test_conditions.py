@@ -323,7 +323,8 @@ def test_setpriv_is_there_for_the_tests_of_missing_privileges() -> None:
 
 
 def test_a_guardian_that_cannot_change_the_machine_says_so(tmp_path: Path) -> None:
-    wanted = json.dumps({"autogroup": the_other_switch() == "on", "quotas_cpus": []})
+    switch = the_other_switch() == "on"
+    wanted = json.dumps({"autogroup": switch, "quotas_cpus": [], "settings": False})
     told = subprocess.run(
         as_nobody(sys.executable, "-m", "lockyard.machine.guardian", wanted),
         input="",

@@ -57,7 +57,7 @@ def test_tells_its_version(lockyard: Callable[..., Outcome]) -> None:
     [
         ("wait --locks tas_spinlock,ticket_s", ["tas_spinlock,ticket_spinlock"]),
         ("wait --against ticket_s", ["ticket_spinlock"]),
-        ("contention --set rate", ["rate_per_s="]),
+        ("contention --set rate_p", ["rate_per_s="]),
         ("torture --workload classic,no", ["classic,nohold"]),
         ("wakeup --against event", ["event_count", "eventfd"]),
     ],

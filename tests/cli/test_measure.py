@@ -102,8 +102,8 @@ def test_prints_ratios_with_intervals_against_a_reference(
     assert measured.returncode == 0, measured.stderr
     assert "after / std::mutex" in measured.stdout
     assert "[95 % interval]" in measured.stdout
-    (row,) = [line for line in measured.stdout.splitlines() if line.strip().startswith("null_lock")]
-    assert re.search(r"\d \[\d+\.\d+, \d+\.\d+\]", row), row
+    rows = [line for line in measured.stdout.splitlines() if line.strip().startswith("null_lock")]
+    assert any(re.search(r"\d \[\d+\.\d+, \d+\.\d+\]", row) for row in rows), rows
 
 
 def test_measures_as_many_loops_as_it_is_told(lockyard: Callable[..., Outcome]) -> None:

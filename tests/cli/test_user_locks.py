@@ -83,7 +83,7 @@ def test_shows_its_records_without_its_header(home: Path, environment: dict[str,
     assert measure(home, environment, *WAIT, "--out", str(path)).returncode == 0
     shutil.rmtree(home / "my")
     shown = subprocess.run(
-        [COMMAND, "report", "--from", str(path)],
+        [COMMAND, "report", "--tables", "--from", str(path)],
         env=environment,
         capture_output=True,
         text=True,

@@ -110,7 +110,7 @@ def own_tables_of(
 
 def shown(*tables: RenderableType) -> str:
     """What a person sees of it in a wide terminal, with single blanks."""
-    console = Console(width=200, color_system=None)
+    console = Console(width=300, color_system=None)
     with console.capture() as capture:
         for table in tables:
             console.print(table)

@@ -29,11 +29,11 @@ def test_every_lock_of_a_block_has_the_same_think_steps(lockyard: Callable[..., 
 def test_the_published_ratios_are_shown_with_recovering_spinlocks_only() -> None:
     text = tables_of("scale", ("lock1", 8), ("lock2", 9))
     first, second, mean = rows_of(text, RECOVERING.name)
-    assert first.endswith("0.50 [0.50, 0.50] 0.77 0.99 (mean)")
-    assert second.endswith("0.50 [0.50, 0.50] 0.96 (mean) 0.97 (mean)")
+    assert first.endswith("0.50 [0.50, 0.50] 0.77 9.95 M/s ± 143 k/s 0.99 (mean) –")
+    assert second.endswith("0.50 [0.50, 0.50] 0.96 (mean) – 0.97 (mean) –")
     expected = statistics.geometric_mean([0.77, 0.958])
-    assert mean.endswith(f"0.50 [0.50, 0.50] {expected:.2f} (mean) 0.98 (mean)")
-    assert all(row.endswith("0.25 [0.25, 0.25] – –") for row in rows_of(text, SLEEPING.name))
+    assert mean.endswith(f"0.50 [0.50, 0.50] {expected:.2f} (mean) – 0.98 (mean) –")
+    assert all(row.endswith("0.25 [0.25, 0.25] – – – –") for row in rows_of(text, SLEEPING.name))
     assert "conditions compared" not in text
 
 

@@ -143,9 +143,9 @@ def test_a_lock_that_admits_everybody_is_caught(lockyard: Callable[..., Outcome]
 def test_without_long_holds_nothing_was_published() -> None:
     text = tables_of("torture", ("classic", 4), ("nohold", 4))
     classic, nohold, mean = rows_of(text, RECOVERING.name)
-    assert classic.endswith("0.50 [0.50, 0.50] 1.39 0.98 (mean)")
+    assert classic.endswith("0.50 [0.50, 0.50] 1.39 19.2 M/s 0.98 (mean) –")
     assert nohold.endswith("0.50 [0.50, 0.50]")
-    assert mean.endswith("2 0.50 [0.50, 0.50] – –")
+    assert mean.endswith("2 0.50 [0.50, 0.50] – – – –")
 
 
 def test_the_means_of_whole_tables_agree_with_their_rows() -> None:

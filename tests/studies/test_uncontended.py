@@ -23,7 +23,8 @@ def test_every_part_has_a_cost_and_none_below_its_least(lockyard: Callable[..., 
         assert run["checks"] == {"refused_while_held": True, "counter": True}
         for part in PARTS:
             pair = values[f"pair_{part}_ns"]
-            assert pair >= values[f"pair_{part}_least_ns"] > 0, part
+            # The histogram from which the median comes is exact to a percent.
+            assert pair >= 0.99 * values[f"pair_{part}_least_ns"] > 0, part
             assert f"pair_{part}" in run["histograms"]
 
 
