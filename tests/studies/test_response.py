@@ -144,7 +144,7 @@ def test_its_table_has_both_times_side_by_side(lockyard: Callable[..., Outcome])
     heads = [line.split() for line in found.stdout.splitlines()]
     pairs = [words for words in heads if words[:1] in (["wait"], ["response"])]
     assert sum(words.count("wait") for words in pairs) == 4
-    assert sum(words.count("response") for words in pairs) == 4
+    assert sum(words.count("response") for words in pairs) >= 4  # and in titles
     assert sum(words.count("p99.9") for words in heads) == 2
     assert sum(words.count("p50") for words in heads) == 2
     assert "unserved" in found.stdout
