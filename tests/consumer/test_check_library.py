@@ -61,6 +61,28 @@ def check_example(place: Path, option: str) -> None:
     assert "[  PASSED  ] 1 test." in run(place / "build" / "spinlock_test")
 
 
+def check_plain_lock(place: Path, option: str) -> None:
+    """lockyard_add_check() passes a lock that knows no world, and finds a fault in it."""
+    shutil.copytree(EXAMPLE, place / "source")
+    lock = place / "source" / "plain_lock.hpp"
+    configure(place / "source", place / "build", option)
+    test = ("ctest", "--test-dir", place / "build", "-R", "plain_lock_check", "--output-on-failure")
+    run("cmake", "--build", place / "build", "--parallel", "2", "--target", "plain_lock_check")
+    if "FOLDER" in option:
+        run("cmake", "--build", place / "build", "--target", "lockyard-check-module")
+    assert "100% tests passed" in run(*test)
+    lock.write_text(lock.read_text().replace("memory_order_release", "memory_order_relaxed"))
+    run("cmake", "--build", place / "build", "--target", "plain_lock_check")
+    found = attempt(*test)
+    assert found.returncode != 0
+    assert "my::plain_lock 2x1: race: " in found.stdout
+    assert "plain_lock.hpp:18  store relaxed" in found.stdout
+
+
+def test_a_plain_lock_is_checked_with_the_installed_package(prefix: Path, tmp_path: Path) -> None:
+    check_plain_lock(tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
 def test_a_lock_is_checked_with_the_installed_package(prefix: Path, tmp_path: Path) -> None:
     check_example(tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
 
