@@ -73,6 +73,7 @@ void idle_recorder::stop() noexcept {
 
 std::vector<int> idle_recorder::processors() const {
   std::vector<int> cpus;
+  cpus.reserve(processors_.size());
   for (const processor& each : processors_) cpus.push_back(each.cpu);
   return cpus;
 }
