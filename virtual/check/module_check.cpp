@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// lockyard-check-module MODULE [SECONDS]: checks the locks, clients or programs of a module that the
-// CMake function lockyard_add_check() has built. Exit status: 0 passed, 1 a fault was found, 2 the
-// module cannot be checked, 3 the time limit came first.
+// lockyard-check-module MODULE [SECONDS]: checks the locks, clients or programs of a module that
+// the CMake function lockyard_add_check() has built. Exit status: 0 passed, 1 a fault was found, 2
+// the module cannot be checked, 3 the time limit came first.
 
 #include <plain/program.hpp>
 
@@ -44,8 +44,9 @@ status check(const plain::entry& of, const model::exclusion_shape& shape, double
     return failed;
   }
   if (!found.left_out.empty()) {
-    std::cout << "inconclusive: " << found.left_out << " after " << found.executions
-              << " executions; give lockyard_add_check() more SECONDS, or make the client smaller\n";
+    std::cout
+        << "inconclusive: " << found.left_out << " after " << found.executions
+        << " executions; give lockyard_add_check() more SECONDS, or make the client smaller\n";
     return unfinished;
   }
   std::cout << "passed, " << (found.bounded.empty() ? "exhaustive" : "bounded: " + found.bounded)

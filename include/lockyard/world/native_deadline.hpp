@@ -25,10 +25,12 @@ struct native_deadline : std::chrono::steady_clock::time_point {
       : clock::time_point{at}, adjustable{&limit} {}
   bool operator==(const native_deadline&) const noexcept = default;
 
-  /// Saturates: a duration past the end of the clock lasts forever.
+  /// Saturates before the end of the clock, which stands for no deadline: a wait with a deadline
+  /// may be part of a ring of waits (os::futex_lock_pi).
   static native_deadline after(nanoseconds duration) noexcept {
     const clock::time_point start = clock::now();
-    return duration < max() - start ? start + duration : max();
+    const clock::time_point last = max() - nanoseconds{1};
+    return duration < last - start ? start + duration : last;
   }
 
   [[nodiscard]] bool has_passed() const noexcept {
