@@ -25,12 +25,10 @@ struct native_deadline : std::chrono::steady_clock::time_point {
       : clock::time_point{at}, adjustable{&limit} {}
   bool operator==(const native_deadline&) const noexcept = default;
 
-  /// Saturates before the end of the clock, which stands for no deadline: a wait with a deadline
-  /// may be part of a ring of waits (os::futex_lock_pi).
+  /// Saturates: a duration past the end of the clock lasts forever.
   static native_deadline after(nanoseconds duration) noexcept {
     const clock::time_point start = clock::now();
-    const clock::time_point last = max() - nanoseconds{1};
-    return duration < last - start ? start + duration : last;
+    return duration < max() - start ? start + duration : max();
   }
 
   [[nodiscard]] bool has_passed() const noexcept {
