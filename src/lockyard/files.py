@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 def replace_file(path: Path, content: bytes, consequence: str) -> None:
     """Writes the file next to its place, then moves it there, so that no reader sees a part."""
-    beside = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.partial")
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        partial.write_bytes(content)
+        partial.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise MissingCapabilityError(
             f"{path} cannot be written ({error.strerror}), {consequence}; name a file in a folder "
             "with space and permission"

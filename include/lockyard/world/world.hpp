@@ -245,8 +245,8 @@ concept complete_world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
     detail::provides_surroundings<W> && detail::provides_observation<W>;
 
-/// True for a world that a test asserts to be complete. Programs then compile without the probe of
-/// every member, which would be a twentieth of the time that a lock's header takes.
+/// True for a world that a test asserts to be complete: programs then compile faster, without the
+/// probe of every member.
 template <class W>
 inline constexpr bool is_tested_world = false;
 
