@@ -28,6 +28,11 @@ class Source:
 
 
 SOURCES = {
+    "campaign": Source(
+        "The output of lockyard campaign --json",
+        "lockyard.campaign.document",
+        ("CampaignDocument", "PlannedCampaign"),
+    ),
     "check": Source(
         "A line that lockyard check --json prints",
         "lockyard.checks.document",
@@ -47,6 +52,11 @@ SOURCES = {
         "The output of lockyard explain --json; docs/explain.md describes the causes",
         "lockyard.explain.document",
         ("ExplanationDocument", "ConfusionMatrix"),
+    ),
+    "history": Source(
+        "The output of lockyard history --json",
+        "lockyard.history.document",
+        ("HistoryDocument",),
     ),
     "profile": Source(
         "A line of the file that lockyard profile -o writes",
