@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lockyard.harness import Record
 
 
-# By study: the histogram to add up over all runs, and that of the published form.
+# By study: the histogram to add up over all runs, and the histogram of the published form.
 Distributions = dict[str, tuple[str, str]]
 
 
