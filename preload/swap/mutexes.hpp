@@ -44,11 +44,16 @@ inline swapped_lock& lock_in(mutex_layout& mutex) noexcept {
 }
 
 // The owner's thread id is in the mutex for debuggers, and for the checks of the types that have
-// some. A thread finds its own id there only if the thread wrote it.
+// some. A thread finds its own id there only if the thread wrote it. Only the types with checks
+// remove the id at the release: of the others it names the owner if the lock is held, and then the
+// thread that takes the same mutex again, as most do, has nothing to write.
 
-inline bool is_mine(mutex_layout& mutex) noexcept {
+inline bool is_owner(mutex_layout& mutex, std::int32_t thread) noexcept {
   // relaxed(owner): other threads' ids are all the same here.
-  return std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) == thread_id();
+  return std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) == thread;
+}
+inline bool is_mine(mutex_layout& mutex) noexcept {
+  return is_owner(mutex, thread_id());
 }
 inline void set_owner(mutex_layout& mutex, std::int32_t owner) noexcept {
   // relaxed(owner): as above.
@@ -106,14 +111,15 @@ bool lock_until(Lock& lock, TimePoint limit) noexcept {
 /// normal mutex needs while it is free; the other functions work with all types.
 struct swapped_mutex {
   static int lock_normal(mutex_layout& mutex) {
-    if (!lock_in(mutex).try_lock()) [[unlikely]]
+    // The id is read first: no load behind the lock's atomic operation starts before that ends.
+    const std::int32_t self = known_thread_id;
+    if (self == 0 || !lock_in(mutex).try_lock()) [[unlikely]]
       return wait_for(mutex);
-    set_owner(mutex, thread_id());
+    if (!is_owner(mutex, self)) set_owner(mutex, self);
     return 0;
   }
   /// Not for a mutex that may be inherited.
   static int unlock_normal(mutex_layout& mutex) {
-    set_owner(mutex, 0);
     lock_in(mutex).unlock();
     return 0;
   }
@@ -137,12 +143,12 @@ struct swapped_mutex {
     if (checks_owner(type_of(mutex.kind)) && !is_mine(mutex)) return EPERM;
     if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE && --mutex.users != 0) return 0;
     if (is_inherited(mutex)) adopt(mutex);
+    if (checks_owner(type_of(mutex.kind))) set_owner(mutex, 0);
     return unlock_normal(mutex);
   }
   /// As glibc does: a mutex in use is refused, and a destroyed mutex has no kind.
   static int destroy(mutex_layout& mutex) {
-    // relaxed(hint): a program that destroys a mutex while another thread locks it has no answer.
-    if (std::atomic_ref{mutex.owner}.load(std::memory_order_relaxed) != 0) return EBUSY;
+    if (!lock_in(mutex).try_lock()) return EBUSY;
     mutex.kind = -1;
     return 0;
   }
