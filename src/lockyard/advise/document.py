@@ -45,7 +45,8 @@ class UseAdvice(Struct, kw_only=True):
     lock: str
     runner_up: str | None
     price: Annotated[
-        list[str], Meta(description="What the lock costs, where another one does better.")
+        list[str],
+        Meta(description="The disadvantages of the lock: figures in which another lock is better."),
     ]
     locks: Annotated[list[CandidateDocument], Meta(description="The best first.")]
 

@@ -18,8 +18,8 @@ SUFFIX = ".schema.json"
 
 @dataclass(frozen=True)
 class Source:
-    """The types of the documents that a schema describes. Those of `untagged` have no key `record`
-    that says which they are."""
+    """The types of the documents that a schema describes. The types in `untagged` have no key
+    `record`, which names a type."""
 
     title: str
     module: str

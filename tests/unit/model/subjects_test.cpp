@@ -71,7 +71,7 @@ std::vector<subject> subjects_of_the_engine() {
   return found;
 }
 
-/// Those that are small enough to be searched without the cache, too.
+/// Returns the subjects that are small enough to be searched without the cache, too.
 std::vector<subject> small_subjects() {
   std::vector<subject> found = subjects_of_the_engine();
   std::erase_if(found, [](const subject& each) {
