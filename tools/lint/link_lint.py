@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that what the repository's files say of other files is there.
+"""Checks that the files and pages that other files name are there.
 
 Every link of a Markdown file outside docs leads to a file, and to a heading of that file if it
 names one; every page of docs that any other file names exists. MkDocs checks the links within docs.

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.moments import NOBODY, Being, Candidates, Moments
-from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, inside
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 from lockyard.explain.unstamped import IN_VAIN_NS, unstamped
-from lockyard.explain.wakes import sent
+from lockyard.explain.wakes import sent, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lockyard.explain.locks import LockHistory
-    from lockyard.explain.threads import Stretches, Thread
+    from lockyard.explain.stretches import Stretches
+    from lockyard.explain.threads import Thread
     from lockyard.explain.trace import Trace
 
 
@@ -55,7 +56,8 @@ class Pieces:
         self, trace: Trace, threads: list[Thread], history: LockHistory, gaps: Gaps
     ) -> None:
         self.history, self.threads, self.gaps = history, threads, gaps
-        self._sent = sent(history, threads)
+        self._sent = sent(trace, history, threads)
+        self._timed = [timed(thread) for thread in threads]
         holds = history.holds
         users = np.unique(np.concatenate([holds.who, history.waits.who]))
         cuts = np.concatenate(
@@ -119,7 +121,7 @@ class Pieces:
         doing = np.zeros(len(who), np.uint8)
         since, began = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
         cpus = np.full(len(who), NOBODY)
-        is_sent, arrives = np.zeros(len(who), bool), np.zeros(len(who), bool)
+        is_sent, arrives, naps = (np.zeros(len(who), bool) for _ in range(3))
         for each in np.unique(who[who != NOBODY]).tolist():
             chosen = np.flatnonzero(who == each)
             stretches = self.threads[each].stretches
@@ -128,8 +130,10 @@ class Pieces:
             since[chosen], began[chosen] = stretches.since[at], stretches.begins[at]
             arrives[chosen] = stretches.ends_woken[at]
             is_sent[chosen] = self._is_sent(each, stretches, at, moments[chosen])
+            naps[chosen] = inside(moments[chosen], self._timed[each])
         in_gap = self.gaps.hit(moments, cpus) & np.isin(doing, ON_PROCESSOR)
-        return Being(who, doing, since, began, in_gap, is_sent, arrives)
+        naps &= np.isin(doing, (Doing.ASLEEP, Doing.LEAVES_SLEEP)) & ~is_sent
+        return Being(who, doing, since, began, in_gap, is_sent, arrives, naps)
 
     def _is_sent(
         self,

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread that still has its processor, but is already about to lose it: an interrupt that
+preempts it, or the call for the lock's sleep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import fake_stalls as injected
+import pytest
+from fake_stalls import ACQUIRED, CALLED, HOLDER, IDLE, RELEASED, WAITER
+from fake_trace import US
+
+from lockyard.explain.causes import Cause
+from lockyard.explain.evidence import evidence
+from lockyard.explain.stalls import explain
+from lockyard.explain.trace import Kind, read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fake_trace import FakeTrace
+
+    from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
+
+
+def interrupted_waiter() -> FakeTrace:
+    """The lock is free from 20.1 µs on. Thread 2 is preempted at 45 µs, back at 50."""
+    trace = injected.got(injected.held(20), 51)
+    return trace.back(WAITER, -5).out(WAITER, 45, preempted=True).back(WAITER, 50)
+
+
+def interrupted_releaser() -> FakeTrace:
+    trace = injected.got(injected.held(20, released=51), 51.2)
+    return trace.back(HOLDER, -5).out(HOLDER, 45, preempted=True).back(HOLDER, 50)
+
+
+def interrupted_in_a_wake_call() -> FakeTrace:
+    """The time before the switch belongs to the wake call, which begins with a stamp."""
+    trace = interrupted_releaser().without(RELEASED, HOLDER)
+    return trace.stamps(HOLDER, (21, Kind.WAKE_BEGIN), (50.5, Kind.WAKE_END), (51, RELEASED))
+
+
+def falls_asleep() -> FakeTrace:
+    """Thread 2 is in the sleep's call while the lock is free, and never leaves its processor."""
+    trace = injected.held(20).stamps(WAITER, (19, Kind.SLEEP_BEGIN), (50, Kind.SLEEP_END))
+    return injected.got(trace, 51).back(WAITER, -5)
+
+
+def falls_asleep_at_last() -> FakeTrace:
+    trace = injected.held(20).stamps(WAITER, (19, Kind.SLEEP_BEGIN), (61, Kind.SLEEP_END))
+    trace.back(WAITER, -5).out(WAITER, 50, preempted=False).back(WAITER, 60)
+    trace.stamps(HOLDER, (58, Kind.WAKE_BEGIN), (58.4, Kind.WAKE_END))
+    return injected.got(trace, 62)
+
+
+def explained(trace: FakeTrace, folder: Path) -> tuple[Explanation, ExplainedLock, Stall]:
+    """Returns the explanation with its longest idle time."""
+    explanation = explain(read_trace(trace.write(folder / "made-up.trace")), 10e3)
+    (lock,) = explanation.locks
+    ended = [each for each in lock.stalls if each.kind is IDLE and not each.is_open]
+    return explanation, lock, max(ended, key=lambda each: each.length)
+
+
+def naps() -> FakeTrace:
+    """Thread 2 sleeps until a deadline, and no thread wakes it."""
+    trace = injected.woken_not_running().without(Kind.WAKE_BEGIN).without(Kind.WAKE_END)
+    trace.without(Kind.WOKEN).has_wakeups = False
+    return trace.changed(Kind.SLEEP_BEGIN, lambda row: (*row[:4], 77), WAITER)
+
+
+def woken_before_the_window(deadline: int = 0) -> FakeTrace:
+    """Thread 1 has overwritten the stamp of the wake-up, and all that came before 12 µs. Thread 2
+    slept before that and comes back at 2990 µs."""
+    trace = naps().changed(Kind.SLEEP_BEGIN, lambda row: (11 * US, *row[1:4], deadline), WAITER)
+    trace.ring_events = 8
+    lost = ((11 + n / 10, Kind.FAILED) for n in range(8))
+    trace.stamps(HOLDER, *lost, (12, RELEASED), (12.5, CALLED), (13, ACQUIRED))
+    return trace.without(Kind.SWITCH_OUT).out(WAITER, 11.5, preempted=False)
+
+
+def slept_since(trace: FakeTrace) -> FakeTrace:
+    """Makes the sleep begin after the overwritten stamps."""
+    trace.changed(Kind.SLEEP_BEGIN, lambda row: (15 * US, *row[1:]), WAITER)
+    return trace.changed(Kind.SWITCH_OUT, lambda row: (16 * US, *row[1:]), WAITER)
+
+
+def woken_before_its_deadline() -> FakeTrace:
+    trace = injected.woken_late()
+    return trace.changed(Kind.SLEEP_BEGIN, lambda row: (*row[:4], 77), WAITER)
+
+
+def idle(trace: FakeTrace, folder: Path) -> Stall:
+    return explained(trace, folder)[2]
+
+
+@pytest.mark.parametrize(
+    ("scene", "cause", "share"),
+    [
+        (interrupted_waiter, Cause.WAITER_NOT_RUNNING, 0.9),
+        (interrupted_releaser, Cause.HOLDER_PREEMPTED_IN_RELEASE, 0.9),
+        (falls_asleep, Cause.FALLS_ASLEEP, 0.9),
+        (falls_asleep_at_last, Cause.FALLS_ASLEEP, 0.6),
+        (naps, Cause.TIMED_SLEEP, 0.9),
+        (woken_before_its_deadline, Cause.WOKEN_LATE, 0.9),
+        (woken_before_the_window, Cause.WOKEN_LATE, 0.9),
+        (lambda: woken_before_the_window(deadline=77), Cause.TIMED_SLEEP, 0.9),
+    ],
+)
+def test_the_time_before_an_absence_has_a_cause(
+    tmp_path: Path, scene: Callable[[], FakeTrace], cause: Cause, share: float
+) -> None:
+    stall = idle(scene(), tmp_path)
+    assert stall.cause is cause
+    assert stall.share(cause) > share
+
+
+NEAR: list[tuple[str, Callable[[], FakeTrace], Cause, float]] = [
+    (
+        "the waiter is not preempted, so no record says why it does not take the lock",
+        lambda: interrupted_waiter().without(Kind.SWITCH_OUT).without(Kind.SWITCH_IN),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    (
+        "the waiter leaves its processor by itself, so its own code ran until then",
+        lambda: interrupted_waiter().changed(Kind.SWITCH_OUT, lambda row: (*row[:4], 0), WAITER),
+        Cause.UNEXPLAINED,
+        0.7,
+    ),
+    (
+        "the waiter stamps shortly before it is preempted, so it ran its code until then",
+        lambda: interrupted_waiter().stamps(WAITER, (43, Kind.YIELD_BEGIN), (44, Kind.YIELD_END)),
+        Cause.UNEXPLAINED,
+        0.7,
+    ),
+    (
+        "the preemption comes long after the lock was free",
+        lambda: injected.got(injected.held(20), 1000)
+        .back(WAITER, -5)
+        .out(WAITER, 990, preempted=True)
+        .back(WAITER, 995),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    (
+        "no thread wakes the sleeper, and its sleep has no deadline",
+        lambda: naps().changed(Kind.SLEEP_BEGIN, lambda row: (*row[:4], 0), WAITER),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    (
+        "the sleep began when all stamps are known, and none wakes the sleeper",
+        lambda: slept_since(woken_before_the_window()),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    ("the call for the sleep was over before", lambda: called_before(), Cause.UNEXPLAINED, 0.9),
+    (
+        "the releaser is in its wake call",
+        interrupted_in_a_wake_call,
+        Cause.HOLDER_PREEMPTED_IN_RELEASE,
+        0.0,
+    ),
+]
+
+
+def called_before() -> FakeTrace:
+    trace = injected.held(20).stamps(WAITER, (15, Kind.SLEEP_BEGIN), (19, Kind.SLEEP_END))
+    return injected.got(trace, 51).back(WAITER, -5)
+
+
+@pytest.mark.parametrize(
+    ("scene", "cause", "share"), [each[1:] for each in NEAR], ids=[each[0] for each in NEAR]
+)
+def test_only_evidence_explains_that_time(
+    tmp_path: Path, scene: Callable[[], FakeTrace], cause: Cause, share: float
+) -> None:
+    stall = idle(scene(), tmp_path)
+    assert stall.share(cause) > share
+    assert not stall.share(Cause.FALLS_ASLEEP)
+    if scene is interrupted_in_a_wake_call:
+        assert stall.share(cause) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("scene", "words"),
+    [
+        (interrupted_waiter, ("made no stamp after", "and then worker 2 was preempted at")),
+        (falls_asleep, ("worker 2 called the sleep at", "left it without sleeping at")),
+        (falls_asleep_at_last, ("worker 2 called the sleep at", "fell asleep at")),
+    ],
+)
+def test_the_evidence_names_the_events(
+    tmp_path: Path, scene: Callable[[], FakeTrace], words: tuple[str, ...]
+) -> None:
+    text = evidence(*explained(scene(), tmp_path))[0].text
+    assert all(each in text for each in words), text
