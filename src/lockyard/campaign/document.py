@@ -17,7 +17,7 @@ CommandLine = Annotated[list[str], Meta(min_length=1, description="A command and
 
 
 class CampaignDocument(Struct, frozen=True, tag_field="record", tag="campaign"):
-    """What became of a campaign's tasks. A reader tolerates keys that are not described here."""
+    """The outcome of a campaign. A reader tolerates keys that are not described here."""
 
     schema: Literal[1]
     results: Annotated[Text, Meta(description="The folder of the results.")]
