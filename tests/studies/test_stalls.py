@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from fake_records import CATALOG, a_lock, a_study
 from measured_records import RECORDS
@@ -133,7 +134,8 @@ def a_job(
     locks = catalog.select_recovering([lock])
     request = Request([2], recovering=locks, work=[Work(2000, 2000)])
     (cell,) = plan_cells(catalog.select_studies(["stalls"]), (), request)
-    return {**cell.job(block, duration_s, 1, ENVIRONMENT), **changes}
+    job = cell.job(block, duration_s, 1, ENVIRONMENT)
+    return {**msgspec.to_builtins(job), **changes}
 
 
 def answer(job: dict[str, Any]) -> subprocess.CompletedProcess[str]:
