@@ -40,7 +40,7 @@ def commands(page: str) -> list[Command]:
         if line.startswith("## "):
             question = line[3:]
         if line.startswith("    lockyard "):
-            parts = line.split("    #")[0].split("&&")
+            parts = re.split(r"\s#", line)[0].split("&&")
             found += [Command(question, shlex.split(part)) for part in parts]
     return found
 

@@ -168,7 +168,7 @@ NEAR: list[tuple[str, Callable[[], FakeTrace], Cause, float]] = [
         0.9,
     ),
     (
-        "all releases take long, so this one is no exception",
+        "all releases take long, this one too",
         lambda: stopped_release(usual_us=2),
         Cause.UNEXPLAINED,
         0.9,
