@@ -179,6 +179,17 @@ NEAR: list[tuple[str, Callable[[], FakeTrace], Cause, float]] = [
         Cause.UNEXPLAINED,
         0.9,
     ),
+    (
+        "the lock was let go soon, so what the releaser does later stops no thread",
+        lambda: stopped_release()
+        .changed(RELEASED, lambda row: (90 * US, *row[1:]) if row[0] == 50 * US else row, HOLDER)
+        .changed(ACQUIRED, lambda row: (91 * US, *row[1:]), WAITER)
+        .changed(RELEASING, lambda row: (92 * US, *row[1:]), WAITER)
+        .changed(RELEASED, lambda row: (93 * US, *row[1:]), WAITER)
+        .stamps(HOLDER, (30, Kind.WAKE_BEGIN), (89, Kind.WAKE_END)),
+        Cause.UNEXPLAINED,
+        0.8,
+    ),
     ("the call for the sleep was over before", lambda: called_before(), Cause.UNEXPLAINED, 0.9),
     (
         "the releaser is in its wake call",
