@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that still has its processor, but is already about to lose it: an interrupt that
-preempts it, or the call for the lock's sleep."""
+"""A thread that has its processor and gets nowhere: before a preemption, in the call for the lock's
+sleep, in a release that was stopped. And sleeps whose wake-up no stamp shows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import fake_stalls as injected
 import pytest
-from fake_stalls import ACQUIRED, CALLED, HOLDER, IDLE, RELEASED, WAITER
-from fake_trace import US
+from fake_stalls import ACQUIRED, CALLED, HOLDER, IDLE, RELEASED, RELEASING, WAITER
+from fake_trace import US, FakeTrace
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
@@ -19,8 +19,6 @@ from lockyard.explain.trace import Kind, read_trace
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from fake_trace import FakeTrace
 
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
 
@@ -91,6 +89,18 @@ def woken_before_its_deadline() -> FakeTrace:
     return trace.changed(Kind.SLEEP_BEGIN, lambda row: (*row[:4], 77), WAITER)
 
 
+def stopped_release(usual_us: float = 0.1, releases: int = 120) -> FakeTrace:
+    """Thread 1 releases the lock many times, and at last takes 30 µs for it."""
+    trace = FakeTrace(ring_events=1024)
+    for n in range(releases):
+        at = -1000 + 8 * n
+        trace.stamps(HOLDER, (at, CALLED), (at + 0.1, ACQUIRED), (at + 1, RELEASING))
+        trace.stamps(HOLDER, (at + 1 + usual_us, RELEASED))
+    trace.stamps(HOLDER, (0, CALLED), (1, ACQUIRED), (20, RELEASING), (50, RELEASED))
+    trace.stamps(WAITER, (10, CALLED), (51, ACQUIRED), (52, RELEASING), (52.1, RELEASED))
+    return trace.back(HOLDER, -5).back(WAITER, -5)
+
+
 def idle(trace: FakeTrace, folder: Path) -> Stall:
     return explained(trace, folder)[2]
 
@@ -103,6 +113,7 @@ def idle(trace: FakeTrace, folder: Path) -> Stall:
         (falls_asleep, Cause.FALLS_ASLEEP, 0.9),
         (falls_asleep_at_last, Cause.FALLS_ASLEEP, 0.6),
         (naps, Cause.TIMED_SLEEP, 0.9),
+        (stopped_release, Cause.MACHINE_GAP, 0.9),
         (woken_before_its_deadline, Cause.WOKEN_LATE, 0.9),
         (woken_before_the_window, Cause.WOKEN_LATE, 0.9),
         (lambda: woken_before_the_window(deadline=77), Cause.TIMED_SLEEP, 0.9),
@@ -156,6 +167,29 @@ NEAR: list[tuple[str, Callable[[], FakeTrace], Cause, float]] = [
         Cause.UNEXPLAINED,
         0.9,
     ),
+    (
+        "all releases take long, this one too",
+        lambda: stopped_release(usual_us=2),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    (
+        "a few releases do not tell how long a release takes",
+        lambda: stopped_release(releases=20),
+        Cause.UNEXPLAINED,
+        0.9,
+    ),
+    (
+        "the lock was let go soon, so what the releaser does later stops no thread",
+        lambda: stopped_release()
+        .changed(RELEASED, lambda row: (90 * US, *row[1:]) if row[0] == 50 * US else row, HOLDER)
+        .changed(ACQUIRED, lambda row: (91 * US, *row[1:]), WAITER)
+        .changed(RELEASING, lambda row: (92 * US, *row[1:]), WAITER)
+        .changed(RELEASED, lambda row: (93 * US, *row[1:]), WAITER)
+        .stamps(HOLDER, (30, Kind.WAKE_BEGIN), (89, Kind.WAKE_END)),
+        Cause.UNEXPLAINED,
+        0.8,
+    ),
     ("the call for the sleep was over before", lambda: called_before(), Cause.UNEXPLAINED, 0.9),
     (
         "the releaser is in its wake call",
@@ -188,6 +222,7 @@ def test_only_evidence_explains_that_time(
     ("scene", "words"),
     [
         (interrupted_waiter, ("made no stamp after", "and then worker 2 was preempted at")),
+        (stopped_release, ("in its release since +0, worker 1 ran without a stamp",)),
         (falls_asleep, ("worker 2 called the sleep at", "left it without sleeping at")),
         (falls_asleep_at_last, ("worker 2 called the sleep at", "fell asleep at")),
     ],

@@ -109,6 +109,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (m.releasing & m.let_go & m.heir_called & np.isin(m.heir.doing, ABSENT), by_heir),
         (m.releasing & (by_releaser != none), by_releaser),
         (m.releasing & m.owner.in_gap, Cause.MACHINE_GAP),
+        (m.stopped & (m.owner.doing == Doing.RUNNING), Cause.MACHINE_GAP),
         (
             m.releasing & m.heir_called & m.heir.wake_sent & (m.heir.doing == Doing.ASLEEP),
             by_heir,

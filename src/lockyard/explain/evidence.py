@@ -86,7 +86,7 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
     waiter = np.where(instead, m.awoken.who, subject)
     of_heir = ~m.passes_by | np.isin(causes, (Cause.BARGING, Cause.MACHINE_GAP))
     waiter = np.where(~m.held & m.heir_called & of_heir, m.heir.who, waiter)
-    not_owner = (causes == Cause.MACHINE_GAP) & ~m.owner.in_gap
+    not_owner = (causes == Cause.MACHINE_GAP) & ~m.owner.in_gap & ~m.stopped
     not_owner |= (causes == Cause.MIGRATION) & (m.owner.doing != Doing.MOVING)
     return np.where(m.free | of_waiters | not_owner, waiter, m.owner.who)
 
@@ -132,6 +132,11 @@ class _Teller:
             return (
                 f"{self.thread(who)} held the lock from {self._at(int(hold.acquired[index]))} to "
                 f"{self._at(int(hold.releasing[index]))} and ran"
+            )
+        if cause is Cause.MACHINE_GAP and m.stopped[at]:
+            return (
+                f"{self._what_it_had(who, m, at)}{self.thread(who)} ran without a stamp, although "
+                "most releases of this lock take less than a twentieth of that time"
             )
         if cause is Cause.MACHINE_GAP:
             return f"{self.thread(who)} ran on a processor that stopped without a context switch"

@@ -63,6 +63,7 @@ class Moments:
     releasing: NDArray[np.bool_]
     free: NDArray[np.bool_]
     let_go: NDArray[np.bool_]  # free, or in a release that wakes others, who may take it
+    stopped: NDArray[np.bool_]  # in a release that took far longer than most of this lock
     hold: NDArray[np.int64]  # index of the current or last hold; -1 before the first
     overtook: NDArray[np.bool_]  # the owner called later than the subject
     heir_overtakes: NDArray[np.bool_]  # so did the heir, and acquired before the stall ended
