@@ -53,8 +53,8 @@ def test_finds_the_modes_and_their_shares() -> None:
     assert found[0].share == pytest.approx(0.61, abs=0.04)
 
 
-def test_the_beginning_of_a_tail_is_no_mode() -> None:
-    """Nothing is known of the lengths below, so a fall from there on is no peak."""
+def test_the_beginning_of_a_tail_is_not_a_mode() -> None:
+    """Nothing is known of the lengths below, so a fall from there on is not a peak."""
     falling = [MS * (1 + each / 1000) for each in range(100) for _ in range(40)]
     falling += [MS * (1.1 + each / 1000) for each in range(3000) for _ in range(8)]
     assert modes(counted(falling), MS) == []
