@@ -76,6 +76,9 @@ enum class wait_cause : u32 {
   event_came,     ///< no lock: the thread was woken soon after the event that it waited for
 };
 
+/// What the holder's mark says of a hold: whether the holder kept its processor.
+enum class holder_mark : u32 { unknown, kept, wiped };
+
 inline constexpr std::size_t index_slots = 4096;
 inline constexpr std::size_t stack_depth = 12;
 inline constexpr std::size_t histogram_buckets = 160;
