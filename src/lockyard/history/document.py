@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -69,7 +68,7 @@ def _series(of: query.Series) -> Series:
         unit=of.figure.unit or None,
         drifts=of.drifts,
         verdict=of.verdict,
-        ratio=trend.ratio if trend and math.isfinite(trend.ratio) else None,
+        ratio=trend.ratio if trend else None,
         p=trend.p if trend else None,
         points=[
             Point(point.started, point.kernel, point.file, point.value, point.runs)
