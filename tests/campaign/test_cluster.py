@@ -166,9 +166,11 @@ MEASURED = ("wait", "--locks", "mutex", "--for", "3s", "--runs", "5")
 def test_a_real_measurement_goes_on_after_a_worker_was_killed(tmp_path: Path) -> None:
     tasks = tuple(Task("measure", (*MEASURED, "--threads", str(n))) for n in (1, 2))
     campaign = Campaign(tmp_path / "c.toml", "measure", tasks, tmp_path / "out", LIMIT_S)
-    impatient_s = 1.0
+    impatient_s = 3.0
     with _scheduler(tmp_path) as address, _worker(address, tmp_path, "first"):
         with _worker(address, tmp_path, "second") as victim:
+            with cluster(address) as pool:
+                _wait(lambda: len(pool.workers()) == 2)
             outcomes: list[Outcome] = []
             campaigning = threading.Thread(
                 target=lambda: outcomes.append(_run(campaign, address, impatient_s))

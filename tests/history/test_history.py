@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.history import cache, text
 from lockyard.history.cache import cache_of, cached
 from lockyard.history.document import document
+from lockyard.history.drift import Trend
 from lockyard.history.query import Series, Wanted, series_of, since
 
 if TYPE_CHECKING:
@@ -78,6 +80,18 @@ def test_a_trend_over_the_files_is_a_drift(folder: Path) -> None:
     slower, same = _one(folder, "mutex"), _one(folder, "futex_mutex")
     assert (slower.drifts, slower.verdict) == (True, "worse")
     assert (same.drifts, same.verdict) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("more_is_better", "verdict"), [(True, "better"), (False, "worse"), (None, "more")]
+)
+def test_the_verdict_on_a_rise_depends_on_the_figure(
+    folder: Path, more_is_better: bool | None, verdict: str
+) -> None:
+    series = _one(folder, "mutex")
+    series.figure = replace(series.figure, more_is_better=more_is_better)
+    series.trend = Trend(8, first=1.0, last=2.0, p=0.001)
+    assert series.verdict == verdict
 
 
 def test_four_files_are_too_few_for_a_drift(folder: Path) -> None:
