@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -39,7 +39,8 @@ def _table(path: str, first: Mapping) -> tuple[int, int] | None:
     try:
         with Path(path).open("rb") as file:
             elf = ELFFile(file)
-            found = elf.get_section_by_name(".dynsym").get_symbol_by_name(_TABLE)
+            section: Any = elf.get_section_by_name(".dynsym")
+            found = section.get_symbol_by_name(_TABLE)
             start = next(elf.iter_segments("PT_LOAD"))["p_vaddr"] & ~0xFFF
     except (OSError, ELFError, AttributeError, StopIteration):
         return None
