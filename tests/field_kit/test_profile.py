@@ -173,6 +173,18 @@ def test_a_profile_is_read_back(lockyard: Lockyard, contended: Path, tmp_path: P
     assert (broken.returncode, "not a record of a profile" in broken.stderr) == (2, True)
 
 
+def test_a_device_is_written_to_and_stays(
+    lockyard: Lockyard, contended: Path, tmp_path: Path
+) -> None:
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    shown = lockyard("profile", "-o", str(full), "--", str(contended), "asleep", "1")
+    assert shown.returncode == 3
+    assert "cannot be written (No space left on device)" in shown.stderr
+    assert full.is_symlink()
+    assert full.is_char_device()
+
+
 def test_records_agree_with_their_schema(profiled: Callable[..., Any]) -> None:
     records, _ = profiled("kinds")
     schema = json.loads(SCHEMA.read_text())
