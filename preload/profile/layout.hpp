@@ -56,6 +56,7 @@ enum class object_kind : u32 {
   spinlock,
   once,
   foreign_futex,
+  join,  ///< the end of a thread, for the guard
 };
 
 /// Whether a thread has the object while others wait for it; others wait for an event.

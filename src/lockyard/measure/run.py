@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Output:
-    """What is printed, and what is done in place of or besides measuring."""
+    """The form of the results, and whether anything is measured at all."""
 
     as_json: bool
     page: WantedPage
