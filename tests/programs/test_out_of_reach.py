@@ -55,7 +55,7 @@ def refused(program: Path, why: str) -> None:
 def test_programs_of_musl_are_refused(tmp_path: Path, flags: tuple[str, ...], why: str) -> None:
     source, program = tmp_path / "locks.c", tmp_path / "locks"
     source.write_text(LOCKS)
-    command = [tool("musl-gcc", "musl-tools"), *flags, source, "-o", program]
+    command: list[str | Path] = [tool("musl-gcc", "musl-tools"), *flags, source, "-o", program]
     subprocess.run(command, check=True, timeout=PATIENCE_S)
     refused(program, why)
 
@@ -75,7 +75,7 @@ def test_programs_of_go_are_refused(tmp_path: Path, with_c: str, imports: str) -
 def test_a_full_disk_costs_records_only(tmp_path: Path) -> None:
     contended = compiled(tmp_path / "contended-threads")
     (disk := tmp_path / "disk").mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=320k", "tmpfs", disk]
+    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", "size=320k", "tmpfs", disk]
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         pytest.skip("this user may not mount a small disk")
     try:
@@ -88,7 +88,16 @@ def test_a_full_disk_costs_records_only(tmp_path: Path) -> None:
             )
         with pytest.raises(OSError, match="No space left"):
             (disk / "rest").write_bytes(bytes(1 << 20))
-        command = [COMMAND, "profile", "-o", disk / "profile", "--", contended, "asleep", "3"]
+        command: list[str | Path] = [
+            COMMAND,
+            "profile",
+            "-o",
+            disk / "profile",
+            "--",
+            contended,
+            "asleep",
+            "3",
+        ]
         shown = subprocess.run(
             command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
