@@ -3,7 +3,7 @@
 
 // Common uses of locks, each with the data that it protects. docs/studies/patterns.md lists them.
 
-#include "../draws.hpp"
+#include "../random.hpp"
 #include "../job.hpp"
 #include "../subject.hpp"
 #include "../work.hpp"

@@ -12,7 +12,7 @@
 
 namespace lockyard::checker {
 
-void PrintTo(const subject& each, std::ostream* to) {
+void PrintTo(const checked_client& each, std::ostream* to) {
   *to << each.name;
 }
 
@@ -22,19 +22,19 @@ using model::found;
 using model::plan;
 using model::verdict;
 
-class Subject : public ::testing::TestWithParam<subject> {
+class Client : public ::testing::TestWithParam<checked_client> {
  protected:
-  static const subject& of() { return GetParam(); }
-  static found check(const plan& by) { return model::explore(of().make(of().shape), by); }
+  static const checked_client& of() { return GetParam(); }
+  static found check(const plan& by) { return model::explore(of().make(of().size), by); }
 
   /// Small enough to be searched without the cache, too.
   static bool is_small() {
     if (of().bound) return false;
-    return of().shape.threads == 2 || (of().of == group::litmus && of().shape.threads == 3);
+    return of().size.threads == 2 || (of().of == group::litmus && of().size.threads == 3);
   }
 };
 
-TEST_P(Subject, has_the_verdict_expected_of_it) {
+TEST_P(Client, has_the_verdict_expected_of_it) {
   const found with_two = check({.how = of().how, .workers = 2});
   EXPECT_EQ(with_two.result, of().expected) << with_two.what << "\n" << to_text(with_two.steps);
   // A search that fails ends there.
@@ -43,7 +43,7 @@ TEST_P(Subject, has_the_verdict_expected_of_it) {
   }
 }
 
-TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
+TEST_P(Client, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   if (!is_small()) return;
   const found with_one = check({.how = of().how, .workers = 1});
   EXPECT_EQ(with_one.result, of().expected) << with_one.what;
@@ -54,9 +54,9 @@ TEST_P(Subject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
 }
 
-TEST_P(Subject, fails_again_when_its_failure_is_replayed) {
+TEST_P(Client, fails_again_when_its_failure_is_replayed) {
   if (of().expected == verdict::passed) return;
-  const auto make = of().make(of().shape);
+  const auto make = of().make(of().size);
   const found failure = model::explore(make, {.how = of().how, .workers = 1});
   const found again = model::replay(make, of().how, failure.replay);
   EXPECT_EQ(again.result, of().expected);
@@ -64,7 +64,7 @@ TEST_P(Subject, fails_again_when_its_failure_is_replayed) {
   EXPECT_FALSE(again.steps.empty());
 }
 
-std::string name_of_test(const ::testing::TestParamInfo<subject>& of) {
+std::string name_of_test(const ::testing::TestParamInfo<checked_client>& of) {
   std::string name{of.param.name};
   for (char& each : name) {
     if (std::isalnum(static_cast<unsigned char>(each)) == 0) each = '_';
@@ -73,26 +73,26 @@ std::string name_of_test(const ::testing::TestParamInfo<subject>& of) {
 }
 
 /// What tells of the engine. Locks and their clients are checked by `lockyard check --all`.
-std::vector<subject> subjects_of_the_engine() {
-  std::vector<subject> found;
-  for (const subject& each : all_subjects()) {
+std::vector<checked_client> clients_of_the_engine() {
+  std::vector<checked_client> found;
+  for (const checked_client& each : all_clients()) {
     if (each.of == group::litmus || each.of == group::mutant) found.push_back(each);
   }
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Subject, ::testing::ValuesIn(subjects_of_the_engine()),
+INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()),
                          &name_of_test);
 
 TEST(Registry, knows_everything_by_a_name_of_its_own) {
-  for (const subject& each : all_subjects()) {
-    EXPECT_EQ(find_subject(each.name), &each) << each.name << " is there twice";
+  for (const checked_client& each : all_clients()) {
+    EXPECT_EQ(find_client(each.name), &each) << each.name << " is there twice";
   }
-  EXPECT_EQ(find_subject("no such thing"), nullptr);
+  EXPECT_EQ(find_client("no such thing"), nullptr);
 }
 
 TEST(Registry, expects_every_mutant_to_be_found) {
-  for (const subject& each : all_subjects()) {
+  for (const checked_client& each : all_clients()) {
     if (each.of == group::mutant) {
       EXPECT_NE(each.expected, verdict::passed) << each.name;
     }
