@@ -70,8 +70,7 @@ void limit_cpu_time(decltype(RLIMIT_CPU) resource, double limit) {
 
 /// Runs in its own session, as another program would: if the kernel groups processes by session,
 /// the neighbour is a separate group.
-[[noreturn]] void be_the_neighbour(const conditions_request& wanted, pid_t parent,
-                                   int report_to) {
+[[noreturn]] void be_the_neighbour(const conditions_request& wanted, pid_t parent, int report_to) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   setsid();

@@ -4,8 +4,8 @@
 // A job: one line of JSON that describes one run of one cell.
 
 #include "clock.hpp"
-#include "schedule.hpp"
 #include "conditions.hpp"
+#include "schedule.hpp"
 #include "topology.hpp"
 #include "work.hpp"
 

@@ -8,10 +8,10 @@
 // kernel ends the run.
 
 #include "clock.hpp"
+#include "conditions.hpp"
 #include "injection/stage.hpp"
 #include "job.hpp"
 #include "record.hpp"
-#include "conditions.hpp"
 #include "team.hpp"
 
 #include <sys/prctl.h>

@@ -59,8 +59,8 @@ using locking_phase = std::uint64_t(const contended_state& on, worker& work, uns
                                     const phases::phase& in, ticks end);
 
 template <class Lock>
-[[gnu::noinline]] std::uint64_t lock_through(const contended_state& on, worker& work, unsigned thread,
-                                             const phases::phase& in, ticks end) {
+[[gnu::noinline]] std::uint64_t lock_through(const contended_state& on, worker& work,
+                                             unsigned thread, const phases::phase& in, ticks end) {
   Lock& lock = *static_cast<Lock*>(on.lock);
   worker own = work;
   std::uint64_t done = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record.hpp"
 
-#include "user_locks/adopted.hpp"
 #include "skew.hpp"
 #include "topology.hpp"
+#include "user_locks/adopted.hpp"
 
 #include <peers/all.hpp>
 

@@ -75,7 +75,7 @@ struct listed_parameter {
   double least = 0;
   double most = 0;
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<double> usual{};  ///< the default values; of a choice, all choices are the default
+  std::vector<double> defaults{};  ///< the default values; of a choice, all choices are the default
   /// The values of a choice; empty for numbers.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_choice> choices{};

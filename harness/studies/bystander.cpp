@@ -3,9 +3,9 @@
 // The slowdown of a thread that multiplies matrices while others contend for a lock whose cache
 // line it never touches. docs/studies/bystander.md gives definition and reading.
 
-#include "../phased_contenders.hpp"
 #include "../histogram.hpp"
 #include "../matrices.hpp"
+#include "../phased_contenders.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../whole_numbers.hpp"

@@ -287,8 +287,8 @@ study frames_study() {
                           .type = parameter_type::choice,
                           .summary = "what the other threads do while they hold the lock",
                           .choices = {{.name = "work"}, {.name = "log"}}}},
-          .default_locks = {"mutex", "fair_mutex", "std::mutex", "ttas_spinlock", "yielding_spinlock",
-                          "ticket_spinlock"},
+          .default_locks = {"mutex", "fair_mutex", "std::mutex", "ttas_spinlock",
+                            "yielding_spinlock", "ticket_spinlock"},
           .cells = cells_of<frames>()};
 }
 

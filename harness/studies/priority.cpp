@@ -4,10 +4,10 @@
 // keeps these off the processor. docs/studies/priority.md gives definition and reading.
 
 #include "../companion.hpp"
-#include "../random.hpp"
 #include "../histogram.hpp"
 #include "../ownership.hpp"
 #include "../priority/companions.hpp"
+#include "../random.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
@@ -296,7 +296,7 @@ study priority_study() {
                           .most = 1e7,
                           .defaults = {20'000}}},
           .default_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
-                          "pthread_mutex[pi]", "ticket_spinlock"},
+                            "pthread_mutex[pi]", "ticket_spinlock"},
           .default_policies = {policy::fifo, policy::other},
           .only_policies = {policy::fifo, policy::rr, policy::other, policy::batch},
           .cells = cells_of<priority_inversion>()};

@@ -61,8 +61,8 @@ nlohmann::ordered_json only_if(bool applies, const Value& value) {
   return applies ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
-outcome outcome_of_faults(const job& of, fault kind, const fault_books& books,
-                            ticks run_length, const stall_limits& limits) {
+outcome outcome_of_faults(const job& of, fault kind, const fault_books& books, ticks run_length,
+                          const stall_limits& limits) {
   const bool is_cycle = kind == fault::cycle;
   const bool is_stuck = kind == fault::stuck_owner;
   const double earliest_ns = clock::ns(books.earliest);
@@ -80,11 +80,10 @@ outcome outcome_of_faults(const job& of, fault kind, const fault_books& books,
                    {"head_limit_ns", limits.head.count()},
                    {"answers", books.answers.to_json()}};
   result.histograms["recovery"] = books.recovery.to_json(clock::ns_per_tick());
-  result.checks = {
-      {"right_answers", books.wrong_answers == 0},
-      {"innocents_unharmed", only_if(is_cycle, books.innocents_harmed == 0)},
-      {"not_before_limit", only_if(is_stuck, earliest_ns >= nearly * pending_ns)},
-      {"released_once", only_if(kind == fault::dead_owner, books.each_released_once)}};
+  result.checks = {{"right_answers", books.wrong_answers == 0},
+                   {"innocents_unharmed", only_if(is_cycle, books.innocents_harmed == 0)},
+                   {"not_before_limit", only_if(is_stuck, earliest_ns >= nearly * pending_ns)},
+                   {"released_once", only_if(kind == fault::dead_owner, books.each_released_once)}};
   return result;
 }
 

@@ -20,10 +20,9 @@ using namespace lockyard;
 enum status : int { passed = 0, failed = 1, refused = 2, unfinished = 3 };
 
 /// The client sizes of `lockyard check --lock`; a client has its own.
-std::vector<model::client_size> shapes_of(const plain::entry& of) {
+std::vector<model::client_size> sizes_of(const plain::entry& of) {
   if (of.lock == nullptr) return {{.threads = of.threads}};
-  std::vector<model::client_size> all{
-      {}, {.acquisitions = 2}, {.threads = 3}, {.destroys = true}};
+  std::vector<model::client_size> all{{}, {.acquisitions = 2}, {.threads = 3}, {.destroys = true}};
   if (of.try_lock != nullptr) all.push_back({.tries = true});
   return all;
 }
@@ -70,7 +69,7 @@ int main(int count, char** words) {
   try {
     status worst = passed;
     for (const plain::entry& each : plain::load_module(words[1])) {
-      for (const model::client_size& size : shapes_of(each)) {
+      for (const model::client_size& size : sizes_of(each)) {
         const status found = check(each, size, seconds);
         if (found == failed) return failed;
         if (found != passed) worst = found;

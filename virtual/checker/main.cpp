@@ -61,19 +61,19 @@ void load(const std::string& path) {
   for (const plain::entry& each : plain::load_module(path)) {
     const bool is_lock = each.lock != nullptr;
     checked_clients().push_back({.what = {.name = each.name,
-                                   .of = is_lock ? group::lock : group::client,
-                                   .summary = "",
-                                   .make = nullptr,
-                                   .size = {.threads = is_lock ? 2 : each.threads},
-                                   .offers_try = each.try_lock != nullptr},
-                          .of_module = each});
+                                          .of = is_lock ? group::lock : group::client,
+                                          .summary = "",
+                                          .make = nullptr,
+                                          .size = {.threads = is_lock ? 2 : each.threads},
+                                          .offers_try = each.try_lock != nullptr},
+                                 .of_module = each});
   }
 }
 
 const checked& client_of(const json& job) {
   const auto name = job.at("client").get<std::string>();
-  const auto chosen =
-      std::ranges::find(checked_clients(), name, [](const checked& each) { return each.what.name; });
+  const auto chosen = std::ranges::find(checked_clients(), name,
+                                        [](const checked& each) { return each.what.name; });
   if (chosen == checked_clients().end()) throw std::invalid_argument{"no client is named " + name};
   return *chosen;
 }

@@ -34,7 +34,7 @@ namespace lockyard::checker {
 namespace {
 
 checked_client client(std::string_view name, std::string_view summary, maker make,
-               model::client_size size, const model::settings& how) {
+                      model::client_size size, const model::settings& how) {
   return {.name = name,
           .of = group::client,
           .summary = summary,
@@ -67,7 +67,7 @@ struct one_look : model::model {
 constexpr mcs_rules nodes_in_lock{.nodes_in_thread = false};
 
 checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
-                             unsigned threads, model::barriers behaviour) {
+                                    unsigned threads, model::barriers behaviour) {
   model::settings how;
   how.asymmetric = behaviour;
   how.spurious_wakes = 0;  // for the size of the search; futex_mutex and event have them
@@ -273,7 +273,7 @@ std::vector<checked_client> parking_clients() {
 /// shared_mutex, whose exclusive half is checked with the catalogue's locks.
 template <role... Roles, class Lock = basic_shared_mutex<model::model>>
 checked_client of_shared_mutex(std::string_view name, std::string_view summary, model::settings how,
-                        std::type_identity<Lock> /*lock*/ = {}) {
+                               std::type_identity<Lock> /*lock*/ = {}) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,

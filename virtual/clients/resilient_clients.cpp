@@ -13,7 +13,7 @@ using detail::resilient_line;
 
 template <class Client>
 checked_client client(std::string_view name, std::string_view summary, model::client_size size,
-               model::settings how) {
+                      model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,

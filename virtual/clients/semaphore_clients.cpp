@@ -20,8 +20,8 @@ using shipped = basic_semaphore<model::model>;
 using faultless = faulty_semaphore<model::model, semaphore_fault::none>;
 
 checked_client client(std::string_view name, std::string_view summary,
-               model::client_maker (*make)(const model::client_size&),
-               model::client_size size, model::settings how) {
+                      model::client_maker (*make)(const model::client_size&),
+                      model::client_size size, model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,

@@ -122,8 +122,7 @@ class recursion_client : public model::client {
   }
 
   void finish() override {
-    model::require(counter_.read() == 3 * size_.threads * size_.acquisitions,
-                   "no update is lost");
+    model::require(counter_.read() == 3 * size_.threads * size_.acquisitions, "no update is lost");
   }
 
  private:

@@ -35,7 +35,7 @@ constexpr client_size three_one_timed{.threads = 3, .timed = true};
 constexpr client_size two_destroying{.threads = 2, .destroys = true};
 
 checked_client mutant(std::string_view name, verdict expected, const client_size& size, maker make,
-               std::string_view summary) {
+                      std::string_view summary) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,
@@ -268,7 +268,8 @@ template <event_fault Fault>
 constexpr maker auto_event = &model::exclusion_of<faulty_auto_event_lock<model::model, Fault>>;
 
 std::vector<checked_client> event_mutants() {
-  const auto bounded = [](checked_client each, model::barriers behaviour = model::barriers::membarrier) {
+  const auto bounded = [](checked_client each,
+                          model::barriers behaviour = model::barriers::membarrier) {
     each.how.preemptions = 2;
     each.how.spurious_wakes = 0;
     each.how.asymmetric = behaviour;
@@ -314,8 +315,8 @@ std::vector<checked_client> event_mutants() {
 
 template <condition_fault Fault, turn... Turns>
 checked_client condition_mutant(std::string_view name, verdict expected, std::string_view summary,
-                         model::settings how = {
-                             .preemptions = 2, .timeouts = 1, .short_spins = 1}) {
+                                model::settings how = {
+                                    .preemptions = 2, .timeouts = 1, .short_spins = 1}) {
   checked_client each =
       mutant(name, expected, {.threads = sizeof...(Turns)},
              &client_of<condition_client<faulty_condition<model::model, Fault>,
@@ -327,10 +328,11 @@ checked_client condition_mutant(std::string_view name, verdict expected, std::st
 }
 template <any_fault Fault, turn... Turns>
 checked_client any_mutant(std::string_view name, verdict expected, std::string_view summary) {
-  checked_client each = mutant(name, expected, {.threads = sizeof...(Turns)},
-                        &client_of<condition_client<faulty_condition_any<model::model, Fault>,
-                                                    basic_ttas_spinlock<model::model>, Turns...>>,
-                        summary);
+  checked_client each =
+      mutant(name, expected, {.threads = sizeof...(Turns)},
+             &client_of<condition_client<faulty_condition_any<model::model, Fault>,
+                                         basic_ttas_spinlock<model::model>, Turns...>>,
+             summary);
   each.how.preemptions = 2;
   each.how.timeouts = 1;
   each.how.spurious_wakes = 0;

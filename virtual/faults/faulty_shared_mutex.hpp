@@ -24,7 +24,7 @@ enum class shared_fault : std::uint8_t {
   looks_first,           ///< a sleeper looks at the word, and marks it in another step
   gives_up_silently,     ///< a writer that gives up leaves the lock closed
   counts_no_sleepers,    ///< readers that slept hold the lock and are not in the word
-  wakes_one_reader,     ///< of those that the word counts
+  wakes_one_reader,      ///< of those that the word counts
   upgrades_at_once,      ///< while readers read
   trusts_the_lock,       ///< a reader looks at the word after it has left
   keeps_flag_of_writer,  ///< I1: closed stays when the last writer is granted the lock

@@ -30,12 +30,12 @@ std::vector<checked_client> idle_faults() {
   const auto mutant = [](std::string_view name, verdict expected, unsigned threads, maker make,
                          std::string_view summary) {
     return checked_client{.name = name,
-                   .of = group::mutant,
-                   .summary = summary,
-                   .make = make,
-                   .size = {.threads = threads},
-                   .expected = expected,
-                   .how = {.preemptions = 2, .spurious_wakes = 0, .timeouts = 1}};
+                          .of = group::mutant,
+                          .summary = summary,
+                          .make = make,
+                          .size = {.threads = threads},
+                          .expected = expected,
+                          .how = {.preemptions = 2, .spurious_wakes = 0, .timeouts = 1}};
   };
   return {
       mutant("idle_looks_first", verdict::hang, 2, idle_of<idle_fault::looks_first, awaited>,

@@ -16,7 +16,7 @@ using model::verdict;
 
 template <line_fault Fault, line_variant Variant = line_variant{}>
 checked_client of_line(std::string_view name, verdict expected, unsigned threads,
-                std::string_view summary) {
+                       std::string_view summary) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,

@@ -16,8 +16,8 @@ namespace {
 using model::verdict;
 
 checked_client mutant(std::string_view name, verdict expected, std::string_view summary,
-               model::client_size size,
-               model::client_maker (*make)(const model::client_size&)) {
+                      model::client_size size,
+                      model::client_maker (*make)(const model::client_size&)) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,

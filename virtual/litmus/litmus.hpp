@@ -66,7 +66,7 @@ model::client_maker make_litmus(const model::client_size& /*size*/) {
 
 template <auto Outcome, auto... Threads>
 checked_client litmus(std::string_view name, model::verdict expected, std::string_view summary,
-               const model::settings& how = {}) {
+                      const model::settings& how = {}) {
   return {.name = name,
           .of = group::litmus,
           .summary = summary,

@@ -49,8 +49,7 @@ class exclusion : public client {
       if (is_last_thread ? !acquire_as_last() : !acquire()) continue;
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
-      const bool destroys =
-          size_.destroys && first_.read() == size_.threads * size_.acquisitions;
+      const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
       lock_->unlock();
       if (destroys) std::exchange(lock_, nullptr)->~Lock();
     }

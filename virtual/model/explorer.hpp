@@ -52,7 +52,7 @@ struct found {
   std::string replay;  ///< its choices
   std::uint64_t executions = 0;
   std::uint64_t states = 0;  ///< distinct states, if the cache is used
-  std::uint64_t cut = 0;       ///< executions that reached a known state
+  std::uint64_t cut = 0;     ///< executions that reached a known state
   std::uint64_t too_deep = 0;
   std::string left_out;  ///< why not everything was covered; empty if it was
   std::string bounded;   ///< which caps took effect; empty if none did

@@ -132,8 +132,7 @@ class module_client : public model::client {
       }
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
-      const bool destroys =
-          size_.destroys && first_.read() == size_.threads * size_.acquisitions;
+      const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
       of_.unlock(at_);
       if (!destroys) continue;
       of_.end(at_);

@@ -98,9 +98,9 @@ int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t byte
     if (!is_active()) return form;                                 \
     return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
   }
-#define LOCKYARD_DELETE(name, form, ...)               \
-  void __wrap_##name(void* object __VA_ARGS__) {       \
-    if (!is_active()) return form;                     \
+#define LOCKYARD_DELETE(name, form, ...)             \
+  void __wrap_##name(void* object __VA_ARGS__) {     \
+    if (!is_active()) return form;                   \
     lockyard::plain::release(object, LOCKYARD_HERE); \
   }
 LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)

@@ -13,7 +13,7 @@ namespace lockyard::inline v0::detail {
 struct shared_word {
   static constexpr std::uint32_t written = 1;     ///< a writer holds the lock
   static constexpr std::uint32_t closed = 2;      ///< a writer sleeps: new readers are kept out
-  static constexpr std::uint32_t parked = 4;     ///< a thread sleeps
+  static constexpr std::uint32_t parked = 4;      ///< a thread sleeps
   static constexpr std::uint32_t upgradable = 8;  ///< an upgrader holds it, as readers may too
   static constexpr std::uint32_t reader = 16;     ///< one reader: the count is in bits 4 to 31
   static constexpr std::uint32_t readers = ~(reader - 1);

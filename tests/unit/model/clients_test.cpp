@@ -81,8 +81,7 @@ std::vector<checked_client> clients_of_the_engine() {
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()),
-                         &name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()), &name_of_test);
 
 TEST(Registry, knows_everything_by_a_name_of_its_own) {
   for (const checked_client& each : all_clients()) {

@@ -17,7 +17,8 @@ namespace lockyard::model {
 namespace {
 
 const client_maker& racing() {
-  static const checker::checked_client& checked_client = *checker::find_client("mcs_dequeue_relaxed");
+  static const checker::checked_client& checked_client =
+      *checker::find_client("mcs_dequeue_relaxed");
   static const client_maker make = checked_client.make(checked_client.size);
   return make;
 }

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/exclusion.hpp"
 #include "support/resilient.hpp"
-#include "support/directed_world.hpp"
 
 namespace lockyard::testing {
 namespace {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/resilient.hpp"
 #include "support/directed_world.hpp"
+#include "support/resilient.hpp"
 
 namespace lockyard::testing {
 namespace {

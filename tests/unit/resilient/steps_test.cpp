@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "support/resilient.hpp"
 #include "support/directed_world.hpp"
+#include "support/resilient.hpp"
 
 namespace lockyard::testing {
 namespace {
