@@ -18,7 +18,6 @@ class basic_condition_variable;
 
 /// The default mutex: it takes one byte, costs one locked operation and a plain store while no
 /// thread sleeps, and its waiters sleep. docs/locks/mutex.md explains it in detail.
-///
 /// Use: everywhere, unless waits must be first come, first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the summary and its barrier after the asymmetric Dekker protocols of D. Dice, H. Huang
