@@ -29,7 +29,10 @@ struct mutex_layout {
   std::int32_t spins;
   std::uint32_t number;  ///< free
   std::uint32_t count;   ///< free
-  const void* site;      ///< free
+  union {
+    const void* site;     ///< free
+    std::uint32_t forks;  ///< free
+  };
 };
 static_assert(offsetof(mutex_layout, kind) == 16 && offsetof(mutex_layout, site) == 32);
 static_assert(sizeof(mutex_layout) <= sizeof(pthread_mutex_t));

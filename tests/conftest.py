@@ -40,9 +40,22 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
+@pytest.fixture(scope="session")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the cache of all tests, in all their processes: what one test has compiled, the
+    others find."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "builds"
+
+
 @pytest.fixture
-def environment(state: Path) -> dict[str, str]:
-    return {**os.environ, "XDG_STATE_HOME": str(state), "COLUMNS": "80"}
+def environment(state: Path, builds: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "XDG_STATE_HOME": str(state),
+        "XDG_CACHE_HOME": str(builds),
+        "COLUMNS": "80",
+    }
 
 
 @pytest.fixture

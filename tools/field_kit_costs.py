@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what the field kit costs a program, each figure paired with the program alone.
+"""Prints what the field kit costs a program, as one table in Markdown with a target for each line.
+Each figure is paired with the program alone.
 
-    tools/field_kit_costs.py                # all: about 4 minutes
-    tools/field_kit_costs.py pair start     # some
+    tools/field_kit_costs.py                               # all: about 9 minutes
+    tools/field_kit_costs.py --only pair --only start      # some
 
 pair: an uncontended pair of lock and unlock, alone, swapped, and under profile. start: a program
-that does nothing. causes: the causes of injected waits, and those found. guard: how soon injected
-deadlocks are reported, and what is reported in many contended operations without one. hang: 1,000
-blocked threads.
+that does nothing. programs: real programs under profile; those that are not installed are left out,
+and the table names their Debian packages. rocksdb: RocksDB with another mutex. causes: the causes
+of injected waits, and those found. guard: how soon injected deadlocks are reported, and what is
+reported in many contended operations without one. hang: 1,000 blocked threads.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from field_kit_programs import PROGRAMS, found, load, rocksdb, shares
+
 from lockyard.field_kit import preload
-from lockyard.stats import paired_ratio
+from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
 COMMAND = str(Path(sys.executable).with_name("lockyard"))
@@ -42,6 +47,16 @@ SCENES = {
 HOLDERS = {"asleep": "sleep_in_section", "system_call": "read_in_section",
            "long_section": "compute_in_section", "preempted": "compute_in_section",
            "convoy": "short_section"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table; `is_met` is None without a target or without a figure."""
+
+    what: str
+    figure: str
+    target: str = ""
+    is_met: bool | None = None
 
 
 class Programs:
@@ -76,73 +91,133 @@ def environments(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def paired(
-    programs: Programs, blocks: int, figure: Callable[[dict[str, str]], float]
-) -> dict[str, dict[int, float]]:
+    programs: Programs, names: tuple[str, ...], blocks: int,
+    figure: Callable[[dict[str, str]], float],
+) -> dict[str, dict[int, float]]:  # fmt: skip
     ways = environments(programs.folder)
-    found: dict[str, dict[int, float]] = {name: {} for name in ways}
-    for block in range(blocks):
-        names = list(ways) if block % 2 else list(reversed(ways))
-        for name in names:
-            found[name][block] = figure(ways[name])
-        for file in (programs.folder / "records").iterdir():
-            file.unlink()
-    return found
+
+    def measured(environment: dict[str, str]) -> float:
+        try:
+            return figure(environment)
+        finally:
+            for file in (programs.folder / "records").iterdir():
+                file.unlink()
+
+    return shares({name: ways[name] for name in names}, measured, blocks)
 
 
-def told(found: dict[str, dict[int, float]], unit: str) -> None:
-    for name, figures in found.items():
-        ratio = paired_ratio(figures, found["alone"])
-        differences = sorted(figures[block] - found["alone"][block] for block in figures)
-        print(
-            f"  {name:8} {statistics.median(figures.values()):8.3f} {unit}  "
-            f"{ratio and f'{ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]'}  "
-            f"{statistics.median(differences):+.3f} {unit}"
-        )
+def ratio_of(figures: dict[str, dict[int, float]], name: str) -> Ratio:
+    ratio = paired_ratio(figures[name], figures["alone"])
+    assert ratio is not None  # noqa: S101 - all blocks have both
+    return ratio
 
 
-def pair(programs: Programs) -> None:
+def shown(ratio: Ratio) -> str:
+    low, high = (f"{bound:.3f}" if bound is not None else "?" for bound in (ratio.low, ratio.high))
+    return f"{ratio.median:.3f} [{low}, {high}], {ratio.blocks} pairs"
+
+
+def difference(figures: dict[str, dict[int, float]], name: str) -> float:
+    return statistics.median(
+        figures[name][block] - figures["alone"][block] for block in figures[name]
+    )
+
+
+def pair(programs: Programs) -> Iterator[Line]:
     def cost_ns(environment: dict[str, str]) -> float:
-        shown = subprocess.run(
+        text = subprocess.run(
             [programs.pair], env=environment, capture_output=True, check=True, timeout=PATIENCE_S
-        )
-        return float(shown.stdout)
+        ).stdout
+        return float(text)
 
-    print("pair of lock and unlock, uncontended: median, ratio to alone, difference")
-    told(paired(programs, 15, cost_ns), "ns")
+    figures = paired(programs, ("alone", "glibc", "mutex", "profile"), 15, cost_ns)
+    alone = statistics.median(figures["alone"].values())
+    yield Line("pair of lock and unlock: glibc", f"{alone:.2f} ns")
+    yield Line("pair: control that forwards to glibc", shown(ratio_of(figures, "glibc")))
+    swapped = ratio_of(figures, "mutex")
+    yield Line("pair: swapped mutex", shown(swapped), "<= 0.70", swapped.median <= 0.70)
+    more = difference(figures, "profile")
+    text = f"{more:+.2f} ns; {shown(ratio_of(figures, 'profile'))}"
+    yield Line("pair: profile", text, "<= +5 ns", more <= 5)
 
 
-def start(programs: Programs) -> None:
+def start(programs: Programs) -> Iterator[Line]:
     def took_ms(environment: dict[str, str]) -> float:
-        best = []
+        took = []
         for _ in range(20):
             begin = time.perf_counter()
             subprocess.run([programs.nothing], env=environment, check=True, timeout=PATIENCE_S)
-            best.append((time.perf_counter() - begin) * 1e3)
-        return statistics.median(best)
+            took.append((time.perf_counter() - begin) * 1e3)
+        return statistics.median(took)
 
-    print("start and end of a program that does nothing: median, ratio to alone, difference")
-    told(paired(programs, 15, took_ms), "ms")
+    figures = paired(programs, ("alone", "mutex", "profile"), 15, took_ms)
+    for name in ("mutex", "profile"):
+        more = difference(figures, name)
+        alone = statistics.median(figures["alone"].values())
+        text = f"{more:+.3f} ms to {alone:.2f} ms"
+        yield Line(f"start and end: {name}", text, "<= +0.5 ms", more <= 0.5)
 
 
-def causes(programs: Programs) -> None:
-    print("causes of waits of 100 us and more, in rows the injected one, in percent")
+def real_programs(programs: Programs) -> Iterator[Line]:
+    for each in PROGRAMS:
+        what, target = f"profile: {each.name}", f">= {each.target}"
+        if each.missing:
+            names = ", ".join(each.missing)
+            yield Line(what, f"left out: no {names}; apt install {each.package}", target)
+            continue
+        folder = programs.folder / each.package
+        folder.mkdir(exist_ok=True)
+        figures = paired(programs, ("alone", "profile"), 7, each.prepare(folder))
+        ratio = ratio_of(figures, "profile")
+        yield Line(what, f"{shown(ratio)}", target, ratio.median >= each.target)
+
+
+def rocksdb_swapped(programs: Programs) -> Iterator[Line]:
+    what = "RocksDB, one cache shard, run --mutex mutex"
+    (package,) = (each for each in PROGRAMS if each.package == "rocksdb-tools")
+    if package.missing:
+        yield Line(what, "left out: no db_bench; apt install rocksdb-tools", ">= 1.8")
+        return
+    (folder := programs.folder / "swapped").mkdir()
+    command = rocksdb(folder)
+    longest: dict[str, dict[int, float]] = {"alone": {}, "mutex": {}}
+
+    def operations(environment: dict[str, str]) -> float:
+        text = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        ).stdout
+        of = longest["mutex" if "LD_PRELOAD" in environment else "alone"]
+        of[len(of)] = found(r"P99: ([0-9.]+)", text)
+        return found(r"readrandom .* ([0-9]+) ops/sec", text)
+
+    ratio = ratio_of(paired(programs, ("alone", "mutex"), 9, operations), "mutex")
+    yield Line(what, f"{shown(ratio)}", ">= 1.8", ratio.median >= 1.8)
+    tail = ratio_of(longest, "mutex")
+    yield Line(f"{what}: p99", shown(tail), "<= 0.2", tail.median <= 0.2)
+
+
+def causes(programs: Programs) -> Iterator[Line]:
     counts = {scene: _causes_of(programs, scene) for scene in SCENES}
-    names = sorted({cause for found, _, _ in counts.values() for cause in found})
-    print(f"  {'':34}" + "".join(f"{name:>18}" for name in names) + "  right sites")
-    right = total = known = 0
-    for scene, (found, sites, waits) in counts.items():
-        whole = sum(found.values())
-        right += found[SCENES[scene]]
+    right = total = known = well_placed = waits = 0
+    for scene, (by_cause, placed, of_scene) in counts.items():
+        whole = sum(by_cause.values())
+        right += by_cause[SCENES[scene]]
         total += whole
-        known += whole - found["unknown"]
-        row = "".join(f"{100 * found[name] / whole:17.1f} " for name in names)
-        print(f"  {scene:14}{SCENES[scene]:20}{row}{100 * sites / waits:12.1f}")
-    print(f"  as injected: {right / total:.1%}; with a cause: {known / total:.1%}; {total} waits")
+        known += whole - by_cause["unknown"]
+        well_placed += placed
+        waits += of_scene
+        row = ", ".join(f"{name} {count / whole:.1%}" for name, count in sorted(by_cause.items()))
+        yield Line(f"causes of {scene} (injected: {SCENES[scene]})", row)
+    cause, injected, sites = known / total, right / total, well_placed / waits
+    yield Line(f"{total} waits of 100 us and more: with a cause", f"{cause:.1%}",
+               ">= 90 %", cause >= 0.9)  # fmt: skip
+    yield Line("cause as injected", f"{injected:.1%}", ">= 95 %", injected >= 0.95)
+    yield Line("sites of waiter and holder right", f"{sites:.1%}", ">= 95 %", sites >= 0.95)
 
 
 def _causes_of(programs: Programs, scene: str) -> tuple[Counter[str], int, int]:
     """Returns the long waits by cause, and of all waits those with the right sites, and all."""
-    found, sites, waits = Counter[str](), 0, 0
+    by_cause, sites, waits = Counter[str](), 0, 0
     out = programs.folder / "profile.jsonl"
     count = "20000" if scene == "convoy" else "200"
     for _ in range(3):
@@ -157,11 +232,11 @@ def _causes_of(programs: Programs, scene: str) -> tuple[Counter[str], int, int]:
             if (each["waiter_place"], each["holder_place"]) == (waiter, HOLDERS[scene]):
                 sites += each["waits"]
             if each["cause"] != "short":
-                found[each["cause"]] += each["waits"]
-    return found, sites, waits
+                by_cause[each["cause"]] += each["waits"]
+    return by_cause, sites, waits
 
 
-def guard(programs: Programs) -> None:
+def guard(programs: Programs) -> Iterator[Line]:
     out = programs.folder / "findings.jsonl"
     for scene, count in (("pairs", "300"), ("triples", "300"), ("ordered", "8400000")):
         command = [
@@ -170,18 +245,19 @@ def guard(programs: Programs) -> None:
         ]  # fmt: skip
         subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         findings = [json.loads(line) for line in out.read_text().splitlines()]
-        after_us = [each["found_after_ns"] / 1e3 for each in findings if each["what"] == "deadlock"]
-        if after_us:
-            print(
-                f"guard, {scene}: {len(after_us)} of {count} reported, after "
-                f"{statistics.median(after_us):.1f} us (median), {max(after_us):.1f} us (longest)"
-            )
-        else:
+        if scene == "ordered":
             # Four threads lock and unlock three mutexes in each round.
-            print(f"guard, {scene}: {len(findings)} reported in {int(count) * 4 * 3:,} operations")
+            text = f"{len(findings)} in {int(count) * 4 * 3:,} operations"
+            yield Line("guard: reports without a deadlock", text, "0 in 10^8", not findings)
+            return
+        after_us = [each["found_after_ns"] / 1e3 for each in findings if each["what"] == "deadlock"]
+        text = f"{len(after_us)} of {count}"
+        yield Line(f"guard: deadlocks reported, {scene}", text, "all", len(after_us) == int(count))
+        text = f"{statistics.median(after_us):.1f} us (median), {max(after_us):.1f} us (longest)"
+        yield Line(f"guard: reported after, {scene}", text, "<= 1 ms", max(after_us) <= 1000)
 
 
-def hang(programs: Programs) -> None:
+def hang(programs: Programs) -> Iterator[Line]:
     with subprocess.Popen(
         [programs.blocked, "many"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as program:
@@ -191,38 +267,50 @@ def hang(programs: Programs) -> None:
             time.sleep(2)
             took = []
             for _ in range(7):
-                shown = subprocess.run(
-                    [COMMAND, "hang", str(program.pid), "--json"],
-                    capture_output=True, timeout=PATIENCE_S, check=False,
-                )  # fmt: skip
-                found = json.loads(shown.stdout)
-                took.append(found["took_ms"])
-            owners = sum(each["owner"] is not None for each in found["waiting"])
-            print(
-                f"hang: {found['threads']} threads read twice in {statistics.median(took):.1f} ms "
-                f"(median), {max(took):.1f} ms (longest); {owners} owners told"
-            )
+                command = [COMMAND, "hang", str(program.pid), "--json"]
+                told = json.loads(
+                    subprocess.run(
+                        command, capture_output=True, timeout=PATIENCE_S, check=False
+                    ).stdout
+                )
+                took.append(told["took_ms"])
         finally:
             program.kill()
+    owners = sum(each["owner"] is not None for each in told["waiting"])
+    middle = statistics.median(took)
+    text = f"{middle:.1f} ms (median), {max(took):.1f} ms (longest); {owners} owners told"
+    yield Line(f"hang: {told['threads']} threads", text, "<= 100 ms", middle <= 100)
 
 
-PARTS = {each.__name__: each for each in (pair, start, causes, guard, hang)}
+PARTS = {
+    "pair": pair, "start": start, "programs": real_programs, "rocksdb": rocksdb_swapped,
+    "causes": causes, "guard": guard, "hang": hang,
+}  # fmt: skip
+VERDICTS = {True: "yes", False: "**no**", None: ""}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
-    chosen = parser.parse_args().parts or list(PARTS)
-    if unknown := [name for name in chosen if name not in PARTS]:
-        parser.error(f"{', '.join(unknown)}: no such part; choose from {', '.join(PARTS)}")
-    load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors"
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, metavar="PART", help=", ".join(PARTS)
+    )
+    chosen = parser.parse_args().only or list(PARTS)
+    print(f"At the beginning: {load()}.\n\n| line | figure | target | met |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         programs = Programs(Path(folder))
-        for name in chosen:
-            PARTS[name](programs)
-    print(f"{load} at the beginning, {os.getloadavg()[0]:.1f} at the end")
+        try:
+            for name in chosen:
+                print(f"{name} ...", file=sys.stderr)
+                for line in PARTS[name](programs):
+                    verdict = VERDICTS[line.is_met]
+                    print(
+                        f"| {line.what} | {line.figure} | {line.target} | {verdict} |", flush=True
+                    )
+        except KeyboardInterrupt:
+            sys.exit("interrupted; the table has what was measured so far")
+    print(f"\nAt the end: {load()}.")
 
 
 if __name__ == "__main__":

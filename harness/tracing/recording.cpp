@@ -103,9 +103,9 @@ void recording::take_part() {
 }
 
 void recording::start() {
-  head_->has_switches = has_switches_ ? 1 : 0;
+  head_->has_switches = has_switches_ && !is_by_processor() ? 1 : 0;
   wakeups_.start(threads_);
-  idle_.start();
+  processors_.start();
 }
 
 void recording::record_switches() noexcept {
@@ -114,7 +114,7 @@ void recording::record_switches() noexcept {
 
 void recording::stop() {
   wakeups_.stop();
-  idle_.stop();
+  processors_.stop();
   trace::stop();
   histories_ = switches_of(*head_);
   const auto ticks_of = [this](std::uint64_t raw_ns) {
@@ -122,7 +122,11 @@ void recording::stop() {
     return head_->start_ticks +
            static_cast<std::uint64_t>(std::llround(since_ns / head_->ns_per_tick));
   };
-  for (const idle_time& each : idle_.found()) {
+  if (is_by_processor()) {
+    for (const std::uint32_t tid : threads_) histories_[tid];
+    processors_.add_to(histories_, ticks_of);
+  }
+  for (const idle_time& each : processors_.idle_times()) {
     const ticks begin = ticks_of(each.begin_ns);
     const ticks length = ticks_of(each.begin_ns + each.length_ns) - begin;
     idle_times_.push_back(seen_on(each.cpu, trace::event_kind::idle, begin, length));
@@ -155,7 +159,8 @@ void recording::save(const std::string& path) const {
     images.push_back(image_of(*head_->ring_at(i), head_->ring_events));
   }
   for (const auto& [tid, history] : histories_) {
-    images.push_back(image_of(trace::ring_kind::switches, tid, added_to(history)));
+    images.push_back(image_of(trace::ring_kind::switches, tid,
+                              is_by_processor() ? history.events : added_to(history)));
   }
   const auto add_of_processors = [&images](trace::ring_kind kind, const std::vector<gap_seen>& seen,
                                            const std::vector<int>& watched) {
@@ -168,7 +173,7 @@ void recording::save(const std::string& path) const {
     }
   };
   add_of_processors(trace::ring_kind::gaps, gaps_, {});
-  add_of_processors(trace::ring_kind::idle, idle_times_, idle_.processors());
+  add_of_processors(trace::ring_kind::idle, idle_times_, processors_.processors());
   std::uint64_t room = 1;
   for (const ring_image& each : images) {
     room = std::max(room, std::bit_ceil(std::uint64_t{each.events.size()}));
@@ -176,7 +181,8 @@ void recording::save(const std::string& path) const {
   const auto head = std::make_unique<trace::header>(*head_);
   head->ring_events = static_cast<std::uint32_t>(room);
   head->ring_count = static_cast<std::uint32_t>(images.size());
-  head->has_wakeups = head->has_switches != 0 && has_wakeups() ? 1 : 0;
+  head->has_switches = has_switches() ? 1 : 0;
+  head->has_wakeups = has_switches() && has_wakeups() ? 1 : 0;
   if (head->has_switches == 0) {
     head->why_no_wakeups = head->why_no_switches;
   } else {

@@ -5,7 +5,7 @@
 // over, and the kernel's records about them.
 
 #include "../clock.hpp"
-#include "idle_times.hpp"
+#include "processors.hpp"
 #include "switches.hpp"
 
 #include <lockyard/trace.hpp>
@@ -50,7 +50,7 @@ class recording {
   [[nodiscard]] const std::map<std::uint32_t, thread_history>& histories() const noexcept {
     return histories_;
   }
-  [[nodiscard]] bool has_switches() const noexcept { return has_switches_; }
+  [[nodiscard]] bool has_switches() const noexcept { return has_switches_ || is_by_processor(); }
   [[nodiscard]] const std::string& why_no_wakeups() const { return wakeups_.why_not(); }
   [[nodiscard]] bool has_wakeups() const { return wakeups_.why_not().empty(); }
   /// Returns the number of stamps and switches.
@@ -67,15 +67,17 @@ class recording {
 
   static gap_seen seen_on(int cpu, trace::event_kind kind, ticks begin, ticks length) noexcept;
   [[nodiscard]] std::vector<const trace::ring*> thread_rings() const;
+  /// Tells whether switches come from the records of processors: then threads open none.
+  [[nodiscard]] bool is_by_processor() const noexcept { return processors_.why_not().empty(); }
 
   std::size_t bytes_;
-  bool has_switches_ = false;
+  bool has_switches_ = false;  ///< the kernel permits records of threads
   trace::header* head_ = nullptr;
   std::mutex guard_;
   std::vector<std::uint32_t> threads_;
   std::vector<gap_seen> gaps_;
   wakeup_recorder wakeups_;
-  idle_recorder idle_;
+  processor_recorder processors_;
   std::vector<gap_seen> idle_times_;
   std::map<std::uint32_t, thread_history> histories_;
 };

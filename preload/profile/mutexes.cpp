@@ -106,7 +106,7 @@ void before_condition(pthread_mutex_t* m, const void* site) {
   if (own == nullptr) return wait();
   const kept_errno before;
   if (state.pending_mutex != nullptr) finish_pending(state.previous);
-  const mutex_layout& layout = layout_of(m);
+  mutex_layout& layout = layout_of(m);
   const bool has_record = is_plain(layout.kind);
   finished_wait done;
   done.object = m;
@@ -130,7 +130,9 @@ void before_condition(pthread_mutex_t* m, const void* site) {
         wait, [&] { return owner_of(layout); },
         [&] { return __atomic_load_n(&layout.count, __ATOMIC_RELAXED); });
   };
+  if (has_record) count_waiter(layout, 1);
   const int error = has_record && limit == nullptr ? look() : wait();
+  if (has_record) count_waiter(layout, ~u32{0});
   done.end = ticks();
   end_wait(*own);
   if (error == 0) {

@@ -46,6 +46,16 @@ inline std::int32_t owner_of(const mutex_layout& layout) {
   return __atomic_load_n(&layout.owner, __ATOMIC_RELAXED);
 }
 
+/// A recorded thread waits for the mutex: wait_for_mutex counts it here.
+inline bool has_waiters(const mutex_layout& layout) {
+  // relaxed(hint): a wrong value costs a record.
+  return __atomic_load_n(&layout.number, __ATOMIC_RELAXED) != 0;
+}
+inline void count_waiter(mutex_layout& layout, u32 change) {
+  // relaxed(hint): as above.
+  __atomic_fetch_add(&layout.number, change, __ATOMIC_RELAXED);
+}
+
 /// Waiters are asleep, or were.
 inline bool is_contended(const mutex_layout& layout) {
   return is_plain(layout.kind) && word_of(layout) == 2;
@@ -60,16 +70,19 @@ inline bool stays_held(const mutex_layout& layout) {
 
 void begin_sample(const void* mutex, const void* site);
 
-/// The calling thread has just acquired the mutex.
-inline void acquired(pthread_mutex_t* m, const void* site) {
+/// The calling thread has just acquired the mutex, which is plain.
+inline void note_acquired(pthread_mutex_t* m, const void* site) {
   mutex_layout& layout = layout_of(m);
-  if (!is_plain(layout.kind)) [[unlikely]]
-    return;
   // relaxed(owner): other threads read these for their records only.
   __atomic_store_n(&layout.count, layout.count + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&layout.site, site, __ATOMIC_RELAXED);
   if (--state.until_sample == 0) [[unlikely]]
     begin_sample(m, site);
+}
+/// The calling thread has just acquired the mutex.
+inline void acquired(pthread_mutex_t* m, const void* site) {
+  if (is_plain(layout_of(m).kind)) [[likely]]
+    note_acquired(m, site);
 }
 
 /// After a release: only the mutex's address is used, because it may be gone.

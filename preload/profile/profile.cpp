@@ -3,6 +3,8 @@
 // A library for LD_PRELOAD that records which threads wait for which locks, how long, where, behind
 // which other threads, and why; with LOCKYARD_GUARD it also is the guard. It changes no lock.
 
+#include <sys/single_threaded.h>
+
 #include "../forwarding.hpp"
 #include "../start.hpp"
 #include "mutexes.hpp"
@@ -21,6 +23,29 @@ bool lets_in(const mutex_layout& layout) {
 /// Whether the guard is on.
 bool is_guarded() {
   return guarding != guard_mode::off;
+}
+
+/// Returns whether the mutex is a normal one, and the guard is off. One test of both is cheaper.
+bool is_simple(const mutex_layout& layout) {
+  return (layout.kind | static_cast<int>(guarding)) == PTHREAD_MUTEX_NORMAL;
+}
+static_assert(PTHREAD_MUTEX_NORMAL == 0 && static_cast<int>(guard_mode::off) == 0);
+
+/// Does with a free normal mutex what glibc does; its call would cost as much as all else here.
+/// glibc itself does less while the process has one thread. Returns whether the mutex was free.
+bool take(mutex_layout& layout, std::int32_t self) {
+  auto& word = *reinterpret_cast<std::int32_t*>(layout.state.data());
+  std::int32_t free = 0;
+  // order[mutex]: acquire; pairs [glibc's unlock]; the critical section before happens before this.
+  // relaxed(atomicity): a failure has read nothing.
+  if (!std::atomic_ref{word}.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+    return false;
+  }
+  // relaxed(owner): a thread finds its own id only if the thread wrote it.
+  __atomic_store_n(&layout.owner, self, __ATOMIC_RELAXED);
+  ++layout.users;
+  return true;
 }
 
 [[gnu::noinline]] int acquire(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
@@ -52,23 +77,26 @@ int wait_for_condition(pthread_cond_t* c, pthread_mutex_t* m, const void* caller
   if (is_guarded()) guard_released(m);
   const int error = timed(c, object_kind::condition, caller, wait);
   acquired(m, caller);
+  if (is_contended(layout_of(m))) state.attention = m;
   if (is_guarded()) guard_acquired(m, caller, true);
   return error;
 }
 
 /// Whether a thread waits for the condition: glibc counts waiters in the flags' word.
-bool has_waiters(pthread_cond_t* c) {
+bool is_waited_for(pthread_cond_t* c) {
   return flags_of(c) >> 2 != 0;
 }
 
 struct recording : forwarding {
   static int mutex_lock(pthread_mutex_t* m, const void* caller) {
-    if (word_of(layout_of(m)) != 0 || is_guarded()) [[unlikely]]
+    // The id is read first: no load behind the atomic operation starts before that ends.
+    mutex_layout& layout = layout_of(m);
+    const std::int32_t self = known_thread_id;
+    if (!is_simple(layout) || self == 0 || __libc_single_threaded != 0 || !take(layout, self))
+        [[unlikely]]
       return acquire(m, CLOCK_MONOTONIC, nullptr, caller);
-    const int error = real::mutex_lock(m);
-    if (error == 0) [[likely]]
-      acquired(m, caller);
-    return error;
+    note_acquired(m, caller);
+    return 0;
   }
   static int mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* limit,
                              const void* caller) {
@@ -85,13 +113,12 @@ struct recording : forwarding {
     return error;
   }
   static int mutex_unlock(pthread_mutex_t* m, const void* caller) {
-    if (layout_of(m).kind != PTHREAD_MUTEX_NORMAL || word_of(layout_of(m)) == 2 || is_guarded())
-        [[unlikely]]
+    // The mutex's word would tell that threads wait, too, but a processor that has just changed it
+    // by an atomic operation reads it late.
+    const mutex_layout& layout = layout_of(m);
+    if (!is_simple(layout) || has_waiters(layout) || state.attention == m) [[unlikely]]
       return release(m, caller);
-    const int error = real::mutex_unlock(m);
-    if (state.attention == m) [[unlikely]]
-      after_release(m);
-    return error;
+    return real::mutex_unlock(m);
   }
   [[gnu::always_inline]] static int mutex_destroy(pthread_mutex_t* m) {
     if (is_guarded()) guard_destroy(m, __builtin_return_address(0));
@@ -108,11 +135,11 @@ struct recording : forwarding {
   }
   // The note comes first: a waiter may read it at once, and the condition may be gone afterwards.
   static int condition_signal(pthread_cond_t* c, const void* caller) {
-    if (has_waiters(c)) note_release_at(c, caller);
+    if (is_waited_for(c)) note_release_at(c, caller);
     return real::condition_signal(c);
   }
   static int condition_broadcast(pthread_cond_t* c, const void* caller) {
-    if (has_waiters(c)) note_release_at(c, caller);
+    if (is_waited_for(c)) note_release_at(c, caller);
     return real::condition_broadcast(c);
   }
 };

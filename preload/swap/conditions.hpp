@@ -79,6 +79,7 @@ class swapped_condition {
                   const timespec* limit) {
     if (limit != nullptr && !is_valid(limit)) return EINVAL;
     mutex_layout& mutex = layout_of(m);
+    if (is_swapped) settle(mutex);
     const bool is_robust = !is_swapped && (mutex.kind & kind_bits::robust) != 0;
     if ((checks_owner(type_of(mutex.kind)) || is_robust) && !is_mine(mutex)) return EPERM;
     pthread_testcancel();
@@ -86,7 +87,7 @@ class swapped_condition {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     const std::uint32_t users = mutex.users;
     if (is_swapped) {
-      if (is_inherited(mutex)) adopt(mutex);
+      begin_wait(mutex);
       set_owner(mutex, 0);
     }
     cancellable_wait::of_this_thread().forget();
@@ -96,6 +97,7 @@ class swapped_condition {
                              : wait_privately(c, lock, mutex, is_swapped,
                                               state == PTHREAD_CANCEL_ENABLE, clock, limit);
     if (is_swapped) {
+      end_wait(mutex);
       set_owner(mutex, thread_id());
       if (type_of(mutex.kind) == PTHREAD_MUTEX_RECURSIVE) mutex.users = users;
     }

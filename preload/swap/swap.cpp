@@ -144,10 +144,10 @@ struct swapping : forwarding {
     swapped_condition::use_any();
   }
   pthread_atfork(nullptr, nullptr, [] {
-    // relaxed(owner): the child has one thread.
-    id_before_fork.store(known_thread_id, std::memory_order_relaxed);
+    const std::int32_t before = known_thread_id;
     begin_looks();
     forget_thread_id();
+    forks.add(before, thread_id());
     passed.clear();
   });
 }

@@ -16,6 +16,8 @@ from lockyard.program import Answer, Job, Program, program_path
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lockyard.records import types
+
 Record = Answer
 
 BAD_JOB_STATUS = 2
@@ -66,7 +68,7 @@ class Harness(Program):
     def __init__(self) -> None:
         super().__init__("harness", harness_path())
 
-    def run(self, job: Job, timeout_s: float) -> Record:
+    def run(self, job: Job | types.Job, timeout_s: float) -> Record:
         """Returns the record of one job. Raises ProgramDiedError or ProgramOverrunError."""
         self.send(job)
         return self.receive(timeout_s)

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
+import msgspec
+
 from lockyard.errors import LockyardError, MissingCapabilityError
 
 if TYPE_CHECKING:
@@ -71,10 +73,10 @@ class Program:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, job: Job) -> None:
+    def send(self, job: Job | msgspec.Struct) -> None:
         try:
             stdin = cast("IO[bytes]", self._process.stdin)
-            stdin.write(json.dumps(job).encode() + b"\n")
+            stdin.write(msgspec.json.encode(job) + b"\n")
             stdin.flush()
         except BrokenPipeError:
             raise self._death() from None

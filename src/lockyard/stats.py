@@ -93,17 +93,19 @@ def _rank(n: int) -> int:
 MIXTURE = 3
 
 
-def anytime_ratio(ratios: Sequence[float]) -> Ratio | None:
+def anytime_ratio(ratios: Sequence[float], blocks: int | None = None) -> Ratio | None:
     """Returns the median and an interval that may be looked at after every block: with 95 %
-    confidence, the intervals of all numbers of blocks enclose the median (confidence sequence)."""
+    confidence, the intervals of all numbers of blocks enclose the median (confidence sequence).
+    With `blocks`, the interval that so many blocks like these would have."""
     if not ratios:
         return None
     ordered = sorted(ratios)
-    rank = _anytime_rank(len(ordered))
+    median, blocks = statistics.median(ordered), blocks or len(ordered)
+    rank = _anytime_rank(blocks)
     if rank == 0:
-        return Ratio(statistics.median(ordered), None, None, len(ordered))
-    bounds = ordered[rank - 1], ordered[len(ordered) - rank]
-    return Ratio(statistics.median(ordered), *bounds, len(ordered))
+        return Ratio(median, None, None, blocks)
+    place = -(-rank * len(ordered) // blocks)
+    return Ratio(median, ordered[place - 1], ordered[len(ordered) - place], blocks)
 
 
 @cache

@@ -21,7 +21,7 @@ from lockyard.advice.claims import (
 )
 from lockyard.stats import anytime_ratio, ratio_of
 
-COMPARED = SETTLING_BLOCKS + CHOOSING_BLOCKS // 2
+COMPARED = SETTLING_BLOCKS + CHOOSING_BLOCKS
 
 
 def _first_false_alarm(chance: random.Random, looks: int, anytime: bool) -> bool:
@@ -99,15 +99,27 @@ def test_a_ratio_around_one_that_varies_too_much_stays_open() -> None:
     assert not claim.is_settled
 
 
-def test_odd_blocks_choose_and_the_others_compare() -> None:
-    ratios = [3.0 if block % 2 else 2.0 for block in range(CHOOSING_BLOCKS)] + [2.0] * 20
+def test_the_first_blocks_choose_and_the_others_compare() -> None:
+    ratios = [3.0] * CHOOSING_BLOCKS + [2.0] * 20
     ours = an_aim_cell("mutex", [100 * ratio for ratio in ratios])
     reference = an_aim_cell("std::mutex", [100.0] * len(ratios))
     assert chosen_by(RATE, ours, reference) == 3.0
     claim = Claim.of(RATE, ours, reference)
     assert claim.ratio is not None
     assert (claim.ratio.median, claim.ratio.high) == (2.0, 2.0)
-    assert claim.blocks == CHOOSING_BLOCKS // 2 + 20
+    assert claim.blocks == 20
+
+
+def test_foresees_how_many_blocks_settle_a_claim() -> None:
+    assert _claim([2.0] * (CHOOSING_BLOCKS + 10)).blocks_left() == SETTLING_BLOCKS - 10
+    assert math.isinf(_claim([0.5, 2.0] * 20).blocks_left())
+    chance = random.Random(3)
+    ratios = [math.exp(chance.gauss(0.05, 0.15)) for _ in range(400)]
+    early = _claim(ratios[: CHOOSING_BLOCKS + 30])
+    needed = next(
+        blocks for blocks in range(400) if _claim(ratios[: CHOOSING_BLOCKS + blocks]).is_settled
+    )
+    assert needed / 3 < early.blocks + early.blocks_left() < needed * 3
 
 
 def test_cells_without_a_common_block_say_nothing() -> None:

@@ -98,7 +98,7 @@ def check(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]
             text=True,
             timeout=200,
             check=False,
-            env={**environment, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            env=environment,
         )
 
     return run

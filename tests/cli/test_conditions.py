@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from conftest import COMMAND, as_nobody
 
@@ -54,7 +55,8 @@ def a_job(rehearse: bool = False, **conditions: Any) -> dict[str, Any]:
         budget_s=1.0,
         as_published=False,
     )
-    return {**cell.job(0, 0.02, 1, NO_CLOCK), "rehearse": rehearse}
+    job = cell.job(0, 0.02, 1, NO_CLOCK)
+    return {**msgspec.to_builtins(job), "rehearse": rehearse}
 
 
 def ran(**conditions: Any) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def test_a_cell_comes_back_from_a_file_and_misses_a_recording_that_changed(
     assert again == cell
     clock = {"source": "tsc", "ns_per_tick": 0.5}
     job = again.job(1, 0.1, 2, {"clock": clock, "environment": "ab"})
-    assert json.loads(json.dumps(job["recorded"])) == [[1000, 100], [2001, 300]]
-    assert job["conditions"]["recording"].startswith("trace.csv ")
+    assert json.loads(msgspec.json.encode(job.recorded)) == [[1000, 100], [2001, 300]]
+    assert str(job.conditions.recording).startswith("trace.csv ")
     stale = dataclasses.replace(cell.work.recording or Recording.of(path), digest="0" * 12)
     with pytest.raises(UsageError, match="has changed since the measurement was planned"):
         _ = stale.turns

@@ -133,7 +133,7 @@ def test_the_job_and_the_catalogue_have_them() -> None:
     cell, *_ = plan_cells([CONTENTION], CATALOG.locks, Request([2]))
     clock = {"source": "tsc", "ns_per_tick": 0.5}
     job = cell.job(0, 0.1, 1, {"clock": clock, "environment": "ab"})
-    assert job["conditions"]["parameters"] == {"share_percent": 0, "rate_per_s": 15_000}
+    assert job.conditions.parameters == {"share_percent": 0, "rate_per_s": 15_000}
     assert Catalog("0", (), (), (CONTENTION, INTERVAL)).parameters[0] is SHARE
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from lockyard.errors import UsageError
 from lockyard.measure import session
-from lockyard.records import RecordWriter, read_records
+from lockyard.records import RecordWriter, read_records, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Written by a version with schema 1, where some parameters were conditions of their own.
 GOLDEN = Path(__file__).with_name("golden_schema_1.jsonl")
+# Written by a version with the schema of today.
+PAGE = Path(__file__).parents[1] / "page" / "records.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +58,18 @@ def test_the_schema_refuses_a_record_without_a_known_key(
         assert not validator.is_valid({k: v for k, v in record.items() if k != key}), key
 
 
-def test_the_golden_records_fit_the_schema(validator: jsonschema.Draft202012Validator) -> None:
-    content = read_records(GOLDEN)
-    for record in (content.environment, content.plan, *content.runs):
+@pytest.mark.parametrize("stored", [GOLDEN, PAGE], ids=["schema_1", "schema_2"])
+def test_stored_records_fit_the_schema_and_the_types(
+    validator: jsonschema.Draft202012Validator, stored: Path
+) -> None:
+    content = read_records(stored)
+    assert content.runs
+    for record in filter(None, (content.environment, content.plan, *content.runs)):
         validator.validate(record)
+    environment = msgspec.convert(content.environment, types.Environment)
+    assert environment.environment == content.environment["environment"]
+    for record in content.runs:
+        assert msgspec.convert(record, types.Run).lock == record["lock"]
 
 
 def test_what_were_conditions_once_are_parameters() -> None:

@@ -18,6 +18,8 @@ def test_a_stored_schema_is_the_generated_one(name: str) -> None:
 def test_a_schema_is_valid_and_names_the_record(name: str) -> None:
     found = schema.stored(name)
     jsonschema.Draft202012Validator.check_schema(found)
-    documents = schema.SOURCES[name].types
-    for each in documents:
-        assert "record" in found["$defs"][each]["required"]
+    source = schema.SOURCES[name]
+    for each in source.types:
+        assert "record" in found["$defs"][each.rpartition(":")[2]]["required"]
+    for each in source.untagged:
+        assert found["$defs"][each]["not"] == {"required": ["record"]}

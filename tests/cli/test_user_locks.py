@@ -23,10 +23,10 @@ WAIT = ("wait", *TICKET_LOCK, "--threads", "2", "--for", "60ms", "--seed", "3")
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all tests here: what one has built the others find."""
-    return tmp_path_factory.mktemp("cache")
+@pytest.fixture
+def cache(builds: Path) -> Path:
+    """Returns a folder that modules of other tests do not push harnesses out of."""
+    return builds / "harnesses"
 
 
 @pytest.fixture

@@ -92,14 +92,14 @@ NEAR: list[tuple[str, Callable[[], FakeTrace], StallKind, Cause]] = [
         Cause.UNEXPLAINED,
     ),
     ("the sleep ends at once", lambda: ends_at(leaves_sleep(), Kind.SLEEP_END, 26), IDLE, Cause(0)),
-    ("it slept and was woken before that", preempted_in_a_second_sleep, IDLE, Cause.UNEXPLAINED),
+    ("it slept and was woken before that", preempted_in_a_second_sleep, IDLE, Cause.FALLS_ASLEEP),
     (
         "it has not slept yet, but lost its processor on its way to the sleep",
         lambda: without_wakeups(leaves_sleep()).changed(
             Kind.SWITCH_OUT, lambda row: (*row[:4], 1), WAITER
         ),
         IDLE,
-        Cause.UNEXPLAINED,
+        Cause.FALLS_ASLEEP,
     ),
 ]
 

@@ -47,6 +47,7 @@ def a_run(block: int, values: dict[str, Any]) -> dict[str, Any]:
     return {
         "block": block,
         "status": "ok",
+        "spent_s": 0.01,
         "values": values,
         "checks": {"counter": True},
         "histograms": {},

@@ -19,7 +19,7 @@ CALLED, ACQUIRED = Kind.CALLED, Kind.ACQUIRED
 RELEASING, RELEASED = Kind.RELEASING, Kind.RELEASED
 
 
-def _held(until: float, released: float | None = None, **changes: object) -> FakeTrace:
+def held(until: float, released: float | None = None, **changes: object) -> FakeTrace:
     """Makes thread 1 hold the lock from 1 µs on, and thread 2 want it from 10 µs on."""
     trace = FakeTrace(**changes)  # type: ignore[arg-type]
     trace.stamps(HOLDER, (0, CALLED), (1, ACQUIRED), (until, RELEASING))
@@ -27,22 +27,22 @@ def _held(until: float, released: float | None = None, **changes: object) -> Fak
     return trace.stamps(WAITER, (10, CALLED))
 
 
-def _got(trace: FakeTrace, at: float) -> FakeTrace:
+def got(trace: FakeTrace, at: float) -> FakeTrace:
     return trace.stamps(WAITER, (at, ACQUIRED), (at + 1, RELEASING), (at + 1.1, RELEASED))
 
 
 def holder_preempted() -> FakeTrace:
-    trace = _got(_held(3000), 3000.2)
+    trace = got(held(3000), 3000.2)
     return trace.out(HOLDER, 20, preempted=True).back(HOLDER, 2990)
 
 
 def holder_preempted_in_release() -> FakeTrace:
-    trace = _got(_held(20, released=3000), 2999)
+    trace = got(held(20, released=3000), 2999)
     return trace.out(HOLDER, 20.05, preempted=True).back(HOLDER, 2998)
 
 
 def holder_asleep() -> FakeTrace:
-    trace = _got(_held(3000), 3000.2)
+    trace = got(held(3000), 3000.2)
     return trace.out(HOLDER, 20, preempted=False).back(HOLDER, 2990)
 
 
@@ -53,7 +53,7 @@ def _sleeper(wakes_at: float, runs_at: float) -> FakeTrace:
     trace.stamps(HOLDER, (20.1, Kind.WAKE_BEGIN), (22, Kind.WAKE_END), (22.1, RELEASED))
     trace.stamps(WAITER, (10, CALLED), (15, Kind.SLEEP_BEGIN), (runs_at + 1, Kind.SLEEP_END))
     trace.out(WAITER, 15.5, preempted=False).woken(WAITER, wakes_at, HOLDER)
-    return _got(trace.back(WAITER, runs_at), runs_at + 2)
+    return got(trace.back(WAITER, runs_at), runs_at + 2)
 
 
 def wakeup_in_flight() -> FakeTrace:
@@ -71,44 +71,44 @@ def woken_late() -> FakeTrace:
 
 
 def waiter_preempted() -> FakeTrace:
-    trace = _got(_held(20), 3000)
+    trace = got(held(20), 3000)
     return trace.out(WAITER, 15, preempted=True).back(WAITER, 2995)
 
 
 def waiter_yielded() -> FakeTrace:
-    trace = _held(20).stamps(WAITER, (14, Kind.YIELD_BEGIN), (2996, Kind.YIELD_END))
-    return _got(trace.out(WAITER, 15, preempted=True).back(WAITER, 2995), 3000)
+    trace = held(20).stamps(WAITER, (14, Kind.YIELD_BEGIN), (2996, Kind.YIELD_END))
+    return got(trace.out(WAITER, 15, preempted=True).back(WAITER, 2995), 3000)
 
 
 def barging() -> FakeTrace:
     """Thread 3 comes and goes 30 times."""
-    trace = _held(20)
+    trace = held(20)
     trace.ring_events = 256
     for number in range(30):
         at = 20.2 + number * 100
         calls = (at, CALLED), (at + 0.2, ACQUIRED), (at + 99, RELEASING), (at + 99.1, RELEASED)
         trace.stamps(OTHER, *calls)
-    return _got(trace, 3020)
+    return got(trace, 3020)
 
 
 def migration() -> FakeTrace:
-    trace = _got(_held(3000), 3000.2)
+    trace = got(held(3000), 3000.2)
     trace.out(HOLDER, 20, preempted=True).moved(HOLDER, 22).back(HOLDER, 2990, cpu=1)
     return trace
 
 
 def machine_gap() -> FakeTrace:
-    trace = _got(_held(3000), 3000.2).back(HOLDER, -5, cpu=1)
+    trace = got(held(3000), 3000.2).back(HOLDER, -5, cpu=1)
     return trace.gap(1, 30, 2950)
 
 
 def held_running() -> FakeTrace:
-    return _got(_held(3000), 3000.2).back(HOLDER, -5)
+    return got(held(3000), 3000.2).back(HOLDER, -5)
 
 
 def unexplained() -> FakeTrace:
     """Thread 2 runs, the lock is free, and it does not take it."""
-    return _got(_held(20), 3000).back(WAITER, -5)
+    return got(held(20), 3000).back(WAITER, -5)
 
 
 Scene = tuple["Callable[[], FakeTrace]", StallKind, Cause]

@@ -157,12 +157,17 @@ def test_a_profile_is_read_back(lockyard: Lockyard, contended: Path, tmp_path: P
         assert shown.stdout == told
     again = lockyard("report", "--from", str(out), "--json")
     assert again.stdout == out.read_text()
-    explained = lockyard("explain", str(out), "--top", "1", "--longer-than", "1ms").stdout
+    explained = lockyard("explain", str(out), "--longer-than", "1ms").stdout
     assert "waited for mutex account" in explained
     assert "the holder was blocked in clock_nanosleep" in explained
     assert "  holder  sleep_in_section" in explained
-    (wait,) = json.loads(lockyard("explain", str(out), "--top", "1", "--json").stdout)["waits"]
-    assert (wait["cause"], wait["holder"][0]) == ("holder blocked", "sleep_in_section")
+    waits = json.loads(lockyard("explain", str(out), "--json").stdout)["waits"]
+    assert ("holder blocked", "sleep_in_section") in {
+        (each["cause"], each["holder"][0]) for each in waits if each["holder"]
+    }
+    assert (
+        len(json.loads(lockyard("explain", str(out), "--top", "1", "--json").stdout)["waits"]) == 1
+    )
     out.write_text(out.read_text() + "{}\n")
     broken = lockyard("report", "--from", str(out))
     assert (broken.returncode, "not a record of a profile" in broken.stderr) == (2, True)

@@ -108,6 +108,38 @@ def test_simulated_lines_join_the_measured_ones(tmp_path: Path) -> None:
     assert roles == {"measured", "simulated"}
 
 
+def scaling_with(hold_ns: int, gap_ns: int) -> list[dict[str, Any]]:
+    """Returns the lines of the chart of throughput if its threads hold the lock that long."""
+    records = lines_of()
+    for each in records:
+        if each.get("study") == "throughput":
+            each["conditions"] |= {"hold_ns": hold_ns, "gap_ns": gap_ns}
+    (chart,) = (c for c in charts_of(page_text(records)) if c["title"].startswith("throughput:"))
+    lines: list[dict[str, Any]] = chart["series"]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("hold_ns", "gap_ns", "bounds"),
+    [
+        (1000, 0, [1e6, 1e6]),  # a hold follows the other
+        (1000, 9000, [2e5, 4e5]),  # 2 and 4 threads, an operation each 10 µs
+        (1000, 2000, [2e6 / 3, 1e6]),
+    ],
+)
+def test_the_serial_bound_is_a_line_that_no_lock_exceeds(
+    hold_ns: int, gap_ns: int, bounds: list[float]
+) -> None:
+    (bound,) = (each for each in scaling_with(hold_ns, gap_ns) if each["role"] == "ideal")
+    assert bound["name"] == "serial bound"
+    assert bound["x"] == [2, 4]
+    assert bound["y"] == pytest.approx(bounds, rel=1e-3)
+
+
+def test_without_a_hold_nothing_bounds_the_threads() -> None:
+    assert {each["role"] for each in scaling_with(0, 1000)} == {"measured"}
+
+
 def test_a_percentile_line_ends_at_the_longest_value() -> None:
     histogram = Histogram()
     histogram.counts.update({100.0: 900, 1000.0: 99, 5e6: 1})

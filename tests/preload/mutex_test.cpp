@@ -164,8 +164,20 @@ TEST_P(Types, debuggers_find_the_owner) {
   read();
   EXPECT_EQ(owner, syscall(SYS_gettid));
   pthread_mutex_unlock(&mutex);
+  elsewhere([&] {
+    pthread_mutex_lock(&mutex);
+    read();
+    EXPECT_EQ(owner, syscall(SYS_gettid));
+    return pthread_mutex_unlock(&mutex);
+  });
+  pthread_mutex_lock(&mutex);
   read();
-  EXPECT_EQ(owner, 0);
+  EXPECT_EQ(owner, syscall(SYS_gettid));
+  pthread_mutex_unlock(&mutex);
+  read();
+  if (is_checked()) {
+    EXPECT_EQ(owner, 0);
+  }
 }
 
 TEST(Mutex, errorcheck_reports_the_deadlock_with_oneself) {

@@ -6,6 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <csignal>
+
 namespace {
 
 // The dynamic linker calls these before the constructors of all libraries.
@@ -55,6 +59,49 @@ TEST(Process, entries_work_in_the_child_of_a_fork) {
   pthread_mutex_lock(&busy);
   ends = true;
   pthread_mutex_unlock(&busy);
+}
+
+std::atomic<bool> is_stopped{false};
+std::array<int, 2> go_on{};
+void stop(int) {
+  is_stopped = true;
+  char byte;
+  while (read(go_on[0], &byte, 1) != 1) {
+  }
+}
+
+// A waiter that stands in a signal handler cannot take the lock that the unlock passes to it.
+TEST(Process, mutex_on_its_way_to_a_waiter_of_the_parent_is_free_in_the_child) {
+  ASSERT_EQ(pipe(go_on.data()), 0);
+  signal(SIGUSR2, stop);
+  for (int i = 0; i < 5; ++i) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    posix::thread waiter{[&] {
+      pthread_mutex_lock(&mutex);
+      pthread_mutex_unlock(&mutex);
+    }};
+    usleep(20'000);
+    is_stopped = false;
+    pthread_kill(waiter.handle(), SIGUSR2);
+    while (!is_stopped) usleep(1000);
+    pthread_mutex_unlock(&mutex);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      timespec limit{};
+      clock_gettime(CLOCK_MONOTONIC, &limit);
+      limit.tv_sec += 10;
+      for (int turn = 0; turn < 2; ++turn) {
+        if (pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &limit) != 0) _exit(1);
+        pthread_mutex_unlock(&mutex);
+      }
+      _exit(0);
+    }
+    EXPECT_EQ(status_of(child), 0);
+    EXPECT_EQ(write(go_on[1], "", 1), 1);
+  }
+  signal(SIGUSR2, SIG_DFL);
 }
 
 TEST(Process, waiters_of_the_parent_are_not_in_the_child) {

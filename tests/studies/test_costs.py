@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fake_records import own_tables_of, shown, summed_up
 from measured_records import RECORDS
@@ -41,7 +42,9 @@ def a_job(study: str, run_s: float, clock: dict[str, Any], **conditions: Any) ->
         budget_s=run_s,
         as_published=False,
     )
-    return cell.job(0, run_s, 1, {"clock": clock, "environment": "ab"})
+    job = cell.job(0, run_s, 1, {"clock": clock, "environment": "ab"})
+    found: dict[str, Any] = msgspec.to_builtins(job)
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from fake_records import CATALOG, a_lock, a_study
 from measured_records import RECORDS
@@ -133,7 +134,8 @@ def a_job(
     locks = catalog.select_recovering([lock])
     request = Request([2], recovering=locks, work=[Work(2000, 2000)])
     (cell,) = plan_cells(catalog.select_studies(["stalls"]), (), request)
-    return {**cell.job(block, duration_s, 1, ENVIRONMENT), **changes}
+    job = cell.job(block, duration_s, 1, ENVIRONMENT)
+    return {**msgspec.to_builtins(job), **changes}
 
 
 def answer(job: dict[str, Any]) -> subprocess.CompletedProcess[str]:
@@ -202,6 +204,32 @@ def test_a_trace_names_its_lock(traced: tuple[dict[str, Any], Trace]) -> None:
     assert locks - {0} == {address}
 
 
+def turns_of_threads(trace: Trace) -> dict[int, list[int]]:
+    """Returns how each thread's switches alternate, if the kernel recorded them for each thread."""
+    added, *others = trace.of_kind(SWITCHES)
+    assert added.tid == 0
+    team = [ring for ring in trace.of_kind(STAMPS) if ring.records]
+    tids = {ring.tid for ring in team}
+    assert {ring.tid for ring in others} == tids
+    assert {tid for _, tid, *_ in added.events} <= tids
+    for ring in others:
+        assert set(ring.kinds()) <= {WOKEN, MIGRATED}
+        assert ring.kinds().count(WOKEN) == 0 or trace.has_wakeups
+    found = {}
+    for ring in team:
+        later = [event for event in added.events if event[1] == ring.tid]
+        found[ring.tid] = [event[2] for event in ring.records + later]
+        assert found[ring.tid][0] == BACK  # it runs when it begins
+    return found
+
+
+def turns_of_processors(trace: Trace) -> dict[int, list[int]]:
+    """Does the same if it recorded them for each processor."""
+    rings = [ring for ring in trace.of_kind(SWITCHES) if ring.tid]
+    assert {ring.tid for ring in rings} < {ring.tid for ring in trace.of_kind(STAMPS)}
+    return {ring.tid: [kind for kind in ring.kinds() if kind in (OUT, BACK)] for ring in rings}
+
+
 def test_a_trace_has_the_kernels_switches_or_says_why_not(
     traced: tuple[dict[str, Any], Trace],
 ) -> None:
@@ -209,20 +237,11 @@ def test_a_trace_has_the_kernels_switches_or_says_why_not(
     if not trace.has_switches:
         assert trace.why_no_wakeups
         pytest.skip(f"the kernel shows no switches here: {trace.why_no_wakeups}")
-    added, *others = trace.of_kind(SWITCHES)
-    assert added.tid == 0
-    team = [ring for ring in trace.of_kind(STAMPS) if ring.records]
-    assert len(team) == 2 < len(trace.of_kind(STAMPS))  # and not who starts them
-    assert {ring.tid for ring in others} == {ring.tid for ring in team}
-    assert {tid for _, tid, *_ in added.events} <= {ring.tid for ring in team}
-    for ring in team:
-        later = [event for event in added.events if event[1] == ring.tid]
-        turns = [event[2] for event in ring.records + later]
-        assert turns[0] == BACK  # it runs when it begins
-        assert all(one != next_ for one, next_ in itertools.pairwise(turns))
-    for ring in others:
-        assert set(ring.kinds()) <= {WOKEN, MIGRATED}
-        assert ring.kinds().count(WOKEN) == 0 or trace.has_wakeups
+    by_thread = any(ring.records for ring in trace.of_kind(STAMPS))
+    turns = turns_of_threads(trace) if by_thread else turns_of_processors(trace)
+    assert len(turns) == 2 < len(trace.of_kind(STAMPS))  # and not who starts them
+    for of_one in turns.values():
+        assert all(one != next_ for one, next_ in itertools.pairwise(of_one))
     assert trace.has_wakeups or any(remedy in trace.why_no_wakeups for remedy in REMEDIES)
 
 
@@ -244,6 +263,7 @@ def test_in_a_container_wake_ups_are_not_taken_for_other_threads(tmp_path: Path)
     assert not trace.has_wakeups
     if trace.has_switches:
         assert "PID namespace" in trace.why_no_wakeups
+        assert len(turns_of_threads(trace)) == 2
 
 
 def test_a_run_without_a_trace_measures_the_same() -> None:

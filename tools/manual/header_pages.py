@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import clang.cindex as clang
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "include"
@@ -44,6 +44,7 @@ HIDDEN = (clang.AccessSpecifier.PRIVATE, clang.AccessSpecifier.PROTECTED)
 ANNOTATION = "LOCKYARD_"
 TIGHT_BEFORE = (",", ")", "(", ">", "::", "]", "<", "&", "&&", "*", "...", ";", "]]")
 TIGHT_AFTER = ("(", "<", "::", "[", "~", "[[")
+C_HEADER = "lockyard.h"
 # Headers that cannot be read alone: this one needs the checker's engine (docs/checking.md).
 NOT_ALONE = ("check.hpp",)
 FLAGS = ["-std=c++20", "-xc++", f"-I{INCLUDE}", "-DLOCKYARD_REFERENCE"]
@@ -52,16 +53,15 @@ FLAGS = ["-std=c++20", "-xc++", f"-I{INCLUDE}", "-DLOCKYARD_REFERENCE"]
 def reference() -> dict[str, str]:
     """Returns Markdown pages by their path below the manual."""
     pages: dict[str, list[str]] = defaultdict(list)
-    for header in sorted(INCLUDE.rglob("*.h*")):
+    headers = [header for header in sorted(INCLUDE.rglob("*.h*")) if _is_public(header)]
+    of_header = _declarations([header for header in headers if header.name != C_HEADER])
+    for header in headers:
         relative = header.relative_to(INCLUDE)
-        if relative.name in NOT_ALONE or any(part in PRIVATE for part in relative.parts):
-            continue
-        if relative.name == "lockyard.h":
+        if relative.name == C_HEADER:
             pages["c"] += _c_page(header)
             continue
         folder = relative.parts[1] if len(relative.parts) > 2 else "general"
-        declarations = list(_declarations(header))
-        if declarations:
+        if declarations := of_header[str(header)]:
             pages[folder] += [f"## `<{relative}>`", "", *declarations]
     return {
         f"reference/{name}.md": "\n".join([f"# {_title(name)}", "", *lines])
@@ -69,40 +69,66 @@ def reference() -> dict[str, str]:
     }
 
 
+def _is_public(header: Path) -> bool:
+    relative = header.relative_to(INCLUDE)
+    return relative.name not in NOT_ALONE and not any(part in PRIVATE for part in relative.parts)
+
+
 def _title(name: str) -> str:
     return "C reference" if name == "c" else f"C++ reference: {name}"
 
 
-def _declarations(header: Path) -> Iterator[str]:
+def _declarations(headers: Sequence[Path]) -> dict[str, list[str]]:
+    """Returns the text of each header's declarations by the header's path. All headers are read
+    together, since most of what they include is the same."""
     index = clang.Index.create()
     options = clang.TranslationUnit.PARSE_SKIP_FUNCTION_BODIES
-    unit = index.parse(str(header), args=[*FLAGS, *_system_headers()], options=options)
+    together = "".join(f'#include "{header}"\n' for header in headers)
+    unit = index.parse(
+        "all.hpp",
+        args=[*FLAGS, *_system_headers()],
+        unsaved_files=[("all.hpp", together)],
+        options=options,
+    )
     errors = [each for each in unit.diagnostics if each.severity >= clang.Diagnostic.Error]
     if errors:
-        sys.exit(f"{header.relative_to(ROOT)}: libclang cannot read it: {errors[0].spelling}")
-    yield from _within(unit.cursor, header, depth=3)
+        sys.exit(f"{errors[0].location.file}: libclang cannot read it: {errors[0].spelling}")
+    found: dict[str, list[str]] = {str(header): [] for header in headers}
+    for child in _outermost(unit.cursor):
+        declarations = found.get(_file(child))
+        if declarations is not None:
+            declarations += _declaration(child, depth=3)
+    return found
 
 
-def _within(cursor: Any, header: Path, depth: int) -> Iterator[str]:
+def _outermost(cursor: Any) -> Iterator[Any]:
+    """Yields what the library declares outside of classes."""
     for child in cursor.get_children():
-        if child.kind in (KINDS.NAMESPACE, KINDS.UNEXPOSED_DECL, KINDS.LINKAGE_SPEC):
-            if child.spelling != "detail":
-                yield from _within(child, header, depth)
-            continue
-        if child.location.file is None or Path(child.location.file.name) != header:
-            continue
-        if child.access_specifier in HIDDEN:
-            continue
-        if child.kind in RECORDS:
-            yield from _record(child, header, depth)
-        elif child.kind in MEMBERS and (text := _comment(child)):
-            yield from _entry(child, text, depth)
+        if child.kind not in (KINDS.NAMESPACE, KINDS.UNEXPOSED_DECL, KINDS.LINKAGE_SPEC):
+            yield child
+        elif child.spelling != "detail" and _file(child).startswith(str(INCLUDE)):
+            yield from _outermost(child)
 
 
-def _record(cursor: Any, header: Path, depth: int) -> Iterator[str]:
+def _file(cursor: Any) -> str:
+    file = cursor.location.file
+    return file.name if file else ""
+
+
+def _declaration(cursor: Any, depth: int) -> Iterator[str]:
+    if cursor.access_specifier in HIDDEN:
+        return
+    if cursor.kind in RECORDS:
+        yield from _record(cursor, depth)
+    elif cursor.kind in MEMBERS and (text := _comment(cursor)):
+        yield from _entry(cursor, text, depth)
+
+
+def _record(cursor: Any, depth: int) -> Iterator[str]:
     if not cursor.is_definition():
         return
-    text, members = _comment(cursor), list(_within(cursor, header, depth + 1))
+    text = _comment(cursor)
+    members = [line for child in cursor.get_children() for line in _declaration(child, depth + 1)]
     if text or members:
         yield from _entry(cursor, text, depth)
         yield from members

@@ -147,7 +147,7 @@ def _answer(of: Question, when: str) -> Answer:
     }
     advised = reference if claim.decision is Decision.WORSE else claim.cell
     next_best = "next " if claim.decision is Decision.WORSE else ""
-    against = ratio_and_interval(claim.ratio) if claim.ratio else "no common block"
+    against = ratio_and_interval(claim.ratio) if claim.ratio else "too few blocks"
     return Answer(
         when,
         names[claim.decision],

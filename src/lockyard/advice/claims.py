@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims: a lock's figure is better or worse than the reference's, or makes no difference.
 
-The locks that a claim compares are chosen on some blocks, and compared on the others. The interval
-holds after every block, so a measurement may stop as soon as it decides
+The first blocks choose the locks that a claim compares, and the later blocks compare them. The
+interval holds after every block, so a measurement may stop as soon as it decides
 (docs/decisions/0045-sequential-report.md).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lockyard.report.columns import Compared, by_value
@@ -18,15 +19,16 @@ from lockyard.report.units import duration, rate
 from lockyard.stats import anytime_ratio, block_ratios
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from lockyard.report.summary import CellSummary
     from lockyard.stats import Ratio
 
-# The odd ones of the first blocks choose, the even ones and all later blocks compare.
-CHOOSING_BLOCKS = 16
+CHOOSING_BLOCKS = 8
 # The fewest compared blocks that settle a claim.
 SETTLING_BLOCKS = 30
+# A claim that needs more blocks than this will not be settled.
+MOST_BLOCKS = 4000
 
 
 class Decision(StrEnum):
@@ -69,19 +71,25 @@ class Claim:
     aim: Aim
     cell: CellSummary
     reference: CellSummary
-    ratio: Ratio | None  # over the compared blocks; None if there are none
+    ratios: Sequence[float]  # one for each compared block
     factor: float = 1.0  # above 1: the claim is that the lock is worse by more than this
 
     @classmethod
     def of(cls, aim: Aim, cell: CellSummary, reference: CellSummary, factor: float = 1.0) -> Claim:
         ours, theirs = (_some(aim, each, compared=True) for each in (cell, reference))
-        if not ours.keys() & theirs.keys():
-            return cls(aim, cell, reference, None, factor)
-        return cls(aim, cell, reference, anytime_ratio(block_ratios(ours, theirs)), factor)
+        shared = ours.keys() & theirs.keys()
+        return cls(aim, cell, reference, block_ratios(ours, theirs) if shared else (), factor)
+
+    @cached_property
+    def ratio(self) -> Ratio | None:
+        """Returns the ratio over the compared blocks; None if there are none."""
+        return anytime_ratio(self.ratios)
 
     @property
     def decision(self) -> Decision:
-        ratio = self.ratio
+        return self._decision(self.ratio)
+
+    def _decision(self, ratio: Ratio | None) -> Decision:
         if ratio is None or ratio.low is None or ratio.high is None:
             return Decision.OPEN
         if ratio.shows_difference:
@@ -92,26 +100,36 @@ class Claim:
 
     @property
     def blocks(self) -> int:
-        return self.ratio.blocks if self.ratio else 0
+        return len(self.ratios)
 
     @property
     def is_settled(self) -> bool:
-        if self.blocks < SETTLING_BLOCKS:
+        return self._settles(self.ratio)
+
+    def _settles(self, ratio: Ratio | None) -> bool:
+        if ratio is None or ratio.blocks < SETTLING_BLOCKS:
             return False
         if self.factor > 1:
-            least, most = self._badness
+            least, most = self._badness(ratio)
             return not least <= self.factor <= most
-        return self.decision is not Decision.OPEN
+        return self._decision(ratio) is not Decision.OPEN
+
+    def blocks_left(self) -> float:
+        """Returns how many more blocks like the compared ones would settle the claim."""
+        blocks = self.blocks
+        while blocks <= MOST_BLOCKS:
+            blocks = max(SETTLING_BLOCKS, blocks + 1 + blocks // 8)
+            if self._settles(anytime_ratio(self.ratios, blocks)):
+                return blocks - self.blocks
+        return math.inf
 
     @property
     def holds(self) -> bool:
         """Tells whether the lock is shown to be worse by more than the claim's factor."""
-        return self._badness[0] > self.factor
+        return self._badness(self.ratio)[0] > self.factor
 
-    @property
-    def _badness(self) -> tuple[float, float]:
+    def _badness(self, ratio: Ratio | None) -> tuple[float, float]:
         """Returns the bounds of how many times as bad as the reference the lock is."""
-        ratio = self.ratio
         if ratio is None or ratio.low is None or ratio.high is None:
             return 0.0, math.inf
         if not self.aim.compared.more_is_better:
@@ -130,8 +148,6 @@ def chosen_by(aim: Aim, cell: CellSummary, reference: CellSummary) -> float | No
 
 def _some(aim: Aim, cell: CellSummary, compared: bool) -> Mapping[int, float]:
     values = aim.compared.of(cell)
-    return {block: value for block, value in values.items() if _compares(block) is compared}
-
-
-def _compares(block: int) -> bool:
-    return block >= CHOOSING_BLOCKS or block % 2 == 0
+    return {
+        block: value for block, value in values.items() if (block >= CHOOSING_BLOCKS) is compared
+    }

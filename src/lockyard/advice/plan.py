@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from lockyard.measure.request import Request
 from lockyard.measure.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lockyard.catalog import Catalog, Lock
     from lockyard.machine.conditions import Conditions
@@ -52,7 +53,7 @@ EXTENTS = {
         pair_run_s=0.01,
         idle=False,
     ),
-    "default": Extent(("seeds", *RECOMMENDED), run_s=0.04, budget_s=228.0, pair_run_s=0.02),
+    "default": Extent(("seeds", *RECOMMENDED), run_s=0.04, budget_s=228.0, pair_run_s=0.01),
     "full": Extent(
         ("all",),
         run_s=0.05,
@@ -64,7 +65,12 @@ EXTENTS = {
 }
 
 
-def planned(catalog: Catalog, extent: Extent, conditions: Conditions) -> tuple[list[Cell], Design]:
+def planned(
+    catalog: Catalog,
+    extent: Extent,
+    conditions: Conditions,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[list[Cell], Design]:
     """Returns all cells, and the design that decides which of them are measured on."""
     locks = catalog.select_locks(extent.locks)
     processors = len(os.sched_getaffinity(0))
@@ -96,7 +102,7 @@ def planned(catalog: Catalog, extent: Extent, conditions: Conditions) -> tuple[l
     all_ = with_noise([*sequential, *fixed], catalog, conditions, extent.budget_s)
     watching = len(all_) - len(sequential) - len(fixed)
     places = range(watching + len(sequential), len(all_))
-    return all_, Design(all_, extent.budget_s, always=places)
+    return all_, Design(all_, extent.budget_s, always=places, clock=clock)
 
 
 def _of_length(cell: Cell, run_s: float, runs: int) -> Cell:

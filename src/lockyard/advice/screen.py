@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from lockyard.advice.answers import WANTED
 from lockyard.advice.claims import Decision
 from lockyard.advice.questions import REFERENCE
 from lockyard.report.console import print_line
@@ -111,16 +112,25 @@ def _notes(found: Advice) -> Iterator[str]:
         yield _cut(found.sections)
     if found.claims:
         share = percent(found.decided / len(found.claims))
-        yield _cut(
-            f"decided: {found.decided} of {len(found.claims)} ratios ({share}), at 95 % each; "
-            f"two names: alike{_open(found.answers)}"
-        )
+        decided = f"decided: {found.decided} of {len(found.claims)} ratios ({share}), at 95 % each"
+        yield _cut("; ".join([decided, *_open(found.answers)]))
+    if alike := _alike(found.answers):
+        yield _cut(f"two names: alike, shown to differ by a factor of less than {alike}")
 
 
-def _open(answers: Sequence[Answer]) -> str:
+def _open(answers: Sequence[Answer]) -> Iterator[str]:
     if any(each.claim and each.claim.decision is Decision.OPEN for each in answers):
-        return f'; "?": may differ from {REFERENCE}'
-    return ""
+        yield f'"?": may differ from {REFERENCE}'
+
+
+def _alike(answers: Sequence[Answer]) -> str:
+    """Returns the margins within which locks are said to be alike."""
+    aims = {
+        WANTED[each.claim.aim.name]: each.claim.aim.alike
+        for each in answers
+        if each.claim and each.claim.decision is Decision.ALIKE
+    }
+    return ", ".join(f"{margin:g} ({name})" for name, margin in aims.items())
 
 
 def _cut(text: str, width: int = COLUMNS) -> str:

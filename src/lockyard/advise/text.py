@@ -42,7 +42,7 @@ def lines(advice: Advice) -> Iterator[str]:
             f"  runner-up: {advice.runner_up.lock.name}, "
             f"{_figure(advice, advice.runner_up)}{compared}"
         )
-    yield f"  price: {'; '.join(_price(advice))}"
+    yield f"  price: {'; '.join(price(advice))}"
 
 
 def _figure(advice: Advice, of: Candidate) -> str:
@@ -51,7 +51,7 @@ def _figure(advice: Advice, of: Candidate) -> str:
     return f"{rate(of.rate_per_s)}"
 
 
-def _price(advice: Advice) -> Iterator[str]:
+def price(advice: Advice) -> Iterator[str]:
     """Yields what the best lock costs, where another one does better."""
     best, fastest, steadiest = advice.best, advice.fastest, advice.steadiest
     if fastest is not best:
@@ -90,34 +90,3 @@ def _table(advice: Advice) -> Any:
             str(each.lock.size_bytes or MISSING),
         )
     return table
-
-
-def document(answers: Sequence[Advice], remarks: Sequence[str]) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "record": "advice",
-        "remarks": list(remarks),
-        "advice": [
-            {
-                "use": each.use.to_json(),
-                "by": "tail" if each.by_tail else "rate",
-                "source": each.source,
-                "lock": each.best.lock.name,
-                "runner_up": each.runner_up.lock.name if each.runner_up else None,
-                "price": list(_price(each)),
-                "locks": [
-                    {
-                        "lock": one.lock.name,
-                        "operations_per_s": one.rate_per_s,
-                        "wait_p999_ns": one.p999_ns,
-                        "wait_max_ns": one.longest_ns,
-                        "cpu_share": one.cpu_share,
-                        "fairness_jain": one.fairness,
-                        "size_bytes": one.lock.size_bytes,
-                    }
-                    for one in each.ranked
-                ],
-            }
-            for each in answers
-        ],
-    }

@@ -56,14 +56,6 @@ class Use:
         gap = _factor(self.gap_ns, conditions.get("gap_ns") or 0)
         return math.log(hold * gap) if max(hold, gap) <= NEAR else None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "lock": self.name or None,
-            "threads": self.threads,
-            "hold_ns": self.hold_ns,
-            "gap_ns": self.gap_ns,
-        }
-
 
 def of_row(row: Row, recording: Path) -> Use:
     """Returns the use of a profiled lock, with its own lengths in a file."""

@@ -13,7 +13,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from lockyard.measure.cell import SCHEMA
+from lockyard.records.types import SCHEMA
 
 # Names a worker's machine, where its host name does not: several workers on one host.
 MACHINE_VARIABLE = "LOCKYARD_MACHINE"

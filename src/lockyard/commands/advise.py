@@ -4,7 +4,6 @@ records, or measured now."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from lockyard.advise.use import Use, of_row
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json, Seed
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 
 if TYPE_CHECKING:
@@ -151,10 +151,10 @@ def command(given: AdviseOptions) -> int:
         answers = [
             _advice(use, wanted, locks, catalog, remarks) for use in _uses(wanted, Path(folder))
         ]
-    from lockyard.advise import text
+    from lockyard.advise import document, text
 
     if as_json:
-        print(json.dumps(text.document(answers, remarks)))  # noqa: T201
+        print_document(document.document(answers, remarks))
     else:
         text.print_advice(answers, list(dict.fromkeys(remarks)))
     return ExitStatus.DONE

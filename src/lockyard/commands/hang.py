@@ -4,7 +4,6 @@ nothing is stopped, and the program needs no preparation."""
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +13,9 @@ import typer
 from lockyard import options as parse
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.field_kit import hang_text
+from lockyard.field_kit import hang_document, hang_text
 from lockyard.field_kit.core_file import CoreFile
 from lockyard.field_kit.look import Look, take
 from lockyard.field_kit.process import Process
@@ -117,8 +117,7 @@ def _show(target: Target, look: Look, core: Path | None, with_stacks: bool, as_j
     found = hang_text.named(target, look)
     unwound = stacks(look.pid, core, look.program if core is None else "") if with_stacks else None
     if as_json:
-        document = hang_text.document(found)
-        print(json.dumps(document | ({"stacks": unwound} if with_stacks else {})))  # noqa: T201
+        print_document(hang_document.document(found, unwound))
         return
     for line in hang_text.lines(found):
         print(line)  # noqa: T201

@@ -4,7 +4,6 @@ locks measured with them on this machine. With --verify, also run it with these 
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +14,16 @@ from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import command_of, options_class
 from lockyard.cli.trial_options import TrialOptions
 from lockyard.commands import profile
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.field_kit import prediction, prediction_text, preload, profile_files, trial
+from lockyard.field_kit import (
+    prediction,
+    prediction_document,
+    prediction_text,
+    preload,
+    profile_files,
+    trial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +72,7 @@ def command(options: PredictOptions) -> int:
         _print(prediction_text.lines(found))
     tried = trial.measured(wanted, trial.note) if options.verify else None
     if as_json:
-        print(json.dumps(prediction_text.document(found, tried)))  # noqa: T201
+        print_document(prediction_document.document(found, tried))
     elif tried is not None:
         trial.end_notes()
         _print(prediction_text.verified(found, tried))

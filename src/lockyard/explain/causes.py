@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockyard.explain.threads import ON_PROCESSOR, Doing
+from lockyard.explain.stretches import ON_PROCESSOR, Doing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class Cause(IntEnum):
     MIGRATION = 9
     MACHINE_GAP = 10
     HELD_RUNNING = 11
+    FALLS_ASLEEP = 12
+    TIMED_SLEEP = 13
 
     @property
     def stored(self) -> str:
@@ -57,7 +59,11 @@ OF_HOLDER = {
     Doing.WOKEN: Cause.HOLDER_ASLEEP,
     Doing.MOVING: Cause.MIGRATION,
 }
-OF_RELEASER = {**OF_HOLDER, Doing.PREEMPTED: Cause.HOLDER_PREEMPTED_IN_RELEASE}
+OF_RELEASER = {
+    **OF_HOLDER,
+    Doing.PREEMPTED: Cause.HOLDER_PREEMPTED_IN_RELEASE,
+    Doing.INTERRUPTED: Cause.HOLDER_PREEMPTED_IN_RELEASE,
+}
 # The cause for a waiter that could have taken the lock. A waiter that sleeps may not have been
 # woken.
 OF_WAITER = {
@@ -67,6 +73,8 @@ OF_WAITER = {
     Doing.WOKEN: Cause.WOKEN_NOT_RUNNING,
     Doing.MOVING: Cause.MIGRATION,
     Doing.LEAVES_YIELD: Cause.WAITER_NOT_RUNNING,
+    Doing.INTERRUPTED: Cause.WAITER_NOT_RUNNING,
+    Doing.FALLS_ASLEEP: Cause.FALLS_ASLEEP,
 }
 # In these states a waiter is certainly not waiting to be woken.
 ABSENT = (Doing.PREEMPTED, Doing.YIELDED, Doing.MOVING, Doing.LEAVES_YIELD)
@@ -101,6 +109,7 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         (m.releasing & m.let_go & m.heir_called & np.isin(m.heir.doing, ABSENT), by_heir),
         (m.releasing & (by_releaser != none), by_releaser),
         (m.releasing & m.owner.in_gap, Cause.MACHINE_GAP),
+        (m.stopped & (m.owner.doing == Doing.RUNNING), Cause.MACHINE_GAP),
         (
             m.releasing & m.heir_called & m.heir.wake_sent & (m.heir.doing == Doing.ASLEEP),
             by_heir,
@@ -145,4 +154,5 @@ def _of_waiter(m: Moments, waiter: Being) -> NDArray[np.uint8]:
     # The thread was woken and runs, but has not left the sleep yet.
     leaves = waiter.doing == Doing.LEAVES_SLEEP
     found = np.where(leaves & waiter.wake_sent, Cause.WOKEN_LATE, found)
+    found = np.where(waiter.naps, Cause.TIMED_SLEEP, found)
     return np.where(leaves & waiter.wake_arrives, Cause.WOKEN_NOT_RUNNING, found).astype(np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lockyard.explain.causes import Cause, of_wait
 from lockyard.explain.moments import NOBODY
-from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, Runnable
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from lockyard.explain.moments import Moments
     from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
+    from lockyard.explain.threads import Runnable, Thread
 
 PIECES_OF_A_CAUSE = 2
 LEAST_SHARE = 0.05  # causes with a smaller share of a stall get no line
 
+TURNED = (Doing.WOKEN, Doing.MOVING)
 LEFT = {
     Doing.PREEMPTED: "was preempted",
     Doing.YIELDED: "yielded its processor",
@@ -75,6 +77,8 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
             Cause.WAKEUP_IN_FLIGHT,
             Cause.WOKEN_NOT_RUNNING,
             Cause.WAITER_NOT_RUNNING,
+            Cause.FALLS_ASLEEP,
+            Cause.TIMED_SLEEP,
         ),
     )
     sleeps_on = (m.subject.doing == Doing.ASLEEP) & ~m.subject.wake_sent & of_waiters
@@ -82,7 +86,7 @@ def _blamed(m: Moments, causes: NDArray[np.uint8], subject: int) -> NDArray[np.i
     waiter = np.where(instead, m.awoken.who, subject)
     of_heir = ~m.passes_by | np.isin(causes, (Cause.BARGING, Cause.MACHINE_GAP))
     waiter = np.where(~m.held & m.heir_called & of_heir, m.heir.who, waiter)
-    not_owner = (causes == Cause.MACHINE_GAP) & ~m.owner.in_gap
+    not_owner = (causes == Cause.MACHINE_GAP) & ~m.owner.in_gap & ~m.stopped
     not_owner |= (causes == Cause.MIGRATION) & (m.owner.doing != Doing.MOVING)
     return np.where(m.free | of_waiters | not_owner, waiter, m.owner.who)
 
@@ -129,6 +133,11 @@ class _Teller:
                 f"{self.thread(who)} held the lock from {self._at(int(hold.acquired[index]))} to "
                 f"{self._at(int(hold.releasing[index]))} and ran"
             )
+        if cause is Cause.MACHINE_GAP and m.stopped[at]:
+            return (
+                f"{self._what_it_had(who, m, at)}{self.thread(who)} ran without a stamp, although "
+                "most releases of this lock take less than a twentieth of that time"
+            )
         if cause is Cause.MACHINE_GAP:
             return f"{self.thread(who)} ran on a processor that stopped without a context switch"
         return f"{self._what_it_had(who, m, at)}{self._absence(who, int(m.begins[at]))}"
@@ -156,13 +165,35 @@ class _Teller:
                 f"{thread.label} came back at {self._at(int(stretches.begins[at]))}"
                 f"{_place(stretches.cpu, at)}, and was out of its {call} at {self._at(out)}"
             )
-        if doing in (*ON_PROCESSOR, Doing.UNKNOWN):
+        if doing is Doing.FALLS_ASLEEP:
+            return self._entered(thread, at)
+        if doing not in (*ON_PROCESSOR, Doing.UNKNOWN):
+            return self._way_back(thread, at - 1 if doing in TURNED else at, moment)
+        if doing is not Doing.INTERRUPTED:
             return f"{thread.label} was on its way back"
-        left = at - 1 if doing in (Doing.WOKEN, Doing.MOVING) else at
+        gone = int(stretches.begins[at + 1])
+        since = (
+            f"{thread.label} made no stamp after {self._at(int(stretches.begins[at]))}, and then "
+        )
+        return since + self._way_back(thread, at + 1, gone)
+
+    def _entered(self, thread: Thread, at: int) -> str:
+        """Describes a sleep that was called while the lock was free or being freed."""
+        stretches = thread.stretches
+        begin = self._at(int(stretches.begins[at]))
+        end = int(stretches.begins[at + 1]) if at + 1 < len(stretches.begins) else NEVER
+        slept = end != NEVER and Doing(int(stretches.doing[at + 1])) is Doing.ASLEEP
+        return (
+            f"{thread.label} called the sleep at {begin}{_place(stretches.cpu, at)}, and "
+            f"{'fell asleep' if slept else 'left it without sleeping'} at {self._at(end)}"
+        )
+
+    def _way_back(self, thread: Thread, left: int, moment: int) -> str:
+        stretches = thread.stretches
         runnable = thread.runnable_at(moment)
         parts = [
             f"{thread.label} {LEFT[Doing(int(stretches.doing[left]))]} at "
-            f"{self._at(int(stretches.since[at]))}{_place(stretches.cpu, left - 1)}"
+            f"{self._at(int(stretches.since[left]))}{_place(stretches.cpu, left - 1)}"
         ]
         for each in range(left + 1, len(stretches.begins)):
             begin, what = int(stretches.begins[each]), Doing(int(stretches.doing[each]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import NEVER
+from lockyard.explain.stretches import NEVER
 from lockyard.explain.trace import Kind
 
 if TYPE_CHECKING:

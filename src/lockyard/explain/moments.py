@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import ON_PROCESSOR, Doing
+from lockyard.explain.stretches import ON_PROCESSOR, Doing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,7 @@ class Being:
     wake_sent: NDArray[np.bool_]  # it sleeps in the lock, or is leaving that sleep, and another
     # thread has begun to wake it
     wake_arrives: NDArray[np.bool_]  # a record shows that the wake-up arrives, now or later
+    naps: NDArray[np.bool_]  # it sleeps until a deadline, and no thread has begun to wake it
 
     def part(self, of: NDArray[np.int64]) -> Being:
         return Being(*(getattr(self, each.name)[of] for each in fields(self)))
@@ -62,6 +63,7 @@ class Moments:
     releasing: NDArray[np.bool_]
     free: NDArray[np.bool_]
     let_go: NDArray[np.bool_]  # free, or in a release that wakes others, who may take it
+    stopped: NDArray[np.bool_]  # in a release that took far longer than most of this lock
     hold: NDArray[np.int64]  # index of the current or last hold; -1 before the first
     overtook: NDArray[np.bool_]  # the owner called later than the subject
     heir_overtakes: NDArray[np.bool_]  # so did the heir, and acquired before the stall ended

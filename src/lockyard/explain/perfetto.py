@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lockyard.explain.locks import histories
-from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, brackets, threads_of
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, brackets
+from lockyard.explain.threads import threads_of
 from lockyard.explain.trace import Kind, RingKind, read_trace
 from lockyard.explain.wakes import sent
 
@@ -192,7 +193,7 @@ class _Events:
         }
         number = 0
         for history in self._histories:
-            for who, by_out in sent(history, self._threads).items():
+            for who, by_out in sent(self._trace, history, self._threads).items():
                 stretches = self._threads[who].stretches
                 for out, moment in by_out.items():
                     back = self._back(stretches.begins, stretches.doing, out)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import ON_PROCESSOR, Doing, inside
+from lockyard.explain.stretches import ON_PROCESSOR, Doing, inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.moments import NOBODY, Being, Candidates, Moments
-from lockyard.explain.threads import NEVER, ON_PROCESSOR, Doing, inside
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 from lockyard.explain.unstamped import IN_VAIN_NS, unstamped
-from lockyard.explain.wakes import sent
+from lockyard.explain.wakes import sent, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lockyard.explain.locks import LockHistory
-    from lockyard.explain.threads import Stretches, Thread
+    from lockyard.explain.stretches import Stretches
+    from lockyard.explain.threads import Thread
     from lockyard.explain.trace import Trace
 
 
@@ -48,6 +49,26 @@ class Gaps:
         return found
 
 
+# A release without a stamp in between is straight code: one that takes this much longer than most
+# releases of its lock was stopped. Shorter than the least, it may have waited for a successor.
+STOPPED_TIMES = 20
+STOPPED_NS = 8e3
+LEAST_RELEASES = 100
+
+
+def stopped_releases(history: LockHistory, trace: Trace) -> NDArray[np.bool_]:
+    """Tells of which holds the release took far longer, up to its first wake-up or its end, than
+    nine in ten releases of the lock."""
+    holds = history.holds
+    known = holds.let_go != NEVER
+    lengths = np.where(known, holds.let_go - np.where(known, holds.releasing, 0), 0)
+    if np.count_nonzero(known) < LEAST_RELEASES:
+        return np.zeros(len(holds), bool)
+    usual = float(np.quantile(lengths[known], 0.9))
+    found: NDArray[np.bool_] = lengths >= max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
+    return found
+
+
 class Pieces:
     """All pieces of one lock's time, from which each stall takes its part."""
 
@@ -55,7 +76,9 @@ class Pieces:
         self, trace: Trace, threads: list[Thread], history: LockHistory, gaps: Gaps
     ) -> None:
         self.history, self.threads, self.gaps = history, threads, gaps
-        self._sent = sent(history, threads)
+        self._trace = trace
+        self._sent = sent(trace, history, threads)
+        self._timed = [timed(thread) for thread in threads]
         holds = history.holds
         users = np.unique(np.concatenate([holds.who, history.waits.who]))
         cuts = np.concatenate(
@@ -82,6 +105,7 @@ class Pieces:
             self.hold, owner, heir = nobody, nobody, nobody
             self.held = self.releasing = self.heir_called = nothing.astype(bool)
             self.free = self.let_go = self.held | self._from_start
+            self.stopped = self.held
             self.release_began = self.free_since = nothing
         else:
             self.hold = np.searchsorted(holds.acquired, begins, side="right") - 1
@@ -92,6 +116,8 @@ class Pieces:
             self.releasing = known & ~self.held & (begins < self.free_since)
             self.free = np.where(known, ~self.held & ~self.releasing, self._from_start)
             self.let_go = self.free | (self.releasing & (begins >= holds.let_go[at]))
+            stopped = stopped_releases(self.history, self._trace)
+            self.stopped = self.releasing & ~self.let_go & stopped[at]
             owner = np.where(known, holds.who[at], NOBODY)
             follows = self.hold + 1 < len(holds)
             after = np.minimum(self.hold + 1, len(holds) - 1)
@@ -119,7 +145,7 @@ class Pieces:
         doing = np.zeros(len(who), np.uint8)
         since, began = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
         cpus = np.full(len(who), NOBODY)
-        is_sent, arrives = np.zeros(len(who), bool), np.zeros(len(who), bool)
+        is_sent, arrives, naps = (np.zeros(len(who), bool) for _ in range(3))
         for each in np.unique(who[who != NOBODY]).tolist():
             chosen = np.flatnonzero(who == each)
             stretches = self.threads[each].stretches
@@ -128,8 +154,10 @@ class Pieces:
             since[chosen], began[chosen] = stretches.since[at], stretches.begins[at]
             arrives[chosen] = stretches.ends_woken[at]
             is_sent[chosen] = self._is_sent(each, stretches, at, moments[chosen])
+            naps[chosen] = inside(moments[chosen], self._timed[each])
         in_gap = self.gaps.hit(moments, cpus) & np.isin(doing, ON_PROCESSOR)
-        return Being(who, doing, since, began, in_gap, is_sent, arrives)
+        naps &= np.isin(doing, (Doing.ASLEEP, Doing.LEAVES_SLEEP)) & ~is_sent
+        return Being(who, doing, since, began, in_gap, is_sent, arrives, naps)
 
     def _is_sent(
         self,
@@ -182,6 +210,7 @@ class Pieces:
             releasing=self.releasing[part],
             free=self.free[part],
             let_go=self.let_go[part],
+            stopped=self.stopped[part],
             hold=hold,
             overtook=(hold >= 0) & (called_at > called),
             heir_overtakes=(next_called > called) & is_in_time,

@@ -14,7 +14,8 @@ from lockyard.explain.idle_processors import IdleProcessors
 from lockyard.explain.locks import histories
 from lockyard.explain.moments import NOBODY, Candidates, Moments
 from lockyard.explain.pieces import Gaps, Pieces
-from lockyard.explain.threads import NEVER, threads_of
+from lockyard.explain.stretches import NEVER
+from lockyard.explain.threads import threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

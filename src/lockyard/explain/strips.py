@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.picture import MOST_ROWS, Painter, Shown
-from lockyard.explain.threads import ON_PROCESSOR
+from lockyard.explain.stretches import ON_PROCESSOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

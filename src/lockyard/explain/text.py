@@ -53,6 +53,8 @@ COLUMNS: tuple[tuple[str, tuple[Cause, ...], tuple[StallKind, ...]], ...] = (
     ),
     ("of that\nin flight", (Cause.WAKEUP_IN_FLIGHT,), ()),
     ("of that\nnot running", (Cause.WOKEN_NOT_RUNNING,), ()),
+    ("falls\nasleep", (Cause.FALLS_ASLEEP,), ()),
+    ("timed\nsleep", (Cause.TIMED_SLEEP,), ()),
     ("barging", (Cause.BARGING,), (StallKind.WAIT,)),
     ("long\nhold", (Cause.HELD_RUNNING,), (StallKind.WAIT,)),
     ("migration", (Cause.MIGRATION,), ()),

@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lockyard.explain.stretches import (
+    INTERRUPT_NS,
+    NEVER,
+    Doing,
+    Stretches,
+    brackets,
+    inside,
+    stretches,
+    with_interrupts,
+    with_sleeps_entered,
+)
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 
 if TYPE_CHECKING:
@@ -16,48 +26,7 @@ if TYPE_CHECKING:
 
     from lockyard.explain.trace import Events, Trace
 
-NEVER = int(np.iinfo(np.int64).max)
 MOVED_AT_ONCE_NS = 50e3  # after a switch-out: the scheduler took the thread away to move it
-
-
-class Doing(IntEnum):
-    """The activity of a thread. Without switch records, only its stamps are known."""
-
-    UNKNOWN = 0
-    RUNNING = 1
-    PREEMPTED = 2  # taken off its processor although it could have run
-    YIELDED = 3  # preempted according to the kernel, but inside a yield according to its stamps
-    ASLEEP = 4  # in the lock's own sleep
-    BLOCKED = 5  # left its processor by itself, outside the lock's sleep
-    WOKEN = 6  # was asleep or blocked; the wake-up is recorded, but it does not run yet
-    MOVING = 7  # taken off one processor and sent to another, but does not run there yet
-    LEAVES_YIELD = 8  # runs again, but has not returned from its yield
-    LEAVES_SLEEP = 9  # runs again, but has not returned from the lock's sleep
-
-
-ON_PROCESSOR = (Doing.RUNNING, Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP)
-
-
-@dataclass(frozen=True)
-class Stretches:
-    """A thread's activities, each lasting from its beginning to the next one's."""
-
-    begins: NDArray[np.int64]
-    doing: NDArray[np.uint8]
-    cpu: NDArray[np.int64]  # where it ran; -1 if it did not, or if that is unknown
-    since: NDArray[np.int64]  # when it left its processor; otherwise the beginning
-
-    @property
-    def ends_woken(self) -> NDArray[np.bool_]:
-        """Tells which stretches end with a recorded wake-up, or follow one and leave a sleep."""
-        is_woken = self.doing == Doing.WOKEN
-        left = (self.doing == Doing.LEAVES_SLEEP) & np.append(False, is_woken[:-1])
-        found: NDArray[np.bool_] = np.append(is_woken[1:], False) | left
-        return found
-
-    def at(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the index of the stretch that contains each moment."""
-        return np.maximum(np.searchsorted(self.begins, ticks, side="right") - 1, 0)
 
 
 # A thread that wants a processor and has none.
@@ -116,6 +85,7 @@ class Thread:
 def threads_of(trace: Trace) -> list[Thread]:
     records_of = _records(trace)
     at_once = round(MOVED_AT_ONCE_NS / trace.ns_per_tick)
+    interrupt = round(INTERRUPT_NS / trace.ns_per_tick)
     found = []
     for ring in {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}.values():
         events = _stamps(ring.events[~_is_record(ring.events)])
@@ -123,15 +93,18 @@ def threads_of(trace: Trace) -> list[Thread]:
         known = trace.has_switches and records is not None
         records = events[:0] if records is None else records
         woken = records[records["kind"] == Kind.WOKEN]
-        stretches = _by_records(events, records, at_once) if known else _by_stamps(events)
+        if known:
+            its = _by_records(events, records, at_once)
+            its = with_sleeps_entered(events, its)
+            its = with_interrupts(events, its, interrupt)
+        else:
+            its = _by_stamps(events)
         found.append(
             Thread(
                 tid=ring.tid,
                 name=ring.name,
                 stamps=events,
-                stretches=stretches
-                if trace.is_ended
-                else _until(_last(events, records), stretches),
+                stretches=its if trace.is_ended else _until(_last(events, records), its),
                 wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
             )
         )
@@ -194,29 +167,6 @@ def ordered(events: Events) -> Events:
     return events[np.argsort(events["ticks"], kind="stable")]
 
 
-def brackets(events: Events, begin: Kind, end: Kind) -> NDArray[np.int64]:
-    """Returns pairs of moments as rows; a pair that has not ended yet lasts forever."""
-    chosen = events[np.isin(events["kind"], (begin, end))]
-    starts = np.flatnonzero(chosen["kind"] == begin)
-    ends = np.full(len(starts), NEVER)
-    has_next = starts + 1 < len(chosen)
-    following = chosen[np.minimum(starts + 1, max(len(chosen) - 1, 0))]
-    is_end = has_next & (following["kind"] == end)
-    ends[is_end] = following["ticks"][is_end]
-    # A beginning directly followed by another has lost its end, and tells nothing.
-    kept = is_end | ~has_next
-    return np.stack([chosen["ticks"][starts][kept], ends[kept]], axis=1)
-
-
-def inside(moments: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tells which moments lie in one of the brackets, which are sorted and exclude their ends."""
-    if not len(pairs):
-        return np.zeros(len(moments), bool)
-    at = np.searchsorted(pairs[:, 0], moments, side="right") - 1
-    found: NDArray[np.bool_] = (at >= 0) & (moments < pairs[np.maximum(at, 0), 1])
-    return found
-
-
 def _by_stamps(stamps: Events) -> Stretches:
     """Derives the stretches without records: only yields and the lock's sleep are known."""
     begins, doing = [-NEVER], [int(Doing.UNKNOWN)]
@@ -229,7 +179,7 @@ def _by_stamps(stamps: Events) -> Stretches:
             doing += [what, Doing.UNKNOWN]
     nowhere = np.full(len(begins), -1)
     since = np.array(begins, np.int64)
-    return _stretches(since, np.array(doing), nowhere, since)
+    return stretches(since, np.array(doing), nowhere, since)
 
 
 def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
@@ -260,7 +210,7 @@ def _by_records(stamps: Events, records: Events, at_once: int) -> Stretches:
         doing = np.where(ends != NEVER, what, doing)
     out = np.minimum(*leaves)
     is_out_first = out < np.append(ticks[1:], NEVER)
-    return _stretches(
+    return stretches(
         np.concatenate([[-NEVER], ticks, turns[has_turn], out[is_out_first]]),
         np.concatenate(
             [[_at_first(switches)], doing, then[has_turn], doing[is_out_first] * 0 + Doing.RUNNING]
@@ -330,13 +280,3 @@ def _cpus(events: Events) -> NDArray[np.int64]:
     cpus = events["cpu"].astype(np.int64)
     cpus[events["cpu"] == NO_CPU] = -1
     return cpus
-
-
-def _stretches(
-    begins: NDArray[np.int64],
-    doing: NDArray[np.int64],
-    cpu: NDArray[np.int64],
-    since: NDArray[np.int64],
-) -> Stretches:
-    order = np.argsort(begins, kind="stable")
-    return Stretches(begins[order], doing[order].astype(np.uint8), cpu[order], since[order])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import ON_PROCESSOR
+from lockyard.explain.stretches import ON_PROCESSOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lockyard.explain.locks import LockHistory
-    from lockyard.explain.threads import Stretches, Thread
+    from lockyard.explain.stretches import Stretches
+    from lockyard.explain.threads import Thread
 
 IN_VAIN_NS = 50e3  # longer than the waiters of any lock pause between two attempts
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.threads import NEVER, Doing
-from lockyard.explain.trace import Kind
+from lockyard.explain.stretches import NEVER, Doing, brackets
+from lockyard.explain.trace import Kind, RingKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
     from lockyard.explain.locks import LockHistory
     from lockyard.explain.threads import Thread
+    from lockyard.explain.trace import Trace
 
 Sleep = tuple[int, int, int, int]  # when it may be woken, until when; thread, switch-out
 Sent = dict[int, dict[int, int]]  # by thread and switch-out of its sleep: when the wake-up was sent
 
 
-def sent(history: LockHistory, threads: Sequence[Thread]) -> Sent:
-    """Attributes each wake-up to the sleepers of the lock that come back first."""
+def sent(trace: Trace, history: LockHistory, threads: Sequence[Thread]) -> Sent:
+    """Attributes each wake-up to the sleepers of the lock that come back first. From the beginning
+    of the trace's window on, every wake-up is stamped; so a sleeper that comes back without any of
+    them was woken before, if its sleep began before and has no deadline."""
     sleeps = sorted(
         each for who in np.unique(history.waits.who) for each in _sleeps(history, threads, int(who))
     )
@@ -41,7 +44,26 @@ def sent(history: LockHistory, threads: Sequence[Thread]) -> Sent:
         for _ in range(min(count, len(asleep))):
             _, who, since = heapq.heappop(asleep)
             found.setdefault(who, {})[since] = moment
+    if not any(ring.overwritten for ring in trace.of_kind(RingKind.STAMPS)):
+        return found
+    for begin, end, who, since in sleeps:
+        if begin < trace.begin <= end < NEVER and not _has_deadline(threads[who], begin):
+            found.setdefault(who, {}).setdefault(since, trace.begin - 1)
     return found
+
+
+def _has_deadline(thread: Thread, begin: int) -> bool:
+    stamps = thread.stamps
+    at = np.flatnonzero((stamps["ticks"] == begin) & (stamps["kind"] == Kind.SLEEP_BEGIN))
+    return not len(at) or bool(stamps["argument"][at[-1]])
+
+
+def timed(thread: Thread) -> NDArray[np.int64]:
+    """Returns the beginnings and ends of the thread's sleeps with a deadline, as rows."""
+    sleeps = brackets(thread.stamps, Kind.SLEEP_BEGIN, Kind.SLEEP_END)
+    chosen = thread.stamps[thread.stamps["kind"] == Kind.SLEEP_BEGIN]
+    begins = chosen["ticks"][chosen["argument"] != 0]
+    return sleeps[np.isin(sleeps[:, 0], begins)]
 
 
 def _sleeps(history: LockHistory, threads: Sequence[Thread], who: int) -> list[Sleep]:

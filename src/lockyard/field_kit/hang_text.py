@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lockyard.field_kit.symbols import Symbols
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from lockyard.field_kit.look import Look, Waiting
     from lockyard.field_kit.target import Target
 
-SCHEMA = 1
 SHOWN_WAITERS = 5
 LONGEST_NAME = 60
 # What a std::function calls is more telling than the function that calls it.
@@ -194,43 +193,3 @@ def _looked(look: Look) -> list[str]:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def document(found: Named) -> dict[str, Any]:
-    look = found.look
-    return {
-        "schema": SCHEMA,
-        "record": "hang",
-        "pid": look.pid,
-        "program": look.program,
-        "libc": {"name": look.libc.name, "is_known": look.libc.is_known, "why": look.libc.why_not},
-        "threads": len(look.threads),
-        "unreadable": {str(task): why for task, why in look.unreadable.items()},
-        "saw_all": look.saw_all,
-        "readings": look.readings,
-        "took_ms": round(look.took_s * 1e3, 3),
-        "deadlocks": look.deadlocks,
-        "cycles": look.cycles,
-        "orphans": look.orphans(),
-        "roots": [
-            {"thread": root, "name": found.threads.get(root, ""), "does": look.doing(root),
-             "waiters": waiters}
-            for root, waiters in look.roots().items()
-        ],
-        "waiting": [
-            {
-                "thread": tid,
-                "name": found.threads.get(tid, ""),
-                "kind": each.wait.kind,
-                "address": each.wait.address,
-                "lock": found.locks[tid],
-                "owner": each.wait.owner,
-                "detail": each.wait.detail,
-                "has_timeout": each.wait.has_timeout,
-                "is_shared": each.wait.is_shared,
-                "is_steady": each.is_steady,
-                "caller": found.callers[tid],
-            }
-            for tid, each in look.waiting.items()
-        ],
-    }  # fmt: skip

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A prediction, with the measured figures if there are some, as text and as a document."""
+"""A prediction, with the measured figures if there are some, as text."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lockyard.field_kit.prediction import PLAIN
 from lockyard.field_kit.profile_text import aligned, cut, duration
 from lockyard.field_kit.trial import RUN_TIME
 from lockyard.field_kit.trial_text import interval, short
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from lockyard.field_kit.trial import Metric, Trial
     from lockyard.stats import Ratio
 
-SCHEMA = 1
 UNLIKE = 2.0  # From this factor between model and program on, the model is not the program.
 
 
@@ -29,7 +27,7 @@ def lines(found: Prediction) -> Iterator[str]:
     yield from aligned([head, *(_row(found, each) for each in found.placed)], left=1)
     yield ""
     for each in found.placed:
-        if why := _doubt(each):
+        if why := doubt(each):
             yield f"{cut(each.row.lock)}: {why}"
     for row in found.left_out:
         yield f"{cut(row.lock)}: too few samples to be placed, so its part is not in the prediction"
@@ -46,8 +44,8 @@ def _verdict(found: Prediction, lock: str) -> str:
     if ratio is None or not ratio.shows_difference:
         return f"{lock}: no difference expected"
     kind = "more" if ratio.median > 1 else "less"
-    doubt = ", but this is doubtful" if any(map(_doubt, found.placed)) else ""
-    return f"{lock}: {kind} throughput expected, {interval(ratio)} of glibc's{doubt}"
+    doubtful = ", but this is doubtful" if any(map(doubt, found.placed)) else ""
+    return f"{lock}: {kind} throughput expected, {interval(ratio)} of glibc's{doubtful}"
 
 
 def _row(found: Prediction, of: Placed) -> tuple[str, ...]:
@@ -63,7 +61,7 @@ def _rate(per_s: float) -> str:
     return f"{per_s / 1e6:.3g} M/s" if per_s >= 1e6 else f"{per_s / 1e3:.3g} k/s"
 
 
-def _doubt(of: Placed) -> str:
+def doubt(of: Placed) -> str:
     if of.row.objects > 1:
         return f"{of.row.objects} locks have this name; the prediction takes them for one"
     factor = of.model_per_s / of.program_per_s if of.program_per_s else 0.0
@@ -82,11 +80,11 @@ def verified(found: Prediction, trial: Trial) -> Iterator[str]:
     for metric in trial.metrics:
         for lock in trial.wanted.locks:
             measured = trial.ratio(metric.name, lock)
-            expected = _expected(found, metric, lock)
-            if measured is None or expected is None:
+            wanted = expected(found, metric, lock)
+            if measured is None or wanted is None:
                 continue
-            off = f"{measured.median / expected.median:.2f}"
-            rows.append((lock, short(metric.name), interval(expected), interval(measured), off))
+            off = f"{measured.median / wanted.median:.2f}"
+            rows.append((lock, short(metric.name), interval(wanted), interval(measured), off))
     yield from aligned(rows, left=2)
     yield ""
     before, after = trial.load
@@ -96,7 +94,7 @@ def verified(found: Prediction, trial: Trial) -> Iterator[str]:
     )
 
 
-def _expected(found: Prediction, metric: Metric, lock: str) -> Ratio | None:
+def expected(found: Prediction, metric: Metric, lock: str) -> Ratio | None:
     """Returns the predicted ratio of a figure; run times are the inverse of throughputs."""
     if lock not in found.locks:
         return None
@@ -104,35 +102,3 @@ def _expected(found: Prediction, metric: Metric, lock: str) -> Ratio | None:
     if ratio is None or not metric.is_lower_better:
         return ratio
     return ratio.inverse if metric.name == RUN_TIME else None
-
-
-def document(found: Prediction, trial: Trial | None) -> dict[str, Any]:
-    text: dict[str, Any] = {
-        "schema": SCHEMA, "record": "prediction", "baseline": PLAIN, "load": found.load,
-        "locks": {lock: _of_ratio(found.ratio(lock)) for lock in found.locks},
-        "placed": [
-            {
-                "lock": each.row.lock, "objects": each.row.objects, "threads": each.row.threads,
-                "hold_ns": each.hold_ns, "gap_ns": each.gap_ns, "wanted": each.wanted,
-                "program_per_s": each.program_per_s, "model_per_s": each.model_per_s,
-                "doubt": _doubt(each),
-                "ratios": {lock: _of_ratio(each.ratio(lock)) for lock in found.locks},
-            }
-            for each in found.placed
-        ],
-        "left_out": [row.lock for row in found.left_out],
-    }  # fmt: skip
-    if trial is not None:
-        text["measured"] = [
-            {"figure": metric.name, "lock": lock,
-             "predicted": _of_ratio(_expected(found, metric, lock)),
-             "measured": _of_ratio(trial.ratio(metric.name, lock))}
-            for metric in trial.metrics for lock in trial.wanted.locks
-        ]  # fmt: skip
-    return text
-
-
-def _of_ratio(ratio: Ratio | None) -> dict[str, float | None] | None:
-    if ratio is None:
-        return None
-    return {"median": ratio.median, "low": ratio.low, "high": ratio.high}

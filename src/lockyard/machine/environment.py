@@ -9,13 +9,15 @@ import os
 import platform
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from lockyard.harness import ask
 from lockyard.machine.cgroup import CONTROLLER, groups, quotas_cpus
 from lockyard.machine.procfs import KernelFiles, bracketed
 from lockyard.machine.tick import tick_hz, tickless
-from lockyard.measure.cell import SCHEMA
+from lockyard.records.types import SCHEMA, ClockFacts, Environment, HarnessFacts
 
 SCHEDULER_TUNABLES = (
     "/sys/kernel/debug/sched/base_slice_ns",
@@ -33,16 +35,16 @@ def collect() -> dict[str, Any]:
     lasting = {**describe(tree), "harness": ask("--environment")}
     clock = lasting["harness"].pop("clock")
     canonical = json.dumps(lasting, sort_keys=True).encode()
-    return {
-        "schema": SCHEMA,
-        "record": "environment",
-        "environment": hashlib.sha256(canonical).hexdigest()[:16],
-        "started_unix_s": round(time.time(), 3),
-        "clock": clock,
-        "load_average": list(os.getloadavg()),
-        "steal_ticks": _steal_ticks(tree),
-        **lasting,
-    }
+    found = Environment(
+        schema=SCHEMA,
+        environment=hashlib.sha256(canonical).hexdigest()[:16],
+        started_unix_s=round(time.time(), 3),
+        clock=msgspec.convert(clock, ClockFacts),
+        load_average=list(os.getloadavg()),
+        steal_ticks=_steal_ticks(tree),
+        **{**lasting, "harness": msgspec.convert(lasting["harness"], HarnessFacts)},
+    )
+    return cast("dict[str, Any]", msgspec.to_builtins(found))
 
 
 def describe(tree: KernelFiles) -> dict[str, Any]:

@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import msgspec
 
 from lockyard.machine.conditions import (  # noqa: TC001 - msgspec reads the annotations
     Conditions,
     Pinning,
 )
 from lockyard.measure.work import NONE, Work
+from lockyard.records import types
+from lockyard.records.types import Value
 
-if TYPE_CHECKING:
-    from lockyard.program import Job
-
-SCHEMA = 2
 # When threads call: as soon as they finish their last operation, or at scheduled times.
 CLOSED, SCHEDULED = "closed", "poisson"
 # In a longer run, the harness's counters might overflow.
 LONGEST_RUN_S = 60.0
 
-# The value of a parameter: a number, or the name of a choice.
-Value = int | float | str
 # Names with their values, in the study's order.
 Parameters = tuple[tuple[str, Value], ...]
 
@@ -76,17 +74,17 @@ class Cell:
             "as_published": self.as_published,
         }
 
-    def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> Job:
-        return {
-            "schema": SCHEMA,
-            "study": self.study,
-            "lock": self.lock,
-            "conditions": {**self.asked, "duration_s": limit_s, "seed": seed},
-            "rehearse": False,
-            "block": block,
-            "run": block,
-            "clock": {key: environment["clock"][key] for key in ("source", "ns_per_tick")},
-            "cgroup": None,
-            "recorded": self.work.recording.turns if self.work.recording else None,
-            "environment": environment["environment"],
-        }
+    def job(self, block: int, limit_s: float, seed: int, environment: dict[str, Any]) -> types.Job:
+        clock = environment["clock"]
+        return types.Job(
+            study=self.study,
+            lock=self.lock,
+            conditions=msgspec.convert(
+                {**self.asked, "duration_s": limit_s, "seed": seed}, types.Conditions
+            ),
+            block=block,
+            run=block,
+            clock=types.Clock(source=clock["source"], ns_per_tick=clock["ns_per_tick"]),
+            recorded=list(self.work.recording.turns) if self.work.recording else None,
+            environment=environment["environment"],
+        )

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lockyard.catalog import Choice, Parameter, Study
-    from lockyard.measure.cell import Cell, Parameters, Value
+    from lockyard.measure.cell import Cell, Parameters
+    from lockyard.records.types import Value
 
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from lockyard.errors import MissingCapabilityError
 from lockyard.harness import BAD_JOB_STATUS, Harness, Record
@@ -19,9 +22,10 @@ from lockyard.machine.guardian import Guarded
 from lockyard.machine.processor_use import processor_use, used_between
 from lockyard.machine.procfs import KernelFiles
 from lockyard.measure.build_load import running_build
-from lockyard.measure.cell import SCHEMA, Cell
 from lockyard.measure.plan import order_of_block
 from lockyard.program import ProgramDiedError, ProgramOverrunError
+from lockyard.records import types
+from lockyard.records.types import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
     from lockyard.advice.design import Design
     from lockyard.measure.build_load import Commands
+    from lockyard.measure.cell import Cell
 
 # A run ends by itself soon after its limit; a run that takes this much longer hangs.
 GRACE_S = 10.0
@@ -86,7 +91,7 @@ class Runner:
         each = {(cell.threads, cell.pinning, cell.conditions): cell for cell in self.cells}
         for cell in each.values():
             self._arrange(cell)
-            job = {**self._job(cell, 0, REHEARSAL_S), "rehearse": True}
+            job = replace(self._job(cell, 0, REHEARSAL_S), rehearse=True)
             # Crashes and hangs unrelated to the conditions are reported by the run itself.
             with suppress(ProgramDiedError, ProgramOverrunError), Harness() as harness:
                 record = harness.run(job, self.grace_s)
@@ -140,7 +145,7 @@ class Runner:
         before = processor_use(TREE)
         limit_s = cell.limit_s(state.spent_s)
         started = time.monotonic()
-        job = {**self._job(cell, block, limit_s), "trace": self._trace(place, block)}
+        job = replace(self._job(cell, block, limit_s), trace=self._trace(place, block))
         try:
             with self._load_of(cell):
                 started = time.monotonic()  # starting a build is not the cell's time
@@ -164,14 +169,14 @@ class Runner:
             self.design.count(place, record)
         return record
 
-    def _job(self, cell: Cell, block: int, limit_s: float) -> dict[str, Any]:
+    def _job(self, cell: Cell, block: int, limit_s: float) -> types.Job:
         job = cell.job(block, limit_s, self.seed + block, self.environment)
         if cell.conditions.quota_cpus is not None:
-            job["cgroup"] = str(self.machine.cgroups[cell.conditions.quota_cpus])
+            job.cgroup = str(self.machine.cgroups[cell.conditions.quota_cpus])
         elif self._isolated is not None:
-            job["cgroup"] = str(self._isolated)
+            job.cgroup = str(self._isolated)
         if cell.conditions.load_kind is not None:
-            job["conditions"] = {**job["conditions"], "load": 0}  # it is ours, not the harness's
+            job.conditions.load = 0  # it is ours, not the harness's
         return job
 
     def _load_of(self, cell: Cell) -> AbstractContextManager[object]:
@@ -193,21 +198,25 @@ class Runner:
         return str(self.traces / f"{place}.{block}.trace")
 
 
-def _failed(job: dict[str, Any], status: str, reason: str) -> Record:
+def _failed(job: types.Job, status: types.Status, reason: str) -> Record:
     """Returns the record of a run that the harness could not write."""
-    return {
-        "schema": SCHEMA,
-        "study": job["study"],
-        "lock": job["lock"],
-        "conditions": job["conditions"],
-        "block": job["block"],
-        "run": job["run"],
-        "status": status,
-        "reason": reason,
-        "clock": {**job["clock"], "read_ns": None, "early_read_ns": None},
-        "values": {},
-        "histograms": {},
-        "stalls": [],
-        "checks": {},
-        "environment": job["environment"],
-    }
+    clock = types.RunClock(source=job.clock.source, ns_per_tick=job.clock.ns_per_tick)
+    run = types.Run(
+        schema=SCHEMA,
+        study=job.study,
+        lock=job.lock,
+        conditions=job.conditions,
+        block=job.block,
+        run=job.run,
+        status=status,
+        reason=reason,
+        clock=clock,
+        values={},
+        histograms={},
+        stalls=[],
+        checks={},
+        environment=job.environment,
+        cell=0,
+        spent_s=0.0,
+    )
+    return cast("Record", to_builtins(run))

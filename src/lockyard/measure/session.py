@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -19,13 +18,14 @@ from lockyard.machine.guardian import changed_machine
 from lockyard.machine.journal import recover
 from lockyard.machine.procfs import KernelFiles
 from lockyard.measure.build_load import build_commands
-from lockyard.measure.cell import SCHEMA, Cell
+from lockyard.measure.cell import Cell
 from lockyard.measure.parameters import check_clock
 from lockyard.measure.progress import shown_progress
 from lockyard.measure.runner import Runner
 from lockyard.measure.sweep import in_words, runs_in_words, time_in_words
 from lockyard.measure.timing import total
 from lockyard.records import RecordWriter, traces_beside
+from lockyard.records.types import SCHEMA
 from lockyard.report.clock import why_refused
 from lockyard.user_locks.lock_spec import UserLocks
 
@@ -63,7 +63,7 @@ def checks_hold(record: Record) -> bool:
     return all(value is not False for value in record["checks"].values())
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, tag_field="record", tag="plan"):
     """Everything that defines a measurement; a file keeps it, so that --resume can continue."""
 
     command: str
@@ -72,17 +72,10 @@ class Plan(msgspec.Struct, frozen=True):
     reference: str | None  # the lock that tables compare with
     # The user locks that the harness was built with.
     user_locks: UserLocks | None = msgspec.field(default=None, name="own")
+    schema: Literal[2] = SCHEMA
 
     def to_json(self) -> Record:
-        return {
-            "schema": SCHEMA,
-            "record": "plan",
-            "command": self.command,
-            "seed": self.seed,
-            "reference": self.reference,
-            "own": self.user_locks.to_json() if self.user_locks else None,
-            "cells": [dataclasses.asdict(cell) for cell in self.cells],
-        }
+        return cast("Record", msgspec.to_builtins(self))
 
     @classmethod
     def from_json(cls, document: Record) -> Plan:

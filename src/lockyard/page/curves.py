@@ -9,7 +9,7 @@ from lockyard.page.cells import by_setting, in_words, line_over
 from lockyard.page.distributions import together
 from lockyard.page.model import Axis, Chart, Missing, Section, Series, short
 from lockyard.report.grids import Grid, grids
-from lockyard.report.ideal import ideal
+from lockyard.report.ideal import ideal, serial_bound_per_s
 from lockyard.report.units import duration, rate
 from lockyard.studies.contention import published as published_contention
 
@@ -169,7 +169,8 @@ def scaling(records: Records) -> Section:
         "Scaling",
         blocks,
         "Operations per second of all threads together, against the number of threads. Bars are "
-        "the quartiles of the runs.",
+        "the quartiles of the runs. No lock exceeds the serial bound, because only one thread at a "
+        "time holds it.",
     )
 
 
@@ -185,6 +186,8 @@ def _scaling(study: str, setting: str, cells: list[CellSummary], simulated: list
         for lock in locks
     ]
     every = [each for each in series if each.x] + simulated
+    if study == "throughput":
+        every += _serial_bound(cells)
     most = max(threads for each in every for threads in each.x)
     return Chart(
         "lines",
@@ -195,6 +198,14 @@ def _scaling(study: str, setting: str, cells: list[CellSummary], simulated: list
         every,
         setting,
     )
+
+
+def _serial_bound(cells: list[CellSummary]) -> list[Series]:
+    """Returns the line of the serial bound; none if the threads hold the lock for no time."""
+    bounds = {cell.threads: serial_bound_per_s(cell) for cell in cells}
+    known = {float(threads): bound for threads, bound in sorted(bounds.items()) if bound}
+    values = [short(bound) for bound in known.values()]
+    return [Series("serial bound", list(known), values, role="ideal")] if known else []
 
 
 def _simulated(records: Records) -> dict[str, list[Series]]:

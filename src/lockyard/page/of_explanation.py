@@ -32,6 +32,8 @@ REMEDIES = {
     Cause.MIGRATION: "pin the threads",
     Cause.MACHINE_GAP: "look at the machine first: 'lockyard doctor'",
     Cause.HELD_RUNNING: "shorten the section",
+    Cause.FALLS_ASLEEP: "use a lock that spins longer before it sleeps",
+    Cause.TIMED_SLEEP: "use a lock whose release wakes a sleeper",
     Cause.UNEXPLAINED: "trace with switch records ('lockyard doctor' names the rights)",
 }
 TITLES = {StallKind.WAIT: "long waits", StallKind.IDLE: "times free but wanted"}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lockyard.errors import MissingCapabilityError, OutputClosedError, UsageError
-from lockyard.measure.cell import SCHEMA
+from lockyard.records.types import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

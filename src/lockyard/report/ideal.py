@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockyard.report.summary import CellSummary
 
 
 @dataclass(frozen=True)
@@ -12,10 +16,13 @@ class Ideal:
     waiting_share: float  # as a share of the threads' time
 
 
-def serial_bound_per_s(threads: int, hold_ns: float, gap_ns: float) -> float:
-    """Returns the most operations that threads can do if the lock costs nothing: holds follow each
-    other without a pause, or every thread goes through its own hold and gap unhindered."""
-    return 1e9 * min(1 / hold_ns, threads / (hold_ns + gap_ns))
+def serial_bound_per_s(cell: CellSummary) -> float | None:
+    """Returns the most operations that the threads can do if the lock costs nothing: holds follow
+    each other without a pause, or every thread goes through its own hold and gap unhindered. None
+    if the threads hold the lock for no time, and so nothing bounds them."""
+    hold_ns = cell.conditions.get("hold_ns") or 0
+    gap_ns = cell.conditions.get("gap_ns") or 0
+    return 1e9 * min(1 / hold_ns, cell.threads / (hold_ns + gap_ns)) if hold_ns else None
 
 
 def ideal(threads: int, processors: int, share: float) -> Ideal:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
-from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,35 @@ SUFFIX = ".schema.json"
 
 @dataclass(frozen=True)
 class Source:
-    """The types of the documents that a schema describes."""
+    """The types of the documents that a schema describes. The types in `untagged` have no key
+    `record`, which names a type."""
 
     title: str
     module: str
-    types: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    untagged: tuple[str, ...] = ()
+
+    def all(self) -> list[Any]:
+        """Returns the types; a name has its own module in front of a colon, or the source's."""
+        return [_found(name, self.module) for name in (*self.types, *self.untagged)]
+
+
+def _found(name: str, module: str) -> Any:
+    own_module, _, name = name.rpartition(":")
+    return getattr(import_module(own_module or module), name)
 
 
 SOURCES = {
+    "advice": Source(
+        "The output of lockyard advise --json",
+        "lockyard.advise.document",
+        ("AdviceDocument",),
+    ),
+    "catalogue": Source(
+        "What lockyard-harness --catalog prints, which lockyard list --json repeats",
+        "lockyard.catalog",
+        untagged=("Catalog",),
+    ),
     "check": Source(
         "A line that lockyard check --json prints",
         "lockyard.checks.document",
@@ -48,24 +67,51 @@ SOURCES = {
         "lockyard.explain.document",
         ("ExplanationDocument", "ConfusionMatrix"),
     ),
+    "hang": Source(
+        "The output of lockyard hang --json",
+        "lockyard.field_kit.hang_document",
+        ("HangDocument",),
+    ),
+    "job": Source(
+        "A line on the standard input of lockyard-harness",
+        "lockyard.records.types",
+        untagged=("Job",),
+    ),
+    "prediction": Source(
+        "The output of lockyard predict --json",
+        "lockyard.field_kit.prediction_document",
+        ("PredictionDocument",),
+    ),
     "profile": Source(
         "A line of the file that lockyard profile -o writes",
         "lockyard.field_kit.contention",
         ("Process", "Row", "WaitGroup", "LongWait"),
+    ),
+    "record": Source(
+        "A line of a lockyard record file. Version 2: in version 1, workload, sleepers, writers "
+        "and burst are conditions, not parameters",
+        "lockyard.records.types",
+        ("Environment", "lockyard.measure.session:Plan"),
+        untagged=("Run",),
     ),
 }
 
 
 def generated(name: str) -> dict[str, Any]:
     source = SOURCES[name]
-    module = import_module(source.module)
-    union = reduce(or_, (getattr(module, each) for each in source.types))
-    found = msgspec.json.schema(union)
-    return {
+    alternatives, definitions = msgspec.json.schema_components(
+        source.all(), ref_template="#/$defs/{name}"
+    )
+    for each in source.untagged:
+        definitions[each]["not"] = {"required": ["record"]}
+    found = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": source.title,
-        **found,
+        "anyOf": list(alternatives),
+        "$defs": definitions,
     }
+    as_stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    return as_stored
 
 
 def stored(name: str) -> Any:

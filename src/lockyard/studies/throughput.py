@@ -27,12 +27,8 @@ def energy_per_operation(cell: CellSummary) -> str:
 def of_serial_bound(cell: CellSummary) -> str:
     """Returns the rate as a share of the bound that no lock can exceed: one hold at a time, and no
     thread faster than its own hold and gap."""
-    rate = cell.median("operations_per_s")
-    hold_ns = cell.conditions.get("hold_ns") or 0
-    gap_ns = cell.conditions.get("gap_ns") or 0
-    if rate is None or hold_ns == 0:
-        return MISSING
-    return percent(rate / serial_bound_per_s(cell.threads, hold_ns, gap_ns))
+    rate, bound = cell.median("operations_per_s"), serial_bound_per_s(cell)
+    return MISSING if rate is None or bound is None else percent(rate / bound)
 
 
 LAYOUT = rate_layout(

@@ -26,25 +26,25 @@ class Client : public ::testing::TestWithParam<checked_client> {
  protected:
   static const checked_client& of() { return GetParam(); }
   static found check(const plan& by) { return model::explore(of().make(of().size), by); }
-
-  /// Small enough to be searched without the cache, too.
-  static bool is_small() {
-    if (of().bound) return false;
-    return of().size.threads == 2 || (of().of == group::litmus && of().size.threads == 3);
-  }
 };
 
-TEST_P(Client, has_the_verdict_expected_of_it) {
+TEST_P(Client, has_the_verdict_expected_of_it_and_fails_again_when_replayed) {
   const found with_two = check({.how = of().how, .workers = 2});
   EXPECT_EQ(with_two.result, of().expected) << with_two.what << "\n" << to_text(with_two.steps);
   // A search that fails ends there.
   if (of().expected == verdict::passed) {
     EXPECT_EQ(with_two.left_out, "");
+    return;
   }
+  const found again = model::replay(of().make(of().size), of().how, with_two.replay);
+  EXPECT_EQ(again.result, of().expected);
+  EXPECT_EQ(again.what, with_two.what);
+  EXPECT_FALSE(again.steps.empty());
 }
 
-TEST_P(Client, has_the_same_verdict_with_one_worker_and_without_the_cache) {
-  if (!is_small()) return;
+class SmallClient : public Client {};
+
+TEST_P(SmallClient, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   const found with_one = check({.how = of().how, .workers = 1});
   EXPECT_EQ(with_one.result, of().expected) << with_one.what;
   const found without_cache = check({.how = of().how, .uses_cache = false, .workers = 2});
@@ -52,16 +52,6 @@ TEST_P(Client, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   // A search that fails ends there, and which of two workers is there first is not said.
   if (of().expected != verdict::passed) return;
   EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
-}
-
-TEST_P(Client, fails_again_when_its_failure_is_replayed) {
-  if (of().expected == verdict::passed) return;
-  const auto make = of().make(of().size);
-  const found failure = model::explore(make, {.how = of().how, .workers = 1});
-  const found again = model::replay(make, of().how, failure.replay);
-  EXPECT_EQ(again.result, of().expected);
-  EXPECT_EQ(again.what, failure.what);
-  EXPECT_FALSE(again.steps.empty());
 }
 
 std::string name_of_test(const ::testing::TestParamInfo<checked_client>& of) {
@@ -81,7 +71,19 @@ std::vector<checked_client> clients_of_the_engine() {
   return found;
 }
 
+/// Returns the checked_clients that are small enough to be searched without the cache, too.
+std::vector<checked_client> small_subjects() {
+  std::vector<checked_client> found = clients_of_the_engine();
+  std::erase_if(found, [](const checked_client& each) {
+    const bool is_small =
+        each.size.threads == 2 || (each.of == group::litmus && each.size.threads == 3);
+    return each.bound || !is_small;
+  });
+  return found;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()), &name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, SmallClient, ::testing::ValuesIn(small_subjects()), &name_of_test);
 
 TEST(Registry, knows_everything_by_a_name_of_its_own) {
   for (const checked_client& each : all_clients()) {
