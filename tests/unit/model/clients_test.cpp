@@ -71,8 +71,8 @@ std::vector<checked_client> clients_of_the_engine() {
   return found;
 }
 
-/// Returns the checked_clients that are small enough to be searched without the cache, too.
-std::vector<checked_client> small_subjects() {
+/// Returns the clients that are small enough to be searched without the cache, too.
+std::vector<checked_client> small_clients() {
   std::vector<checked_client> found = clients_of_the_engine();
   std::erase_if(found, [](const checked_client& each) {
     const bool is_small =
@@ -83,7 +83,7 @@ std::vector<checked_client> small_subjects() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()), &name_of_test);
-INSTANTIATE_TEST_SUITE_P(All, SmallClient, ::testing::ValuesIn(small_subjects()), &name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, SmallClient, ::testing::ValuesIn(small_clients()), &name_of_test);
 
 TEST(Registry, knows_everything_by_a_name_of_its_own) {
   for (const checked_client& each : all_clients()) {
