@@ -13,8 +13,6 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr std::uint32_t idle_thread = 0;
-
 /// The memory for the records of all processors: 100,000 switches and more for each of a few
 /// processors.
 constexpr std::size_t all_rings_bytes = std::size_t{64} << 20U;
@@ -27,15 +25,6 @@ struct switch_record {
   std::uint32_t pid;
   std::uint32_t tid;
   std::uint64_t time_ns;
-};
-
-/// A thread's switch on a processor.
-struct processor_switch {
-  std::uint64_t time_ns;
-  std::uint32_t tid;
-  std::uint32_t other;
-  bool is_out;
-  bool could_go_on;
 };
 
 std::optional<processor_switch> switch_of(const kernel_record& record) {
@@ -115,15 +104,8 @@ std::vector<int> processor_recorder::processors() const {
 std::vector<idle_time> processor_recorder::idle_times() const {
   std::vector<idle_time> found;
   for (const processor& each : processors_) {
-    std::optional<std::uint64_t> since_ns;
-    for (const processor_switch& one : read_from(each.ring).all) {
-      if (one.other != idle_thread) continue;
-      if (!one.is_out && since_ns) {
-        found.push_back(
-            {.cpu = each.cpu, .begin_ns = *since_ns, .length_ns = one.time_ns - *since_ns});
-      }
-      since_ns = one.is_out ? std::optional{one.time_ns} : std::nullopt;
-    }
+    const auto of_one = idle_times_of(each.cpu, read_from(each.ring).all);
+    found.insert(found.end(), of_one.begin(), of_one.end());
   }
   return found;
 }
@@ -132,28 +114,9 @@ void processor_recorder::add_to(std::map<std::uint32_t, thread_history>& histori
                                 const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const {
   for (const processor& each : processors_) {
     const switches_read read = read_from(each.ring);
-    if (read.lost_bytes > 0 && !read.all.empty()) {
-      const std::uint64_t lost =
-          1 + read.lost_bytes / (sizeof(perf_event_header) + sizeof(switch_record));
-      for (auto& [tid, history] : histories) {
-        history.lost += lost;
-        history.events.push_back({.ticks = ticks_of(read.all.front().time_ns),
-                                  .lock = 0,
-                                  .kind = trace::event_kind::records_lost,
-                                  .cpu = trace::unknown_cpu,
-                                  .argument = lost});
-      }
-    }
-    for (const processor_switch& one : read.all) {
-      const auto of = histories.find(one.tid);
-      if (of == histories.end()) continue;
-      of->second.events.push_back(
-          {.ticks = ticks_of(one.time_ns),
-           .lock = 0,
-           .kind = one.is_out ? trace::event_kind::switch_out : trace::event_kind::switch_in,
-           .cpu = static_cast<std::uint32_t>(each.cpu),
-           .argument = one.is_out && one.could_go_on ? 1U : 0U});
-    }
+    constexpr std::size_t record_bytes = sizeof(perf_event_header) + sizeof(switch_record);
+    const std::uint64_t lost = (read.lost_bytes + record_bytes - 1) / record_bytes;
+    add_switches(histories, each.cpu, read.all, lost, ticks_of);
   }
   for (auto& [tid, history] : histories) {
     std::ranges::stable_sort(history.events, {}, &trace::event::ticks);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,57 @@ struct idle_time {
   std::uint64_t begin_ns;
   std::uint64_t length_ns;
 };
+
+/// A thread's switch on a processor.
+struct processor_switch {
+  std::uint64_t time_ns;
+  std::uint32_t tid;
+  std::uint32_t other;
+  bool is_out;
+  bool could_go_on;
+};
+
+/// Returns the times in which a processor had no thread to run, as far as both ends are known.
+inline std::vector<idle_time> idle_times_of(int cpu, const std::vector<processor_switch>& all) {
+  constexpr std::uint32_t idle_thread = 0;
+  std::vector<idle_time> found;
+  std::optional<std::uint64_t> since_ns;
+  for (const processor_switch& each : all) {
+    if (each.other != idle_thread) continue;
+    if (!each.is_out && since_ns) {
+      found.push_back({.cpu = cpu, .begin_ns = *since_ns, .length_ns = each.time_ns - *since_ns});
+    }
+    since_ns = each.is_out ? std::optional{each.time_ns} : std::nullopt;
+  }
+  return found;
+}
+
+/// Adds a processor's switches to the threads that have a history. `lost` of its records were
+/// overwritten, so what came before its first one is unknown for all of them.
+inline void add_switches(std::map<std::uint32_t, thread_history>& histories, int cpu,
+                         const std::vector<processor_switch>& all, std::uint64_t lost,
+                         const std::function<std::uint64_t(std::uint64_t)>& ticks_of) {
+  if (lost > 0 && !all.empty()) {
+    for (auto& [tid, history] : histories) {
+      history.lost += lost;
+      history.events.push_back({.ticks = ticks_of(all.front().time_ns),
+                                .lock = 0,
+                                .kind = trace::event_kind::records_lost,
+                                .cpu = trace::unknown_cpu,
+                                .argument = lost});
+    }
+  }
+  for (const processor_switch& each : all) {
+    const auto of = histories.find(each.tid);
+    if (of == histories.end()) continue;
+    of->second.events.push_back(
+        {.ticks = ticks_of(each.time_ns),
+         .lock = 0,
+         .kind = each.is_out ? trace::event_kind::switch_out : trace::event_kind::switch_in,
+         .cpu = static_cast<std::uint32_t>(cpu),
+         .argument = each.is_out && each.could_go_on ? 1U : 0U});
+  }
+}
 
 class processor_recorder {
  public:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "machine.hpp"
 
@@ -126,23 +127,35 @@ void wait_evidence::end(u32 turn) {
   }
 }
 
-wait_cause wait_evidence::cause(u64 wait_ns, u64 late_ns, u32 others_first) const {
+wait_cause wait_evidence::cause(u64 wait_ns, u64 late_ns, u32 others_first,
+                                holder_mark mark) const {
   if (wait_ns < long_wait_ns) return wait_cause::too_short;
+  const bool was_wiped = mark == holder_mark::wiped;
   if (last_ == parts) {  // it ended before the first look
     if (late_ns > wait_ns / 2) return wait_cause::woken_late;
+    if (mark == holder_mark::kept) return wait_cause::holder_ran;
+    if (was_wiped) return wait_cause::holder_queued;
     return others_first > 0 ? wait_cause::others_first : wait_cause::unknown;
+  }
+  u64 spent[parts];
+  std::copy(std::begin(spent_ns_), std::end(spent_ns_), std::begin(spent));
+  part last = last_;
+  if (mark == holder_mark::kept) {  // the kernel's times are older than the mark
+    spent[ran] += spent[queued] + spent[asleep];
+    spent[queued] = spent[asleep] = 0;
+    if (last != others) last = ran;
   }
   int most = 0;
   u64 most_ns = 0;
   for (int each = 0; each < parts; ++each) {
-    const u64 free_ns = each == last_ ? std::min(late_ns, spent_ns_[each]) : 0;
-    if (spent_ns_[each] - free_ns > most_ns) {
+    const u64 free_ns = each == last ? std::min(late_ns, spent[each]) : 0;
+    if (spent[each] - free_ns > most_ns) {
       most = each;
-      most_ns = spent_ns_[each] - free_ns;
+      most_ns = spent[each] - free_ns;
     }
   }
   if (late_ns > most_ns) return wait_cause::woken_late;
-  if (most_ns * 5 < wait_ns * 2) return wait_cause::unknown;
+  if (most_ns * 5 < wait_ns * 2) return was_wiped ? wait_cause::holder_queued : wait_cause::unknown;
   constexpr wait_cause causes[] = {wait_cause::holder_ran, wait_cause::holder_queued,
                                    wait_cause::holder_asleep, wait_cause::others_first};
   return causes[most];

@@ -31,8 +31,10 @@ class wait_evidence {
   void end(u32 turn);
 
   /// Returns the cause. `late_ns` is how long the lock was free before the waiter had it, and
-  /// `others_first` how many acquisitions by other threads there were meanwhile.
-  wait_cause cause(u64 wait_ns, u64 late_ns, u32 others_first) const;
+  /// `others_first` how many acquisitions by other threads there were meanwhile. `mark` is what the
+  /// holder saw of its whole hold; it is unknown if there were several holders.
+  wait_cause cause(u64 wait_ns, u64 late_ns, u32 others_first,
+                   holder_mark mark = holder_mark::unknown) const;
 
   /// The number of the system call in which the holder was blocked, or -1.
   int system_call() const { return system_call_; }

@@ -13,7 +13,7 @@
 #include "frames.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
-#include "order.hpp"
+#include "wait_graph.hpp"
 
 namespace lockyard::preload::record {
 
@@ -21,10 +21,7 @@ constinit guard_mode guarding = guard_mode::off;
 
 namespace {
 
-constexpr u32 most_lists = 4096, most_reported = 4096;
-constinit held_list* lists[most_lists] = {};
-[[gnu::tls_model("initial-exec")]] constinit thread_local held_list* own_held = nullptr;
-[[gnu::tls_model("initial-exec")]] constinit thread_local u32 own_held_number = 0;
+constexpr u32 most_reported = 4096;
 constinit u64 long_hold_ns = 1'000'000'000;
 constinit u32 forked_from = 0;
 constinit u64 reported[most_reported] = {};
@@ -50,50 +47,6 @@ bool is_first(event_kind what, u64 place) {
   return is_new(reported, (place * 8 + static_cast<u64>(what)) | u64{1} << 63);
 }
 
-held_list* list_of(thread_block* of) {
-  if (of == nullptr || of->number > most_lists) return nullptr;
-  held_list*& slot = lists[of->number - 1];
-  held_list* found = __atomic_load_n(&slot, __ATOMIC_ACQUIRE);
-  return found;
-}
-
-held_list* own_list() {
-  thread_block* const own = own_record();
-  if (own == nullptr || own->number > most_lists) return nullptr;
-  if (own_held != nullptr && own_held_number == own->number) return own_held;
-  held_list* found = list_of(own);
-  if (found == nullptr) {
-    // A block without a kind, which readers skip.
-    auto* const memory = static_cast<char*>(allocate(sizeof(block) + sizeof(held_list)));
-    if (memory == nullptr) return nullptr;
-    found = reinterpret_cast<held_list*>(memory + sizeof(block));
-    __atomic_store_n(&lists[own->number - 1], found, __ATOMIC_RELEASE);
-  }
-  found->count = 0;  // an ended thread may have left mutexes here
-  own_held = found;
-  own_held_number = own->number;
-  return found;
-}
-
-const held_lock* find(const held_list& in, u64 object) {
-  const u32 count = std::min(in.count, most_held);
-  for (u32 i = 0; i < count; ++i) {
-    if (in.locks[i].object == object) return &in.locks[i];
-  }
-  return nullptr;
-}
-
-const held_lock* held_by(u32 tid, u64 object) {
-  const held_list* const list = list_of(record_of(tid));
-  return list != nullptr ? find(*list, object) : nullptr;
-}
-
-u32 owner_of(u64 object) {
-  auto& layout = layout_of(reinterpret_cast<pthread_mutex_t*>(object));
-  // order[guard]: seq_cst; pairs [guard]; of two threads that close a ring, one sees the other.
-  return static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_SEQ_CST));
-}
-
 event_block* new_event(event_kind what, u64 begin) {
   auto* const made = allocate_block<event_block>();
   if (made == nullptr) return nullptr;
@@ -101,49 +54,6 @@ event_block* new_event(event_kind what, u64 begin) {
   made->begin_ticks = begin;
   made->ticks = ticks();
   return made;
-}
-
-/// One wait of a ring, as it is now.
-struct link_seen {
-  u32 tid = 0;
-  u64 object = 0;
-  u64 since = 0;
-  bool is_timed = false;
-  u64 at = 0;
-  u32 stack = 0;
-  friend bool operator==(const link_seen&, const link_seen&) = default;
-};
-
-struct chain {
-  u32 count = 0;
-  bool is_ring = false;
-  link_seen links[event_parties];
-  friend bool operator==(const chain&, const chain&) = default;
-};
-
-/// Follows owners and what they wait for, until it is back at the first thread.
-chain follow(const thread_block& from) {
-  chain found;
-  const thread_block* at = &from;
-  while (at != nullptr && found.count < event_parties) {
-    link_seen& link = found.links[found.count];
-    // order[guard]: seq_cst; pairs [guard]; as above.
-    link.object = __atomic_load_n(&at->waits_for, __ATOMIC_SEQ_CST);
-    if (link.object == 0 || at->waits_kind != static_cast<u32>(object_kind::mutex)) return found;
-    link.tid = at->tid;
-    link.since = __atomic_load_n(&at->waits_since, __ATOMIC_RELAXED);
-    link.is_timed = at->is_timed != 0;
-    link.at = at->waits_at;
-    link.stack = at->waits_stack;
-    ++found.count;
-    const u32 owner = owner_of(link.object);
-    if (owner == from.tid) {
-      found.is_ring = true;
-      return found;
-    }
-    at = owner != 0 ? record_of(owner) : nullptr;
-  }
-  return found;
 }
 
 void write_ring(const chain& of, event_kind what, u64 begin) {
@@ -154,8 +64,9 @@ void write_ring(const chain& of, event_kind what, u64 begin) {
     auto& party = to->parties[i];
     party.tid = of.links[i].tid;
     party.stack = of.links[i].stack;
-    party.object = of.links[i].object;
     party.is_timed = of.links[i].is_timed;
+    if (of.links[i].kind == object_kind::join) continue;
+    party.object = of.links[i].object;
     note_module(reinterpret_cast<void*>(party.object));
     const held_lock* const held = held_by(of.links[(i + 1) % of.count].tid, party.object);
     if (held == nullptr) continue;
@@ -195,11 +106,10 @@ void write_order(const ring& of) {
 }
 
 /// Returns the error for one of the threads that have seen the ring, and 0 for the others.
-int consequence(pthread_mutex_t* m, u64 ring) {
+int consequence(bool checks, u64 ring) {
   if (guarding == guard_mode::abort) {
     kernel(__NR_tgkill, getpid(), static_cast<long>(own_tid()), SIGABRT);
   }
-  const bool checks = type_of(layout_of(m).kind) == PTHREAD_MUTEX_ERRORCHECK;
   const bool gets_error =
       guarding == guard_mode::error_to_all || (guarding == guard_mode::error && checks);
   return gets_error && is_new(claimed, ring | 1) ? EDEADLK : 0;
@@ -247,38 +157,66 @@ void begin_guard() {
 
 void forget_guard(u32 parent_tid) {
   forked_from = parent_tid;
-  own_held = nullptr;
-  std::memset(lists, 0, sizeof lists);
+  forget_lists();
   std::memset(reported, 0, sizeof reported);
   std::memset(claimed, 0, sizeof claimed);
   forget_orders();
 }
 
-bool is_self_deadlock(pthread_mutex_t* m) {
-  const auto& layout = layout_of(m);
-  return is_plain(layout.kind) && !checks_owner(type_of(layout.kind)) &&
-         static_cast<u32>(__atomic_load_n(&layout.owner, __ATOMIC_RELAXED)) == own_tid();
-}
-
-int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begin_ticks) {
+static int guard_wait(thread_block& own, const void* site, u64 begin_ticks, bool checks) {
   if (own.is_timed != 0) return 0;
-  if (is_self_deadlock(m)) {
-    if (is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site))) {
-      write_ring(follow(own), event_kind::self_deadlock, begin_ticks);
-    }
-    return consequence(m, begin_ticks);
-  }
   const chain seen = follow(own);
-  if (!seen.is_ring || seen.count < 2) return 0;
+  if (!seen.is_ring) return 0;
   for (u32 i = 0; i < seen.count; ++i) {
     if (seen.links[i].is_timed) return 0;
   }
   // An owner may have left in between. A thread that is in the same wait as before has not.
   if (!(follow(own) == seen)) return 0;
+  if (seen.count == 1) {
+    if (is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site))) {
+      write_ring(seen, event_kind::self_deadlock, begin_ticks);
+    }
+    return consequence(checks, begin_ticks);
+  }
   u64 place = 0;
   for (u32 i = 0; i < seen.count; ++i) place += seen.links[i].since ^ seen.links[i].object;
   if (is_first(event_kind::deadlock, place)) write_ring(seen, event_kind::deadlock, begin_ticks);
-  return consequence(m, place);
+  return consequence(checks, place);
+}
+
+int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begin_ticks) {
+  own_list();  // by which pthread_join finds the thread
+  const int type = type_of(layout_of(m).kind);
+  // glibc answers a thread that holds such a mutex.
+  if (checks_owner(type) && owner_of(reinterpret_cast<u64>(m)) == own_tid()) return 0;
+  return guard_wait(own, site, begin_ticks, type == PTHREAD_MUTEX_ERRORCHECK);
+}
+
+int guard_wait_for_other(const void* site, u64 begin_ticks) {
+  thread_block* const own = own_record();
+  own_list();
+  return own != nullptr ? guard_wait(*own, site, begin_ticks, false) : 0;
+}
+
+void guard_took_rwlock(const void* lock, const void* site) {
+  held_list* const held = own_list();
+  if (held == nullptr || held->rwlock_count == most_rwlocks) return;
+  held->rwlocks[held->rwlock_count] = {reinterpret_cast<u64>(lock), reinterpret_cast<u64>(site),
+                                       monotonic_ns(), stack_from(site)};
+  // order[guard]: seq_cst; pairs [guard]; of two threads that close a ring, one sees the other.
+  __atomic_store_n(&held->rwlock_count, held->rwlock_count + 1, __ATOMIC_SEQ_CST);
+}
+
+void guard_gives_rwlock(const void* lock) {
+  held_list* const held = own_list();
+  if (held == nullptr) return;
+  for (u32 i = held->rwlock_count; i-- > 0;) {
+    if (held->rwlocks[i].object != reinterpret_cast<u64>(lock)) continue;
+    held->rwlocks[i] = held->rwlocks[held->rwlock_count - 1];
+    // order[guard]: seq_cst; pairs [guard]; as above.
+    __atomic_store_n(&held->rwlock_count, held->rwlock_count - 1, __ATOMIC_SEQ_CST);
+    return;
+  }
 }
 
 void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
@@ -288,7 +226,7 @@ void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
                        stack_from(site)};
   if (is_plain(layout_of(m).kind) && layout_of(m).count == 1) forget_order(next.object);
   // A thread that already holds the mutex does not wait for it.
-  if (held->count > 0 && !is_try && find(*held, next.object) == nullptr) {
+  if (held->count > 0 && !is_try && find(held->locks, held->count, next.object) == nullptr) {
     const ring found = note_order(*held, next, own_tid());
     if (found.count != 0) write_order(found);
   }

@@ -22,8 +22,12 @@ void forget_guard(u32 parent_tid);
 /// waiting, or 0.
 int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begin_ticks);
 
-/// Returns whether the thread waits for a mutex that it holds itself and that would not let it in.
-bool is_self_deadlock(pthread_mutex_t* m);
+/// The same for a wait for an rwlock or for the end of a thread.
+int guard_wait_for_other(const void* site, u64 begin_ticks);
+
+/// The thread has acquired the rwlock, or is about to release it.
+void guard_took_rwlock(const void* lock, const void* site);
+void guard_gives_rwlock(const void* lock);
 
 /// The thread has acquired the mutex; `is_try` if it would not have waited for it.
 void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try);

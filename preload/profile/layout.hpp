@@ -56,6 +56,7 @@ enum class object_kind : u32 {
   spinlock,
   once,
   foreign_futex,
+  join,  ///< the end of a thread, for the guard
 };
 
 /// Whether a thread has the object while others wait for it; others wait for an event.
@@ -75,6 +76,9 @@ enum class wait_cause : u32 {
   woken_late,     ///< the lock was free for most of the time
   event_came,     ///< no lock: the thread was woken soon after the event that it waited for
 };
+
+/// What the holder's mark says of a hold: whether the holder kept its processor.
+enum class holder_mark : u32 { unknown, kept, wiped };
 
 inline constexpr std::size_t index_slots = 4096;
 inline constexpr std::size_t stack_depth = 12;

@@ -38,44 +38,35 @@ namespace {
 #endif
 }
 
-struct alignas(32) descriptor {
-  u32 version, flags;
-  const char* begin;
-  u64 length;
-  const char* abort;
-};
-static_assert(sizeof(descriptor) == 32);
-descriptor mark{};
+/// The place of the mark of a thread whose kernel or glibc has none: nothing wipes it out.
+[[gnu::tls_model("initial-exec")]] constinit thread_local u64 unwiped = 0;
 
 u64* place() {
-  if (__rseq_size == 0) return nullptr;
+  if (__rseq_size == 0) return &unwiped;
   auto* const area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
   return reinterpret_cast<u64*>(&reinterpret_cast<struct rseq*>(area)->rseq_cs);
 }
 
 [[gnu::constructor]] void begin() {
-  mark = {0, 0, lockyard_mark_begin, static_cast<u64>(lockyard_mark_end - lockyard_mark_begin),
-          lockyard_mark_abort};
+  mark_sequence = {0, 0, lockyard_mark_begin,
+                   static_cast<u64>(lockyard_mark_end - lockyard_mark_begin), lockyard_mark_abort};
 }
 
 }  // namespace
 
-void set_mark() {
-  u64* const at = place();
-  // relaxed(owner): the thread and the kernel on its behalf write it.
-  if (at == nullptr || mark.begin == nullptr || __atomic_load_n(at, __ATOMIC_RELAXED) != 0) return;
-  // relaxed(owner): as above.
-  __atomic_store_n(at, reinterpret_cast<u64>(&mark), __ATOMIC_RELAXED);
-}
+constinit mark_descriptor mark_sequence{};
+constinit thread_local marked_thread marked{};
 
-bool take_mark_off() {
-  u64* const at = place();
-  if (at == nullptr) return true;
-  // relaxed(owner): as above.
-  if (__atomic_load_n(at, __ATOMIC_RELAXED) != reinterpret_cast<u64>(&mark)) return false;
-  // relaxed(owner): as above.
-  __atomic_store_n(at, 0, __ATOMIC_RELAXED);
-  return true;
+[[gnu::noinline]] u32 renew_mark() {
+  if (mark_sequence.begin == nullptr) return marked.wiped;
+  if (marked.place == nullptr) marked.place = place();
+  u64* const at = marked.place;
+  // relaxed(owner): the thread and the kernel on its behalf write it.
+  if (__atomic_load_n(at, __ATOMIC_RELAXED) == 0) {
+    // relaxed(owner): as above.
+    __atomic_store_n(at, reinterpret_cast<u64>(&mark_sequence), __ATOMIC_RELAXED);
+  }
+  return ++marked.wiped;
 }
 
 }  // namespace lockyard::preload::record

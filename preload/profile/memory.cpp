@@ -21,18 +21,17 @@
 namespace lockyard::preload::record {
 
 constinit header* file = nullptr;
+constinit thread_block* records[most_records] = {};
+constinit u32 records_used = 0;
 
 namespace {
 
 constexpr u64 mapped_bytes = u64{1} << 30;
 constexpr u64 chunk_bytes = u64{256} << 10;
 constexpr u64 ticks_between_notes = u64{1} << 24;
-constexpr u32 most_records = 4096;
 
 constinit char path[PATH_MAX] = {};
 constinit int is_growing = 0;
-constinit thread_block* records[most_records] = {};
-constinit u32 records_used = 0;
 constinit pthread_key_t thread_end{};
 constinit bool has_key = false;
 

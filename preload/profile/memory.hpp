@@ -57,6 +57,26 @@ thread_block* own_record();
 /// Returns the record of a thread of this process, or null.
 thread_block* record_of(u32 tid);
 
+/// The records that have been made, and how many there are.
+inline constexpr u32 most_records = 4096;
+extern thread_block* records[most_records];
+extern u32 records_used;
+
+/// Calls `use` with the record of each thread of this process, until that returns true. Returns
+/// whether it did.
+bool any_record(auto use) {
+  // order[records]: acquire; pairs [records]; the records that are counted are there.
+  const u32 used = __atomic_load_n(&records_used, __ATOMIC_ACQUIRE);
+  for (u32 i = 0; i < used && i < most_records; ++i) {
+    // order[records]: acquire; pairs [records]; the fields of the record.
+    const thread_block* const each = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
+    if (each != nullptr && __atomic_load_n(&each->tid, __ATOMIC_RELAXED) != 0 && use(*each)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The end of this thread: its record is for the next.
 void give_record_back(void* record);
 

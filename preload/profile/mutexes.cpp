@@ -2,8 +2,6 @@
 
 #include "mutexes.hpp"
 
-#include "mark.hpp"
-
 namespace lockyard::preload::record {
 
 constinit thread_local thread_state state{};
@@ -19,7 +17,8 @@ void finish_pending(const release_note& last) {
       length != 0 ? static_cast<double>(state.wait_ns) / static_cast<double>(length) : 0;
   const u64 late = is_of_this_wait ? done.end - last.ticks : 0;
   done.cause = state.evidence.cause(
-      state.wait_ns, static_cast<u64>(static_cast<double>(late) * ns_per_tick), done.others);
+      state.wait_ns, static_cast<u64>(static_cast<double>(late) * ns_per_tick), done.others,
+      is_of_this_wait && done.others == 0 ? last.mark : holder_mark::unknown);
   done.detail = done.cause == wait_cause::holder_asleep ? state.evidence.system_call() : 0;
   state.pending_mutex = nullptr;
   add_wait(done, is_of_this_wait ? last.stack : 0);
@@ -38,20 +37,20 @@ u32 interval() {
 void end_hold(const void* mutex) {
   const u64 now = ticks();
   ++state.samples;
-  const bool was_kept = take_mark_off();
+  const bool was_kept = interruptions() == state.sampled_interruptions;
   state.sampled = nullptr;
   add_hold(mutex, state.sampled_site, {now - state.sampled_since, !was_kept});
   // The next acquisition ends the gap, if it is of this mutex.
   state.gap_mutex = mutex;
   state.gap_tries = most_gap_tries;
   state.until_sample = 1;
-  set_mark();
+  state.gap_interruptions = interruptions();
   state.gap_since = ticks();
 }
 
 /// Ends the gap at the thread's call for the mutex.
 void end_gap(u64 now) {
-  const bool was_kept = take_mark_off();
+  const bool was_kept = interruptions() == state.gap_interruptions;
   add_gap(state.gap_mutex, {now - state.gap_since, !was_kept});
   state.gap_mutex = nullptr;
   state.until_sample = interval();
@@ -70,7 +69,7 @@ void end_gap(u64 now) {
   state.gap_mutex = nullptr;
   state.sampled = mutex;
   state.sampled_site = site;
-  set_mark();
+  state.sampled_interruptions = interruptions();
   state.sampled_since = ticks();
   set_attention();
 }
@@ -83,12 +82,18 @@ void end_gap(u64 now) {
   before.restore();
 }
 
-[[gnu::noinline]] void note_contended(const void* mutex, const void* site) {
+[[gnu::noinline]] void note_contended(pthread_mutex_t* m, const void* site) {
   const kept_errno before;
-  if (state.pending_mutex == mutex) state.previous = last_release(mutex);
+  const mutex_layout& layout = layout_of(m);
+  holder_mark seen = holder_mark::unknown;
+  if (has_interruptions(layout)) {
+    const bool was_kept = interruptions() == static_cast<u32>(layout.spins);
+    seen = was_kept ? holder_mark::kept : holder_mark::wiped;
+  }
+  if (state.pending_mutex == m) state.previous = last_release(m);
   const u64 now = ticks();
-  note_release(mutex, {now, stack_from(site)});
-  add_wake(mutex);
+  note_release(m, {now, stack_from(site), seen});
+  add_wake(m);
   before.restore();
 }
 

@@ -7,6 +7,7 @@
 
 #include "../glibc.hpp"
 #include "guard.hpp"
+#include "mark.hpp"
 #include "waiting.hpp"
 
 namespace lockyard::preload::record {
@@ -25,8 +26,10 @@ struct thread_state {
   const void* sampled = nullptr;
   const void* sampled_site = nullptr;
   u64 sampled_since = 0;
+  u32 sampled_interruptions = 0;
   const void* gap_mutex = nullptr;  ///< the mutex of a sampled hold that has ended
   u64 gap_since = 0;
+  u32 gap_interruptions = 0;
   u32 gap_tries = 0;
   const void* pending_mutex = nullptr;
   finished_wait pending{};
@@ -70,12 +73,19 @@ inline bool stays_held(const mutex_layout& layout) {
 
 void begin_sample(const void* mutex, const void* site);
 
+/// In a normal mutex glibc leaves the spins unused. There the owner keeps interruptions() of the
+/// beginning of its hold, by which it knows at the end whether it lost its processor.
+inline bool has_interruptions(const mutex_layout& layout) {
+  return layout.kind == PTHREAD_MUTEX_NORMAL;
+}
+
 /// The calling thread has just acquired the mutex, which is plain.
 inline void note_acquired(pthread_mutex_t* m, const void* site) {
   mutex_layout& layout = layout_of(m);
   // relaxed(owner): other threads read these for their records only.
   __atomic_store_n(&layout.count, layout.count + 1, __ATOMIC_RELAXED);
   __atomic_store_n(&layout.site, site, __ATOMIC_RELAXED);
+  if (has_interruptions(layout)) layout.spins = static_cast<std::int32_t>(interruptions());
   if (--state.until_sample == 0) [[unlikely]]
     begin_sample(m, site);
 }
@@ -90,7 +100,7 @@ void after_release(const void* mutex);
 
 /// Before the release of a contended mutex, after which a futex call follows anyway: the next owner
 /// reads which place in the program it waited for.
-void note_contended(const void* mutex, const void* site);
+void note_contended(pthread_mutex_t* m, const void* site);
 
 /// Before a condition variable releases the mutex.
 void before_condition(pthread_mutex_t* m, const void* site);

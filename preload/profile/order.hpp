@@ -15,11 +15,15 @@ struct held_lock {
   u32 stack = 0;
 };
 
-inline constexpr u32 most_held = 48;
+inline constexpr u32 most_held = 48, most_rwlocks = 16;
 
+/// What a thread holds. Orders are of mutexes only: readers of an rwlock let each other in.
 struct held_list {
   u32 count = 0;
   held_lock locks[most_held];
+  u32 rwlock_count = 0;
+  held_lock rwlocks[most_rwlocks];
+  u64 handle = 0;  ///< the thread's pthread_t
 };
 
 inline constexpr u32 longest_ring = 4;

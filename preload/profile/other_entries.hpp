@@ -22,7 +22,10 @@ inline constinit next_function<int, rwlock, clockid_t, limit> clockrdlock{
     "pthread_rwlock_clockrdlock"};
 inline constinit next_function<int, rwlock, clockid_t, limit> clockwrlock{
     "pthread_rwlock_clockwrlock"};
+inline constinit next_function<int, rwlock> tryrdlock{"pthread_rwlock_tryrdlock"};
+inline constinit next_function<int, rwlock> trywrlock{"pthread_rwlock_trywrlock"};
 inline constinit next_function<int, rwlock> rwunlock{"pthread_rwlock_unlock"};
+inline constinit next_function<int, pthread_t, void**> join{"pthread_join"};
 inline constinit next_function<int, pthread_spinlock_t*> spin_lock{"pthread_spin_lock"};
 inline constinit next_function<int, pthread_spinlock_t*> spin_trylock{"pthread_spin_trylock"};
 inline constinit next_function<int, sem_t*> sem_wait{"sem_wait"};
@@ -81,11 +84,33 @@ template <class LockUntil, class Lock>
   return timed(
       l, kind, caller,
       [&](wait_evidence& evidence) {
+        if (guarding != guard_mode::off) {
+          if (const int refused = guard_wait_for_other(caller, ticks())) return refused;
+        }
         return wait_and_look(
             evidence, [&](auto until) { return lock_until(l, CLOCK_MONOTONIC, until); },
             [&] { return lock(l); }, writer, [] { return u32{0}; });
       },
-      static_cast<u32>(writer()));
+      static_cast<u32>(writer()), false);
+}
+
+/// Tells the guard of an acquisition. Returns its result.
+inline int taken(pthread_rwlock_t* l, const void* caller, int error) {
+  if (guarding != guard_mode::off && error == 0) guard_took_rwlock(l, caller);
+  return error;
+}
+
+/// Publishes the wait for the thread's end, so that the guard can follow it.
+inline int guarded_join(pthread_t thread, void** result, const void* caller) {
+  thread_block* const own = own_record();
+  if (own == nullptr || thread == pthread_self()) return next::join(thread, result);
+  const u64 begin = ticks();
+  begin_wait(*own, reinterpret_cast<void*>(thread), object_kind::join, caller, stack_from(caller),
+             false, begin);
+  int error = guard_wait_for_other(caller, begin);
+  if (error == 0) error = next::join(thread, result);
+  end_wait(*own);
+  return error;
 }
 
 inline bool is_futex_wait(long number, long operation) {
@@ -104,37 +129,51 @@ inline bool is_futex_wake(long number, long operation) {
 
 LOCKYARD_ENTRY(int, pthread_rwlock_rdlock, pthread_rwlock_t* l) {
   using namespace LOCKYARD_RECORD;
-  if (!has_writer(l)) [[likely]]
-    return next::rdlock(l);
-  return wait_for_rwlock(l, object_kind::reading, LOCKYARD_CALLER, next::clockrdlock, next::rdlock);
+  return taken(l, LOCKYARD_CALLER,
+               !has_writer(l) ? next::rdlock(l)
+                              : wait_for_rwlock(l, object_kind::reading, LOCKYARD_CALLER,
+                                                next::clockrdlock, next::rdlock));
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_wrlock, pthread_rwlock_t* l) {
   using namespace LOCKYARD_RECORD;
-  if (!is_taken(l)) [[likely]]
-    return next::wrlock(l);
-  return wait_for_rwlock(l, object_kind::writing, LOCKYARD_CALLER, next::clockwrlock, next::wrlock);
+  return taken(l, LOCKYARD_CALLER,
+               !is_taken(l) ? next::wrlock(l)
+                            : wait_for_rwlock(l, object_kind::writing, LOCKYARD_CALLER,
+                                              next::clockwrlock, next::wrlock));
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_tryrdlock, pthread_rwlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  return taken(l, LOCKYARD_CALLER, next::tryrdlock(l));
+}
+LOCKYARD_ENTRY(int, pthread_rwlock_trywrlock, pthread_rwlock_t* l) {
+  using namespace LOCKYARD_RECORD;
+  return taken(l, LOCKYARD_CALLER, next::trywrlock(l));
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_timedrdlock, pthread_rwlock_t* l, const timespec* t) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
-                 [=] { return next::timedrdlock(l, t); });
+  return taken(l, LOCKYARD_CALLER,
+               wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
+                       [=] { return next::timedrdlock(l, t); }));
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_timedwrlock, pthread_rwlock_t* l, const timespec* t) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
-                 [=] { return next::timedwrlock(l, t); });
+  return taken(l, LOCKYARD_CALLER,
+               wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
+                       [=] { return next::timedwrlock(l, t); }));
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_clockrdlock, pthread_rwlock_t* l, clockid_t c,
                const timespec* t) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
-                 [=] { return next::clockrdlock(l, c, t); });
+  return taken(l, LOCKYARD_CALLER,
+               wait_if(has_writer(l), l, object_kind::reading, LOCKYARD_CALLER,
+                       [=] { return next::clockrdlock(l, c, t); }));
 }
 LOCKYARD_ENTRY(int, pthread_rwlock_clockwrlock, pthread_rwlock_t* l, clockid_t c,
                const timespec* t) {
   using namespace LOCKYARD_RECORD;
-  return wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
-                 [=] { return next::clockwrlock(l, c, t); });
+  return taken(l, LOCKYARD_CALLER,
+               wait_if(is_taken(l), l, object_kind::writing, LOCKYARD_CALLER,
+                       [=] { return next::clockwrlock(l, c, t); }));
 }
 // The note comes first, because the lock may be gone afterwards. Only a writer's unlock is noted:
 // several readers leave, and the last of them is not told apart.
@@ -145,7 +184,15 @@ LOCKYARD_ENTRY(int, pthread_rwlock_unlock, pthread_rwlock_t* l) {
       (peek(layout.readers) >> 3 != 0 || peek(layout.writers) != 0)) {
     note_release_at(l, LOCKYARD_CALLER);
   }
+  if (guarding != guard_mode::off) guard_gives_rwlock(l);
   return next::rwunlock(l);
+}
+
+LOCKYARD_ENTRY(int, pthread_join, pthread_t thread, void** result) {
+  using namespace LOCKYARD_RECORD;
+  if (guarding == guard_mode::off) [[likely]]
+    return next::join(thread, result);
+  return guarded_join(thread, result, LOCKYARD_CALLER);
 }
 
 LOCKYARD_ENTRY(int, pthread_spin_lock, pthread_spinlock_t* l) {

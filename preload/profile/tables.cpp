@@ -198,9 +198,10 @@ void add_failed_try(const void* object, object_kind kind) {
 
 void note_release(const void* object, release_note note) {
   stored_note& to = note_of(object);
+  const u64 stack = note.stack | static_cast<u64>(note.mark) << 32;
   put(to.ticks, note.ticks);
-  put(to.stack, note.stack);
-  put(to.key, reinterpret_cast<u64>(object) ^ note.ticks ^ note.stack);
+  put(to.stack, stack);
+  put(to.key, reinterpret_cast<u64>(object) ^ note.ticks ^ stack);
 }
 
 release_note last_release(const void* object) {
@@ -209,7 +210,7 @@ release_note last_release(const void* object) {
   const u64 stack = __atomic_load_n(&from.stack, __ATOMIC_RELAXED);
   const u64 key = __atomic_load_n(&from.key, __ATOMIC_RELAXED);
   if ((key ^ at ^ stack) != reinterpret_cast<u64>(object)) return {};
-  return {at, static_cast<u32>(stack)};
+  return {at, static_cast<u32>(stack), static_cast<holder_mark>(stack >> 32)};
 }
 
 }  // namespace lockyard::preload::record

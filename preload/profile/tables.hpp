@@ -50,6 +50,7 @@ void add_failed_try(const void* object, object_kind kind);
 struct release_note {
   u64 ticks = 0;
   u32 stack = 0;
+  holder_mark mark = holder_mark::unknown;
 };
 void note_release(const void* object, release_note note);
 

@@ -75,7 +75,7 @@ inline wait_cause cause_of(const finished_wait& done, const wait_evidence& evide
 /// `wait` may take the evidence that it looks for.
 template <class Wait>
 [[gnu::noinline]] auto timed(const void* object, object_kind kind, const void* site, Wait wait,
-                             u32 holder_tid = 0) {
+                             u32 holder_tid = 0, bool is_timed = true) {
   thread_block* const own = own_record();
   const kept_errno before;
   wait_evidence evidence{own != nullptr ? monotonic_ns() : 0, 0};
@@ -93,7 +93,7 @@ template <class Wait>
   done.holder_tid = holder_tid;
   done.waiter = stack_from(site);
   done.begin = ticks();
-  begin_wait(*own, object, kind, site, done.waiter, true, done.begin);
+  begin_wait(*own, object, kind, site, done.waiter, is_timed, done.begin);
   before.restore();
   const auto result = call();
   const kept_errno after;

@@ -4,6 +4,7 @@
 // A plain pthread mutex with a lock of the catalogue inside, with the semantics of POSIX.
 
 #include "../glibc.hpp"
+#include "published_waits.hpp"
 
 #include <lockyard/catalog.hpp>
 
@@ -242,6 +243,7 @@ struct swapped_mutex {
 
   [[gnu::noinline]] static int wait_for(mutex_layout& mutex) {
     begin_wait(mutex);
+    wait_publication::begin(&mutex);
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     if (type == PTHREAD_CANCEL_DEFERRED) [[likely]] {
@@ -249,16 +251,19 @@ struct swapped_mutex {
     } else {
       wait_in_slices(mutex, std::chrono::steady_clock::time_point::max(), type);
     }
+    wait_publication::end();
     end_wait(mutex);
     return acquired(mutex);
   }
   template <class TimePoint>
   static bool wait_until(mutex_layout& mutex, TimePoint limit) {
     begin_wait(mutex);
+    wait_publication::begin(&mutex);
     int type = PTHREAD_CANCEL_DEFERRED;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     const bool is_locked = type == PTHREAD_CANCEL_DEFERRED ? lock_until(lock_in(mutex), limit)
                                                            : wait_in_slices(mutex, limit, type);
+    wait_publication::end();
     end_wait(mutex);
     return is_locked;
   }

@@ -12,6 +12,8 @@
 
 namespace lockyard::preload {
 
+constinit published_wait_slot lockyard_swapped_waits[published_slots] = {};
+
 namespace {
 
 /// The mutexes that were initialised and not swapped; a static initialiser makes no such mutex.

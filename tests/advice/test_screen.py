@@ -103,6 +103,7 @@ def test_an_open_answer_keeps_the_reference_and_says_so() -> None:
     assert answer.use == "std::mutex, mutex?"
     assert answer.confidence == "open (52)"
     assert not answer.is_decided
+    assert "two names: alike, shown to differ by a factor of less than 2 (tail)" in _screen(cells)
 
 
 def test_locks_that_are_alike_are_both_named() -> None:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+import jsonschema
+import msgspec
 import pytest
 
+from lockyard import schema
+from lockyard.campaign.document import document, planned
+from lockyard.campaign.engine import Outcome
 from lockyard.campaign.plan import read
 from lockyard.errors import UsageError
 
@@ -82,3 +88,12 @@ def test_refuses_a_file_that_means_nothing(tmp_path: Path, text: str, said: str)
 def test_refuses_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path / "none.toml")
+
+
+def test_its_documents_follow_their_schema(tmp_path: Path) -> None:
+    campaign = read(_file(tmp_path, FILE))
+    outcome = Outcome(done=1, kept=2, lost=["worker a is gone"], failed=["b: no result"])
+    for each in (document(campaign, outcome), planned(campaign)):
+        jsonschema.validate(json.loads(msgspec.json.encode(each)), schema.stored("campaign"))
+    assert document(campaign, outcome).started_again == ["worker a is gone"]
+    assert planned(campaign).tasks[0][0] == "measure"

@@ -24,6 +24,7 @@ from lockyard.campaign.pools import cluster
 from lockyard.campaign.text import side_by_side
 from lockyard.campaign.work import identity
 from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.records import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,6 +157,43 @@ def test_a_killed_worker_loses_only_its_running_task(campaign: Campaign, tmp_pat
     assert "--threads 2" in outcome.lost[0]
     assert len(started.read_text().splitlines()) == 4  # one of three tasks twice
     assert len(list((campaign.out / "slow").glob("*.jsonl"))) == 3
+
+
+MEASURED = ("wait", "--locks", "mutex", "--for", "3s", "--runs", "5")
+
+
+@pytest.mark.timeout(LIMIT_S * 4)
+def test_a_real_measurement_goes_on_after_a_worker_was_killed(tmp_path: Path) -> None:
+    tasks = tuple(Task("measure", (*MEASURED, "--threads", str(n))) for n in (1, 2))
+    campaign = Campaign(tmp_path / "c.toml", "measure", tasks, tmp_path / "out", LIMIT_S)
+    impatient_s = 3.0
+    with _scheduler(tmp_path) as address, _worker(address, tmp_path, "first"):
+        with _worker(address, tmp_path, "second") as victim:
+            with cluster(address) as pool:
+                _wait(lambda: len(pool.workers()) == 2)
+            outcomes: list[Outcome] = []
+            campaigning = threading.Thread(
+                target=lambda: outcomes.append(_run(campaign, address, impatient_s))
+            )
+            campaigning.start()
+            # The victim has done one task, and is in the middle of the other.
+            _wait(lambda: len(list((campaign.out / "second").glob("*.jsonl"))) == 1)
+            time.sleep(1)
+            victim.send_signal(signal.SIGKILL)
+            victim.wait(LIMIT_S)
+            campaigning.join(LIMIT_S)
+        (outcome,) = outcomes
+        assert (outcome.done, len(outcome.lost), len(outcome.failed)) == (3, 1, 1)
+        with _worker(address, tmp_path, "second"), cluster(address) as pool:
+            _wait(lambda: len(pool.workers()) == 2)
+            again = Engine(campaign, pool, LIMIT_S, lambda _text: None).run()
+    assert (again.done, again.kept, again.lost, again.failed) == (1, 3, [], [])
+    for machine in ("first", "second"):
+        found = [read_records(file) for file in (campaign.out / machine).glob("*.jsonl")]
+        assert all(each.environment["cpu"] for each in found)
+        runs = [run for each in found for run in each.runs if run["lock"] == "mutex"]
+        assert {run["conditions"]["threads"] for run in runs} == {1, 2}
+        assert all(run["status"] == "ok" and run["checks"]["counter"] for run in runs)
 
 
 @pytest.mark.timeout(LIMIT_S * 2)

@@ -97,6 +97,64 @@ def test_a_broken_lock_is_never_advised() -> None:
     assert names(advice(broken, STEADY)) == ["ticket_spinlock"]
 
 
+@pytest.mark.parametrize("study", ["throughput", "wait"])
+def test_a_lock_that_failed_in_one_study_is_not_advised(study: str) -> None:
+    broken = runs("tas_spinlock", 9e9, 1)
+    for run in broken:
+        run["checks"] = {"counter": run["study"] != study}
+    assert names(advice(broken, STEADY)) == ["ticket_spinlock"]
+
+
+def with_rates(lock: str, p999_ns: float, *rates: float) -> list[dict[str, Any]]:
+    """Makes runs whose rates, one of each block, come round again and again."""
+    made = runs(lock, 1, p999_ns)
+    for run in made:
+        run["values"]["operations_per_s"] = rates[run["block"] % len(rates)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rates", "first"),
+    [
+        ((8.9e6, 9.3e6, 8.8e6), "futex_mutex"),  # no difference is shown
+        ((8.7e6,), "tas_spinlock"),  # 3 % slower in every block
+        ((5e6, 1e7, 4e6), "tas_spinlock"),  # no difference is shown, but it may be large
+    ],
+)
+def test_a_shorter_tail_decides_only_between_equal_rates(
+    rates: tuple[float, ...], first: str
+) -> None:
+    assert names(advice(FAST, with_rates("futex_mutex", 1e5, *rates)))[0] == first
+
+
+def test_of_equal_tails_the_faster_lock_is_advised() -> None:
+    slower, faster = runs("tas_spinlock", 3e6, 2e3), runs("futex_mutex", 9e6, 2e3)
+    assert names(advice(slower, faster, by_tail=True))[0] == "futex_mutex"
+    longer = runs("futex_mutex", 9e6, 3e3)
+    assert names(advice(slower, longer, by_tail=True))[0] == "tas_spinlock"
+
+
+def test_the_price_names_only_what_is_shown() -> None:
+    equal = with_rates("tas_spinlock", 4e6, 3.1e6, 2.9e6, 3.05e6)
+    price = list(text.lines(advice(STEADY, equal, by_tail=True)))[3]
+    assert "times its throughput" not in price
+    assert "unequal shares" not in price
+    unfair = runs("tas_spinlock", 9e6, 4e6)
+    for run in unfair:
+        run["values"]["fairness_jain"] = 0.5
+    assert "unequal shares (fairness 0.50 of 1)" in list(text.lines(advice(unfair, STEADY)))[3]
+
+
+def test_conditions_with_most_locks_are_taken_and_few_runs_are_not() -> None:
+    near = {"hold_ns": 330, "gap_ns": 5000}
+    both = runs("tas_spinlock", 7e6, 4e6, **near), runs("ticket_spinlock", 3e6, 2e3, **near)
+    found = advice(FAST, *both)
+    assert names(found) == ["tas_spinlock", "ticket_spinlock"]
+    assert found.best.rate_per_s == pytest.approx(7e6, rel=0.01)
+    few = [run for run in FAST if run["block"] < 5]
+    assert names(advice(few, STEADY)) == ["ticket_spinlock"]
+
+
 @pytest.mark.parametrize(
     ("conditions", "is_near"),
     [

@@ -36,6 +36,11 @@ def test_a_difference_is_a_row_and_the_rest_is_folded(compared: Callable[..., Ou
     assert "<details><summary>1 figure without a difference shown</summary>" in lines
     assert lines.count("<details><summary>How it was measured</summary>") == 1
     assert lines.count("</details>") == 2
+    folded = lines[lines.index("<details><summary>1 figure without a difference shown</summary>") :]
+    assert [line for line in lines if line.startswith("| mutex |")] == [
+        line for line in folded if line.startswith("| mutex |")
+    ]
+    assert not any(line.startswith("| futex_mutex |") for line in folded)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,15 @@ def test_every_row_of_a_table_has_as_many_cells(compared: Callable[..., Outcome]
     lines = compared("--fail-if", "throughput.rate < -10%").stdout.splitlines()
     widths = [line.count("|") for line in lines if line.startswith("|")]
     assert set(widths) == {6, 9}
+
+
+def test_a_bar_in_a_name_ends_no_cell(lockyard: Callable[..., Outcome], tmp_path: Path) -> None:
+    files = [
+        str(a_file(tmp_path / f"{name}.jsonl", rates(*[rate] * BLOCKS, lock="a|b")))
+        for name, rate in (("a", 4e6), ("b", 2e6))
+    ]
+    lines = lockyard("compare", *files, "--format", "markdown").stdout.splitlines()
+    assert any(line.startswith("| a\\|b | throughput") for line in lines)
 
 
 def test_refuses_another_format(compared: Callable[..., Outcome]) -> None:

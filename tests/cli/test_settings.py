@@ -97,6 +97,64 @@ def test_a_setting_is_the_writes_that_bring_it_about(
     assert {change.setting for change in found} <= {name}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("idle_states", "off"),
+        ("governor", "performance"),
+        ("boost", "off"),
+        ("preemption", "none"),
+        ("base_slice", "3ms"),
+        ("rt_throttle", "100ms/500ms"),
+        ("irq_affinity", "0+2"),
+        ("huge_pages", "never"),
+    ],
+)
+def test_every_change_knows_what_was_there(tree: KernelFiles, name: str, value: str) -> None:
+    for change in planned(tree, name, value):
+        found = tree.read(change.path) or ""
+        assert (
+            change.before == found or f"[{change.before}]" in found or f"({change.before})" in found
+        )
+
+
+def test_a_feature_is_undone_by_its_opposite(tree: KernelFiles) -> None:
+    found = planned(tree, "features", "NO_PLACE_LAG+RUN_TO_PARITY")
+    assert [(each.before, each.after) for each in found] == [
+        ("PLACE_LAG", "NO_PLACE_LAG"),
+        ("NO_RUN_TO_PARITY", "RUN_TO_PARITY"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("there", "name", "value", "after"),
+    [
+        ({f"{CPU}/cpufreq/boost": "1"}, "boost", "off", "0"),
+        ({f"{CPU}/cpufreq/boost": "0"}, "boost", "on", "1"),
+        ({f"{DEBUG}/min_granularity_ns": "3000000"}, "base_slice", "1ms", "1000000"),
+        ({f"{KERNEL}/sched_min_granularity_ns": "3000000"}, "base_slice", "2ms", "2000000"),
+        ({f"{KERNEL}/sched_migration_cost_ns": "500000"}, "migration_cost", "1us", "1000"),
+    ],
+)
+def test_finds_a_setting_where_other_kernels_and_drivers_have_it(
+    tmp_path: Path, there: dict[str, str], name: str, value: str, after: str
+) -> None:
+    ((path, text),) = there.items()
+    file = tmp_path / path.lstrip("/")
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    assert planned(KernelFiles(tmp_path), name, value) == [Change(path, text, after, name)]
+
+
+@pytest.mark.parametrize("state", ["notsupported", "notimplemented", "forceoff"])
+def test_refuses_threads_of_cores_that_the_machine_cannot_switch(
+    tree: KernelFiles, state: str
+) -> None:
+    tree.at(f"{CPU}/smt/control").write_text(state)
+    with pytest.raises(RefusedError, match=state):
+        planned(tree, "smt", "on")
+
+
 def test_the_throttle_never_has_a_runtime_above_the_period(tree: KernelFiles) -> None:
     names = [Path(each.path).name for each in planned(tree, "rt_throttle", "100ms/500ms")]
     assert names == ["sched_rt_runtime_us", "sched_rt_period_us"]
@@ -166,6 +224,24 @@ def test_undoes_in_reverse_and_leaves_what_others_changed_since(
     assert (tree.read(slice_), tree.read(cost)) == ("1400000", "8")
     kept.close()
     assert not list(tree.at(FOLDER).iterdir())
+
+
+def test_what_cannot_be_undone_yet_stays_in_the_journal(
+    tree: KernelFiles, kept: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.apply(Change(PAGES, "madvise", "never"))
+    kept.apply(Change(f"{KERNEL}/perf_event_paranoid", "4", "2"))
+    tree.at(PAGES).write_text("never")
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with monkeypatch.context() as while_refused:
+        while_refused.setattr("lockyard.machine.journal.write", refused)
+        assert len(kept.undo()) == 2
+    assert [change.path for change in kept.changes()] == [PAGES, f"{KERNEL}/perf_event_paranoid"]
+    assert kept.undo() == []
+    assert tree.read(PAGES) == "madvise"
 
 
 def test_the_journal_of_a_killed_process_is_undone_by_the_next(

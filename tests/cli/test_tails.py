@@ -53,6 +53,19 @@ def test_finds_the_modes_and_their_shares() -> None:
     assert found[0].share == pytest.approx(0.61, abs=0.04)
 
 
+def test_the_beginning_of_a_tail_is_not_a_mode() -> None:
+    """Nothing is known of the lengths below, so a fall from there on is not a peak."""
+    falling = [MS * (1 + each / 1000) for each in range(100) for _ in range(40)]
+    falling += [MS * (1.1 + each / 1000) for each in range(3000) for _ in range(8)]
+    assert modes(counted(falling), MS) == []
+
+
+def test_names_at_most_three_modes() -> None:
+    peaks = [*(spread_around(each * MS, 200) for each in (1.9, 4, 8, 16)), exponential(9 * MS, 50)]
+    found = modes(counted([value for peak in peaks for value in peak]), MS)
+    assert len(found) == 3
+
+
 @pytest.mark.parametrize("mean_ms", [0.5, 2, 30])
 def test_a_smooth_tail_has_no_mode(mean_ms: float) -> None:
     for count in (100, 1000, 20_000):
@@ -109,6 +122,18 @@ def test_conditions_have_periods_of_their_own(
 ) -> None:
     (cell,) = summed_up(a_record("wait", **conditions))
     assert name in names_of(length_ns, periods(ENVIRONMENT, cell))
+
+
+def test_periods_of_other_conditions_are_left_out() -> None:
+    (cell,) = summed_up(a_record("wait"))
+    names = {each.name for each in periods(ENVIRONMENT, cell)}
+    assert names == {
+        "slice",
+        "tick",
+        "timer slack",
+        "period of the real-time throttle",
+        "pause of the real-time throttle",
+    }
 
 
 def test_a_storm_of_yields_has_a_name_where_the_cost_is_known() -> None:

@@ -33,23 +33,32 @@ def configure(source: Path, build: Path, *options: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the library has been installed with lockyard::check, and nothing else."""
-    place = tmp_path_factory.mktemp("installed")
-    options = [f"-DLOCKYARD_BUILD_{part}={value}" for part, value in PARTS.items()]
-    configure(ROOT, place / "build", *options, "-DLOCKYARD_BUILD_CHECK_LIBRARY=ON")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns where the example was built with lockyard in a folder of its own. The engine is
+    compiled here and nowhere else."""
+    place = tmp_path_factory.mktemp("folder")
+    copy_example(place)
+    configure(place / "source", place / "build", f"-DLOCKYARD_FOLDER={ROOT}")
     run("cmake", "--build", place / "build", "--parallel", "2")
-    run("cmake", "--install", place / "build", "--prefix", place / "prefix")
-    return place / "prefix"
+    return place
 
 
-def check_example(place: Path, option: str) -> None:
-    """Its fault is found at its line; without the fault the same test passes."""
+@pytest.fixture(scope="module")
+def prefix(folder: Path) -> Path:
+    """Returns where the library was installed with lockyard::check, and nothing else."""
+    run("cmake", "--install", folder / "build", "--prefix", folder / "prefix")
+    return folder / "prefix"
+
+
+def copy_example(place: Path) -> None:
     shutil.copytree(EXAMPLE, place / "source")
+
+
+def check_example(place: Path) -> None:
+    """Its fault is found at its line; without the fault the same test passes."""
     lock = place / "source" / "spinlock.hpp"
     faulty = lock.read_text()
     line = 1 + next(i for i, text in enumerate(faulty.splitlines()) if "the fault:" in text)
-    configure(place / "source", place / "build", option)
     run("cmake", "--build", place / "build", "--parallel", "2")
     found = attempt(place / "build" / "spinlock_test")
     assert found.returncode == 1
@@ -61,15 +70,11 @@ def check_example(place: Path, option: str) -> None:
     assert "[  PASSED  ] 1 test." in run(place / "build" / "spinlock_test")
 
 
-def check_plain_lock(place: Path, option: str) -> None:
+def check_plain_lock(place: Path) -> None:
     """lockyard_add_check() passes a lock that knows no world, and finds a fault in it."""
-    shutil.copytree(EXAMPLE, place / "source")
     lock = place / "source" / "plain_lock.hpp"
-    configure(place / "source", place / "build", option)
     test = ("ctest", "--test-dir", place / "build", "-R", "plain_lock_check", "--output-on-failure")
     run("cmake", "--build", place / "build", "--parallel", "2", "--target", "plain_lock_check")
-    if "FOLDER" in option:
-        run("cmake", "--build", place / "build", "--target", "lockyard-check-module")
     assert "100% tests passed" in run(*test)
     lock.write_text(lock.read_text().replace("memory_order_release", "memory_order_relaxed"))
     run("cmake", "--build", place / "build", "--target", "plain_lock_check")
@@ -79,16 +84,16 @@ def check_plain_lock(place: Path, option: str) -> None:
     assert "plain_lock.hpp:18  store relaxed" in found.stdout
 
 
-def test_a_plain_lock_is_checked_with_the_installed_package(prefix: Path, tmp_path: Path) -> None:
-    check_plain_lock(tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+def test_locks_are_checked_with_the_installed_package(prefix: Path, tmp_path: Path) -> None:
+    copy_example(tmp_path)
+    configure(tmp_path / "source", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    check_example(tmp_path)
+    check_plain_lock(tmp_path)
 
 
-def test_a_lock_is_checked_with_the_installed_package(prefix: Path, tmp_path: Path) -> None:
-    check_example(tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
-
-
-def test_a_lock_is_checked_with_lockyard_in_a_folder(tmp_path: Path) -> None:
-    check_example(tmp_path, f"-DLOCKYARD_FOLDER={ROOT}")
+def test_locks_are_checked_with_lockyard_in_a_folder(folder: Path) -> None:
+    check_example(folder)
+    check_plain_lock(folder)
 
 
 def test_who_uses_the_locks_alone_needs_nothing_of_the_checkers(

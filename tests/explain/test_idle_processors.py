@@ -73,3 +73,18 @@ def test_sums_what_threads_waited_and_what_was_wasted(tmp_path: Path) -> None:
     assert trace.ns(wasted) == pytest.approx(1e6)
     without = read_trace(preempted_owner().write(tmp_path / "b.trace"))
     assert not IdleProcessors(without).are_known
+
+
+def test_only_the_longest_idle_processor_counts_and_only_while_the_thread_waits(
+    tmp_path: Path,
+) -> None:
+    """The thread waits from 40 to 3040 µs; two processors are idle at once, one of them before."""
+    trace = preempted_owner().idle(1, 0, 1040).idle(2, 500, 2000)
+    opened = read_trace(trace.write(tmp_path / "a.trace"))
+    idle = IdleProcessors(opened)
+    (owner, _) = sorted(threads_of(opened), key=lambda each: each.tid)
+    (waited,) = owner.all_runnable()
+    found = {cpu: opened.ns(ticks) for cpu, ticks in idle.elsewhere(waited)}
+    assert list(found) == [2, 1]
+    assert list(found.values()) == pytest.approx([2e6, 1e6])
+    assert opened.ns(idle.waited_and_wasted([owner])[1]) == pytest.approx(2e6)

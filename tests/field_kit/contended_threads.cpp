@@ -241,6 +241,93 @@ void cycle(int size) {
   for (auto& each : all) each.join();
 }
 
+/// Two threads that hold a lock each, by `hold`, and want the other's, by `want`.
+template <class A, class B>
+void cross(A hold_and_want, B want_and_hold) {
+  std::atomic<int> holding{0};
+  const auto both = [&] {
+    for (holding.fetch_add(1); holding.load() < 2;) usleep(100);
+  };
+  std::thread one{[&] { hold_and_want(both); }}, other{[&] { want_and_hold(both); }};
+  one.join();
+  other.join();
+}
+void lock_account_and_write(auto both) {
+  pthread_mutex_lock(&account);
+  both();
+  pthread_rwlock_wrlock(&table);
+}
+
+/// Through an rwlock: its writer waits for a mutex whose owner wants to read.
+void cycle_with_writer() {
+  cross(
+      [](auto both) {
+        pthread_rwlock_wrlock(&table);
+        both();
+        pthread_mutex_lock(&account);
+      },
+      [](auto both) {
+        pthread_mutex_lock(&account);
+        both();
+        pthread_rwlock_rdlock(&table);
+      });
+}
+
+/// Through one of the readers of an rwlock, which waits for a mutex whose owner wants to write.
+void cycle_with_reader() {
+  std::thread innocent{[] {
+    pthread_rwlock_rdlock(&table);
+    pause();
+  }};
+  usleep(20'000);
+  cross(
+      [](auto both) {
+        pthread_rwlock_rdlock(&table);
+        both();
+        pthread_mutex_lock(&account);
+      },
+      [](auto both) { lock_account_and_write(both); });
+}
+
+/// A reader that wants to write.
+void upgrade() {
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_wrlock(&table);
+}
+
+/// A thread that is joined by the owner of the mutex that it wants.
+void cycle_with_join() {
+  pthread_mutex_lock(&account);
+  std::thread other{[] {
+    pthread_mutex_lock(&account);
+    pthread_mutex_unlock(&account);
+  }};
+  other.join();
+}
+
+/// Readers and writers that wait for each other, and for a mutex, and never in a ring.
+void read_and_write() {
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([i] {
+      for (int k = 0; k < count; ++k) {
+        i == 0 ? pthread_rwlock_wrlock(&table) : pthread_rwlock_rdlock(&table);
+        pthread_mutex_lock(&account);
+        std::thread short_lived{[] {
+          pthread_mutex_lock(&journal);
+          pthread_mutex_unlock(&journal);
+        }};
+        if (k % 16 == 0) sched_yield();
+        short_lived.join();
+        pthread_mutex_unlock(&account);
+        pthread_rwlock_unlock(&table);
+        if (i == 1 && pthread_rwlock_trywrlock(&table) == 0) pthread_rwlock_unlock(&table);
+      }
+    });
+  }
+  for (auto& each : all) each.join();
+}
+
 /// Many such cycles, each of threads and error-checking mutexes of its own.
 void many_cycles(int size) {
   for (int round = 0; round < count; ++round) {
@@ -435,6 +522,16 @@ int main(int arguments, char** argument) {
     many_cycles(2);
   } else if (scene == "triples") {
     many_cycles(3);
+  } else if (scene == "cycle_with_writer") {
+    cycle_with_writer();
+  } else if (scene == "cycle_with_reader") {
+    cycle_with_reader();
+  } else if (scene == "cycle_with_join") {
+    cycle_with_join();
+  } else if (scene == "upgrade") {
+    upgrade();
+  } else if (scene == "read_and_write") {
+    read_and_write();
   } else if (scene == "timed_cycle") {
     timed_cycle();
   } else if (scene == "inverted") {

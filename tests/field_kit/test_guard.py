@@ -69,6 +69,36 @@ def test_a_deadlock_aborts_the_program_if_asked(
         assert "cycle" in each["held_stack"][0]
 
 
+@pytest.mark.parametrize(("scene", "locks"), [
+    ("cycle_with_writer", {"account", "table"}), ("cycle_with_reader", {"account", "table"}),
+    ("cycle_with_join", {"account", ""}),
+])  # fmt: skip
+def test_rwlocks_and_joins_are_edges_of_a_deadlock(
+    guarded: Guarded, scene: str, locks: set[str]
+) -> None:
+    (finding,), shown = guarded("--on-deadlock", "abort", scene=scene)
+    assert shown.returncode == -signal.SIGABRT
+    assert finding["what"] == "deadlock"
+    assert [each["lock"] for each in finding["threads"]].count("account") == 1
+    assert {each["lock"] for each in finding["threads"]} == locks
+    assert ("waits for the end of" in shown.stderr) == (scene == "cycle_with_join")
+    for each in finding["threads"]:
+        assert bool(each["held_stack"]) == bool(each["lock"])
+
+
+def test_a_reader_that_wants_to_write_waits_for_itself(guarded: Guarded) -> None:
+    (finding,), shown = guarded("--on-deadlock", "abort", scene="upgrade")
+    assert shown.returncode == -signal.SIGABRT
+    assert finding["what"] == "self-deadlock"
+    assert finding["threads"][0]["lock"] == "table"
+
+
+def test_readers_and_writers_without_a_ring_are_not_reported(guarded: Guarded) -> None:
+    findings, shown = guarded("--long-hold", "1000s", scene="read_and_write", count=300)
+    assert findings == []
+    assert shown.returncode == 0
+
+
 def test_a_deadlock_is_told_while_the_program_hangs(contended: Path) -> None:
     with subprocess.Popen(
         [COMMAND, "guard", "--", contended, "pair"], stderr=subprocess.PIPE, text=True

@@ -18,6 +18,7 @@ from blocked_programs import compiled, running
 from conftest import COMMAND, as_nobody
 
 import lockyard as lockyard_package
+from lockyard.field_kit import preload
 from lockyard.field_kit.look import cycles_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,20 @@ def test_a_deadlock_is_told_with_its_threads(
         assert status == 4
         first = lockyard("hang", str(program.pid)).stdout.splitlines()[0]
         assert first.startswith("DEADLOCK")
+
+
+@pytest.mark.parametrize("lock", ["mutex", "fair_mutex", "futex_mutex"])
+def test_a_deadlock_of_swapped_mutexes_is_told(
+    lockyard: Lockyard, blocked_threads: Path, lock: str
+) -> None:
+    library = preload.library(lock)
+    with running(blocked_threads, "pair", "env", f"LD_PRELOAD={library}") as program:
+        found, status = look_until(lockyard, program.pid, steady(2))
+        waits = {each["thread"]: (each["lock"], each["owner"]) for each in found["waiting"]}
+        first, second = program.tids["ring-0"], program.tids["ring-1"]
+        assert waits == {first: ("journal", second), second: ("account", first)}
+        assert [sorted(cycle) for cycle in found["deadlocks"]] == [sorted((first, second))]
+        assert status == 4
 
 
 def test_each_thread_of_a_deadlock_has_the_lock_it_waits_for(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from contended_programs import compiled
 
+from lockyard.field_kit import lengths
 from lockyard.field_kit.contention import Buckets, Contention, Lengths, Process, Row
 from lockyard.field_kit.prediction import PLAIN, Placed, Prediction
 from lockyard.field_kit.profile_files import json_lines
+from lockyard.stats import Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +69,24 @@ def test_a_lock_is_placed_by_its_holds_and_gaps(
     assert placed["ratios"].keys() == {"ttas_spinlock"}
 
 
+def test_recorded_lengths_are_holds_and_then_gaps() -> None:
+    text = lengths.csv(made(holds=Lengths(60, [7] * 60, []), gaps=Lengths(40, [500] * 40, [])))
+    head, *rows = text.decode().splitlines()
+    assert head == "hold_ns,gap_ns"
+    assert rows == ["7,500"] * 60
+
+
+def test_disturbed_lengths_count_only_where_they_are_usual() -> None:
+    assert set(lengths.used(Lengths(101, [7] * 100, [9000]))) == {7}
+    assert set(lengths.used(Lengths(110, [7] * 100, [9000] * 10))) == {7, 9000}
+    assert set(lengths.used(Lengths(1, [10**12], []))) == {lengths.LONGEST_NS}
+
+
 def test_several_locks_multiply() -> None:
     placed = [Placed(made(), 1, 1, 1, {PLAIN: rates(10), "mutex": rates(each)}) for each in (20, 5)]
+    assert [each.ratio("mutex") for each in placed] == [
+        Ratio(2.0, 2.0, 2.0, 7), Ratio(0.5, 0.5, 0.5, 7)
+    ]  # fmt: skip
     both = Prediction(("mutex",), placed, [], 0.0).ratio("mutex")
     assert both is not None
     assert both.median == pytest.approx(1.0)

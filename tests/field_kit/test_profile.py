@@ -173,6 +173,18 @@ def test_a_profile_is_read_back(lockyard: Lockyard, contended: Path, tmp_path: P
     assert (broken.returncode, "not a record of a profile" in broken.stderr) == (2, True)
 
 
+def test_a_device_is_written_to_and_stays(
+    lockyard: Lockyard, contended: Path, tmp_path: Path
+) -> None:
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    shown = lockyard("profile", "-o", str(full), "--", str(contended), "asleep", "1")
+    assert shown.returncode == 3
+    assert "cannot be written (No space left on device)" in shown.stderr
+    assert full.is_symlink()
+    assert full.is_char_device()
+
+
 def test_records_agree_with_their_schema(profiled: Callable[..., Any]) -> None:
     records, _ = profiled("kinds")
     schema = json.loads(SCHEMA.read_text())
@@ -195,8 +207,28 @@ def test_a_trace_has_each_long_wait(lockyard: Lockyard, contended: Path, tmp_pat
     ]
     blocked = [each for each in told if each.get("system_call") == "clock_nanosleep"]
     assert any(each.get("holder", "").startswith("sleep_in_section") for each in blocked), told
-    threads = [each.track_descriptor.thread.tid for each in trace.packet]
-    assert sum(tid != 0 for tid in threads) == 1
+    tracks = [each.track_descriptor for each in trace.packet]
+    threads = {each.uuid: each.thread.tid for each in tracks if each.thread.tid}
+    assert len(threads) == 1
+    long_waits = [each for each in waits if each["record"] == "profile-long-wait"]
+    begin_of, slices = dict[int, int](), list[tuple[int, int]]()
+    counts = dict[int, list[int]]()
+    for each in trace.packet:
+        event = each.track_event
+        if event.type == event.TYPE_SLICE_BEGIN:
+            begin_of[event.track_uuid] = each.timestamp
+        elif event.type == event.TYPE_SLICE_END:
+            length = each.timestamp - begin_of.pop(event.track_uuid)
+            slices.append((threads[event.track_uuid], length))
+        elif event.type == event.TYPE_COUNTER:
+            counts.setdefault(event.track_uuid, []).append(event.counter_value)
+    told_ns = [(each["thread"], each["wait_ns"]) for each in long_waits]
+    assert [thread for thread, _ in sorted(slices)] == [thread for thread, _ in sorted(told_ns)]
+    assert [ns for _, ns in sorted(slices)] == pytest.approx(
+        [ns for _, ns in sorted(told_ns)], abs=2000
+    )
+    for of_lock in counts.values():
+        assert (min(of_lock), max(of_lock), of_lock[-1]) == (0, 1, 0)
 
 
 def test_pprof_reads_the_file(lockyard: Lockyard, contended: Path, tmp_path: Path) -> None:

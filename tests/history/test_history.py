@@ -4,16 +4,23 @@
 from __future__ import annotations
 
 import gzip
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
+import msgspec
 import pytest
 from fake_files import a_file, an_environment, rates
 from rich.console import Console
 
+from lockyard import schema
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.history import cache, text
 from lockyard.history.cache import cache_of, cached
+from lockyard.history.document import document
+from lockyard.history.drift import Trend
 from lockyard.history.query import Series, Wanted, series_of, since
 
 if TYPE_CHECKING:
@@ -73,6 +80,18 @@ def test_a_trend_over_the_files_is_a_drift(folder: Path) -> None:
     slower, same = _one(folder, "mutex"), _one(folder, "futex_mutex")
     assert (slower.drifts, slower.verdict) == (True, "worse")
     assert (same.drifts, same.verdict) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("more_is_better", "verdict"), [(True, "better"), (False, "worse"), (None, "more")]
+)
+def test_the_verdict_on_a_rise_depends_on_the_figure(
+    folder: Path, more_is_better: bool | None, verdict: str
+) -> None:
+    series = _one(folder, "mutex")
+    series.figure = replace(series.figure, more_is_better=more_is_better)
+    series.trend = Trend(8, first=1.0, last=2.0, p=0.001)
+    assert series.verdict == verdict
 
 
 def test_four_files_are_too_few_for_a_drift(folder: Path) -> None:
@@ -224,3 +243,14 @@ def test_shows_drifts_first_and_then_every_series(
 def test_a_plot_has_a_bar_for_each_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = _shown(folder, monkeypatch, as_plot=True)
     assert "█▇▆▅▄▃▂▁  2.60 M/s to 4.00 M/s, 2026-01-01 to 2026-01-08, worse" in shown
+
+
+def test_a_document_has_every_series_and_follows_its_schema(folder: Path) -> None:
+    _write(folder / "zero.jsonl", 9, rates(0.0, lock="std::mutex"))
+    found = json.loads(msgspec.json.encode(document(_series(folder))))
+    jsonschema.validate(found, schema.stored("history"))
+    by_lock = {each["lock"]: each for each in found["series"]}
+    assert by_lock.keys() == {"mutex", "futex_mutex", "std::mutex"}
+    assert (by_lock["mutex"]["drifts"], by_lock["mutex"]["verdict"]) == (True, "worse")
+    (point,) = by_lock["std::mutex"]["points"]
+    assert point["file"].endswith("zero.jsonl")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,40 @@ def test_compare_writes_each_ratio_with_its_verdict(
     assert worse["x"] == [0.5] and worse["role"] == "measured"
     others = [each for each in chart["series"] if each["name"] == "no difference shown"]
     assert all(each["role"] == "published" for each in others)
+
+
+def _with_waits(path: Path, longest_ns: int) -> Path:
+    """Writes twelve runs, each of nine waits of 100 ns and one of this length."""
+    records = [json.loads(line) for line in RECORDS.read_text().splitlines()]
+    run = next(each for each in records if each.get("study") == "wait" and each["status"] == "ok")
+    wait = {
+        "unit": "ns",
+        "scale": 1.0,
+        "sub_bucket_bits": 20,
+        "counts": [[100, 9], [longest_ns, 1]],
+    }
+    runs = [{**run, "block": block, "histograms": {"wait": wait}} for block in range(12)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in (records[0], *runs)))
+    return path
+
+
+def test_compare_draws_the_distributions_of_both_sides_in_one_chart(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    a = _with_waits(tmp_path / "a.jsonl", 5_000)
+    folder = tmp_path / "b"
+    folder.mkdir()
+    for name, longest_ns in (("1", 8_000), ("2", 9_000)):
+        _with_waits(folder / f"{name}.jsonl", longest_ns)
+    page = tmp_path / "page.html"
+    found = lockyard("compare", str(a), str(folder), "--page", str(page))
+    assert found.returncode == 0, found.stderr
+    (chart,) = [each for each in drawn_of(page.read_text()) if each["title"].startswith("Waiting")]
+    lines = {each["name"]: each for each in chart["series"]}
+    assert lines.keys() == {"A", "B"}
+    assert (lines["A"]["y"][0], lines["A"]["y"][-1], lines["B"]["y"][-1]) == (100, 5_000, 9_000)
+    assert lines["A"]["x"][-1] == round(math.log10(120), 4)
+    assert lines["B"]["x"][-1] == round(math.log10(240), 4)
 
 
 def a_profile() -> Contention:

@@ -154,3 +154,29 @@ def test_the_table_shows_missed_deadlines_of_a_minute() -> None:
     text = shown(*tables(found, None, Console(width=300)))
     row = next(line for line in text.splitlines() if line.startswith("futex_mutex"))
     assert row.split()[:5] == ["futex_mutex", "6", "3", "3", "0"]
+
+
+def test_every_fault_has_a_column_of_its_own() -> None:
+    found = records("futex_mutex", [20] * 6)
+    for record in found:
+        record["values"] |= {
+            "missed_by_lock": 1,
+            "missed_by_wake_up": 2,
+            "missed_by_both": 4,
+            "missed_by_work": 13,
+            "overrun_max_ns": 5e6,
+            "wake_late_max_ns": 3e6,
+        }
+    found[0]["values"]["missed_by_lock"] = 0
+    text = shown(*tables(summed_up(*found), None, Console(width=300)))
+    row = next(line for line in text.splitlines() if line.startswith("futex_mutex"))
+    assert row.split()[2:9] == ["120", "5", "12", "24", "78", "5.00", "ms"]
+    found[1:] = [{**each, "values": {**each["values"], "missed": 0}} for each in found[1:]]
+    found[0]["values"]["missed"] = 1
+    text = shown(*tables(summed_up(*found), None, Console(width=300)))
+    assert next(x for x in text.splitlines() if x.startswith("futex_mutex")).split()[2] == "1"
+    found += records("futex_mutex", [0] * 6)
+    for block, each in enumerate(found):
+        each["block"] = block
+    text = shown(*tables(summed_up(*found), None, Console(width=300)))
+    assert next(x for x in text.splitlines() if x.startswith("futex_mutex")).split()[2] == "0.5"

@@ -4,7 +4,6 @@ not done again."""
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +12,12 @@ import typer
 
 from lockyard import options as parse
 from lockyard.campaign import plan
-from lockyard.campaign.engine import Engine, Outcome
+from lockyard.campaign.document import document, planned
+from lockyard.campaign.engine import Engine
 from lockyard.campaign.pools import LocalPool, cluster
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.measure.session import say
 
@@ -72,7 +73,7 @@ def command(options: CampaignOptions) -> int:
     with cluster(options.cluster) if options.cluster else nullcontext(LocalPool()) as pool:
         outcome = Engine(campaign, pool, options.patience, say).run()
     if options.as_json:
-        print(json.dumps(_document(campaign, outcome)))  # noqa: T201
+        print_document(document(campaign, outcome))
     else:
         from lockyard.campaign.text import print_campaign
 
@@ -82,22 +83,7 @@ def command(options: CampaignOptions) -> int:
 
 def _print_tasks(campaign: Campaign, as_json: bool) -> None:
     if as_json:
-        tasks = [[each.command, *each.arguments] for each in campaign.tasks]
-        print(json.dumps({"tasks": tasks}))  # noqa: T201
+        print_document(planned(campaign))
         return
     for task in campaign.tasks:
         print(task)  # noqa: T201
-
-
-def _document(campaign: Campaign, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "record": "campaign",
-        "results": str(campaign.out),
-        "tasks": len(campaign.tasks),
-        "done": outcome.done,
-        "kept": outcome.kept,
-        "started_again": outcome.lost,
-        "without_result": outcome.failed,
-        "interrupted": outcome.interrupted,
-    }

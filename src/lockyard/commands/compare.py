@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lockyard.compare.environment_diff import EnvironmentDifference
-    from lockyard.compare.measurement import Measurement
+    from lockyard.compare.measurement import Distributions, Measurement
 
 # A larger share of the processors' time than an idle machine uses itself.
 BUSY_SHARE = 0.05
@@ -119,7 +119,7 @@ def command(options: CompareOptions) -> int:
     catalog = harness.catalog()
     asked = gates.parse(options.fail_if or (), catalog)
     with _shown_reading((options.a, b)):
-        left, right = read_two((options.a, b), asked, catalog)
+        left, right = read_two((options.a, b), asked, catalog, _distributions(page))
     for warning in (*left.warnings, *right.warnings):
         say(warning)
     environment = differences(left.environment, right.environment)
@@ -144,6 +144,16 @@ def command(options: CompareOptions) -> int:
 
         page.write(page_of(left, right, found, environment, notes))
     return status(found)
+
+
+def _distributions(page: WantedPage) -> Distributions:
+    """Returns the histograms that are wanted: none without a page, since adding them up takes a
+    while."""
+    if page.path is None:
+        return {}
+    from lockyard.page.of_comparison import DISTRIBUTIONS
+
+    return DISTRIBUTIONS
 
 
 def status(found: Comparison) -> ExitStatus:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,15 +14,15 @@ import typer
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.history.cache import cached
+from lockyard.history.document import document
 from lockyard.history.query import Wanted, series_of, since
 from lockyard.measure.session import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lockyard.history.query import Series
+    from collections.abc import Callable, Iterator
 
 
 def _names(_option: str, text: str) -> tuple[str, ...]:
@@ -139,43 +138,12 @@ def command(options: HistoryOptions) -> int:
         )
     found = series_of(cache.files, wanted)
     if options.as_json:
-        print(json.dumps(_document(found)))  # noqa: T201
+        print_document(document(found))
     else:
         from lockyard.history.text import print_history
 
         print_history(options.folder, cache, found, options.plot)
     return ExitStatus.DONE
-
-
-def _document(found: Sequence[Series]) -> dict[str, Any]:
-    return {"schema": 1, "record": "history", "series": [_series(each) for each in found]}
-
-
-def _series(of: Series) -> dict[str, Any]:
-    trend = of.trend
-    return {
-        "machine": of.machine,
-        "study": of.study,
-        "lock": of.lock or None,
-        "threads": of.threads,
-        "setting": of.setting,
-        "figure": of.figure.name,
-        "unit": of.figure.unit or None,
-        "drifts": of.drifts,
-        "verdict": of.verdict,
-        "ratio": trend.ratio if trend else None,
-        "p": trend.p if trend else None,
-        "points": [
-            {
-                "started": point.started,
-                "kernel": point.kernel,
-                "file": point.file,
-                "value": point.value,
-                "runs": point.runs,
-            }
-            for point in of.points
-        ],
-    }
 
 
 @contextmanager

@@ -13,46 +13,32 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from lockyard import harness, records
 from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json, Out, Seed
 from lockyard.cli.command import Parsed, check_alone, command_of, options_class
-from lockyard.cli.condition_options import ConditionOptions
 from lockyard.cli.parameter_options import ParameterCommand
-from lockyard.errors import ExitStatus, UsageError
+from lockyard.cli.work_options import WorkOptions
+from lockyard.errors import UsageError
 from lockyard.machine.conditions import Pinning, inherited, variants
 from lockyard.measure import scenario as scenarios
-from lockyard.measure import selection, session
-from lockyard.measure.noise import with_noise
 from lockyard.measure.parameters import parsed
 from lockyard.measure.request import Choice, MeasureRequest, Request, Sweep
-from lockyard.measure.sweep import MOST_CELLS, Expansion, check_size, expand
-from lockyard.measure.work import (
-    NO_GAP,
-    NO_HOLD,
-    Distribution,
-    Gap,
-    distributions,
-    gaps,
-    holds_ns,
-    works,
-)
+from lockyard.measure.run import Output, measure, resume
+from lockyard.measure.work import NO_GAP, NO_HOLD, works
 from lockyard.page.arguments import Charts, PageFile, Simulated
 from lockyard.page.wanted import WantedPage
-from lockyard.user_locks.adopt import adopt
 from lockyard.user_locks.arguments import Flags, Include, Lock
 from lockyard.user_locks.lock_spec import user_locks_of
 
 if TYPE_CHECKING:
     from lockyard.user_locks.lock_spec import UserLocks
 
-WORK = "Work"
 PAGE = ("page", "simulated_files", "charts")
 
 
 @options_class
-class MeasureOptions(ConditionOptions):
+class MeasureOptions(WorkOptions):
     studies: Annotated[
         list[str] | None,
         typer.Argument(
@@ -156,50 +142,6 @@ class MeasureOptions(ConditionOptions):
             autocompletion=completions.references,
         ),
     ] = ""
-    hold: Annotated[
-        Sequence[int] | None,
-        typer.Option(
-            metavar="0|TIME,…",
-            help="Time that a thread holds the lock, or that a task takes, as in 200ns, one cell "
-            "each.",
-            show_default="0",
-            click_type=Parsed(holds_ns),
-            rich_help_panel=WORK,
-        ),
-    ] = None
-    gap: Annotated[
-        Sequence[Gap] | None,
-        typer.Option(
-            metavar="0|TIME|Nx,…",
-            help="Time that a thread spends without the lock before each call, or time between "
-            "bursts; 10x means ten times --hold.",
-            show_default="0; in workers 1ms",
-            click_type=Parsed(gaps),
-            rich_help_panel=WORK,
-        ),
-    ] = None
-    lengths: Annotated[
-        Sequence[Distribution],
-        typer.Option(
-            metavar="constant|exponential|bimodal|recorded:FILE,…",
-            help="Distribution of hold and gap times, with the given mean; or the times recorded "
-            "in FILE, as CSV or JSON Lines.",
-            show_default="constant",
-            click_type=Parsed(distributions),
-            rich_help_panel=WORK,
-        ),
-    ] = ("constant",)
-    ways: Annotated[
-        Sequence[str],
-        typer.Option(
-            metavar="NAME,…",
-            help="Which ways to wait, in wakeup; 'lockyard list --json' shows them.",
-            show_default="all",
-            click_type=Parsed(parse.ways),
-            autocompletion=completions.ways,
-            rich_help_panel=WORK,
-        ),
-    ] = ()
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -248,9 +190,11 @@ class MeasureOptions(ConditionOptions):
     as_json: Json = False
 
     @property
-    def wanted_page(self) -> WantedPage:
+    def output(self) -> Output:
         shows = sys.stdout.isatty() if self.charts is None else self.charts
-        return WantedPage(self.page, tuple(self.simulated_files or ()), shows and not self.as_json)
+        simulated = tuple(self.simulated_files or ())
+        page = WantedPage(self.page, simulated, shows and not self.as_json)
+        return Output(self.as_json, page, self.dry_run, self.yes)
 
     @property
     def whole(self) -> MeasureRequest:
@@ -329,14 +273,14 @@ class MeasureOptions(ConditionOptions):
 def command(options: MeasureOptions) -> int:
     if options.resume is not None:
         check_alone("--resume", ("resume", "as_json", *PAGE))
-        return _resume(options.resume, options.as_json, options.wanted_page)
+        return resume(options.resume, options.output)
     if options.scenario is not None:
         added = (*scenarios.WHOLE, *PAGE, "as_json", "dry_run", "yes")
         check_alone("--scenario", ("scenario", *added))
         wanted = request_in(options.scenario, click.get_current_context().command, options)
     else:
         wanted = request_of(options)
-    return _measure(wanted, options)
+    return measure(wanted, options.output)
 
 
 def request_of(options: MeasureOptions) -> MeasureRequest:
@@ -352,72 +296,3 @@ def request_in(path: Path, of: click.Command, added: MeasureOptions) -> MeasureR
     }
     whole = replace(MeasureOptions(**scenario.whole().params), **named).whole
     return replace(whole, sweeps=sweeps)
-
-
-def _measure(wanted: MeasureRequest, options: MeasureOptions) -> int:
-    options.wanted_page.check()
-    if wanted.user_locks is not None:
-        adopt(
-            wanted.user_locks, [study for sweep in wanted.sweeps for study in sweep.choice.studies]
-        )
-        names = wanted.user_locks.names
-        sweeps = [selection.with_user_locks(names, sweep) for sweep in wanted.sweeps]
-        wanted = replace(wanted, sweeps=sweeps)
-    catalog = harness.catalog()
-    references, reference = selection.references(wanted, catalog)
-    grids = selection.grids(wanted, references, catalog)
-    expansion = expand(grids, most=None if options.yes else MOST_CELLS)
-    if not expansion.left_out:
-        expansion = Expansion.of(with_noise(expansion.cells, catalog, inherited()))
-    if options.dry_run:
-        from lockyard.report.dry_run import print_dry_run
-
-        print_dry_run(expansion, wanted.seed, options.as_json)
-        return ExitStatus.DONE
-    if not options.yes:
-        check_size(expansion)
-    plan = session.Plan("measure", expansion.cells, wanted.seed, reference, wanted.user_locks)
-    path = wanted.out if wanted.out or options.as_json else records.default_path("measure")
-    return _measured(plan, path, options.as_json, options.wanted_page)
-
-
-def _resume(path: Path, as_json: bool, page: WantedPage) -> int:
-    """Continues the measurement in the file where it stopped."""
-    page.check()
-    content = records.read_records(path)
-    for warning in content.warnings:
-        session.say(warning)
-    if not content.plan:
-        raise UsageError(
-            f"{path} holds no plan, so the missing runs are unknown (the measurement ended before "
-            "its first run, or an older version wrote the file); measure again with --out"
-        )
-    try:
-        plan = session.Plan.from_json(content.plan)
-        for run in content.runs:
-            plan.check_run(run)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{path} was changed by hand or written by another version: its plan and its runs do "
-            f"not match ({type(error).__name__}: {error}); measure again with --out"
-        ) from None
-    if plan.user_locks is not None:
-        adopt(plan.user_locks, list(dict.fromkeys(cell.study for cell in plan.cells)))
-    return _measured(plan, path, as_json, page, content)
-
-
-def _measured(
-    plan: session.Plan,
-    path: Path | None,
-    as_json: bool,
-    page: WantedPage,
-    content: records.RecordFile | None = None,
-) -> int:
-    refuse = plan.command == "measure"
-    measured = session.measure(plan, path, as_json, refuse_unavailable=refuse, resume=content)
-    if not as_json:
-        from lockyard.report.text import print_measured
-
-        print_measured(measured, plan.reference)
-    page.write_records(measured, plan.reference)
-    return measured.status

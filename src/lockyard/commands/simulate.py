@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,20 +14,10 @@ from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
 from lockyard.cli.command import Parsed, command_of, options_class
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.measure.session import say
-from lockyard.simulate import likeness, machines, own, published, request, spread, text
-from lockyard.simulate.simulator import Simulator, abilities
+from lockyard.simulate import request
+from lockyard.simulate.run import Wanted, show, show_like, show_published
 from lockyard.user_locks.arguments import Flags, Include, Lock
-from lockyard.user_locks.lock_spec import UserLocks, user_locks_of
-
-if TYPE_CHECKING:
-    from lockyard.simulate.published import Figure
-    from lockyard.simulate.simulator import Abilities
-    from lockyard.simulate.spread import Simulated
-
-IDLE_LOOPS = 16384
-TIMED_BACKGROUND = "server"
-
+from lockyard.user_locks.lock_spec import user_locks_of
 
 SETTING = "Machine and setting"
 WORK = "Work"
@@ -214,11 +202,23 @@ class SimulateOptions:
     as_json: Json = False
 
     @property
-    def user_locks(self) -> UserLocks | None:
-        return user_locks_of(self.lock or (), self.include or (), self.flags)
+    def wanted(self) -> Wanted:
+        return Wanted(
+            study=self.study,
+            machine=self.machine,
+            scheduler=self.scheduler,
+            threads=self.threads,
+            locks=self.locks,
+            user_locks=user_locks_of(self.lock or (), self.include or (), self.flags),
+            work=self._work,
+            background=self.background,
+            settings=self.set_ or (),
+            seed=self.seed,
+            sensitivity=self.sensitivity,
+        )
 
     @property
-    def work(self) -> request.Work:
+    def _work(self) -> request.Work:
         return request.Work(
             hold_ns=self.hold,
             gap_ns=self.gap,
@@ -250,136 +250,10 @@ def command(options: SimulateOptions) -> int:
             "named with them, nor both; drop one"
         )
     if against:
-        return _simulate_published(options.as_json)
+        show_published(options.as_json)
+        return ExitStatus.DONE
     if like is not None:
-        return _simulate_like(like, options.machine, options.as_json)
-    of = abilities()
-    cells = _cells(options, of)
-    if options.trace is not None:
-        _write_trace(options.trace, cells)
-    backgrounds = spread.default_backgrounds(options.background)
-    found = spread.simulate(cells, backgrounds, options.sensitivity)
-    if options.as_json:
-        print(json.dumps(_document(options, found)))  # noqa: T201
-    else:
-        title = f"{options.study} on {options.machine}, simulated"
-        text.print_simulated(title, found, options.explain)
+        show_like(like, options.machine, options.as_json)
+        return ExitStatus.DONE
+    show(options.wanted, options.trace, explain=options.explain, as_json=options.as_json)
     return ExitStatus.DONE
-
-
-def _write_trace(path: Path, cells: Sequence[request.Cell]) -> None:
-    if len(cells) != 1:
-        raise UsageError(
-            f"--trace {path}: a trace shows one run, but {len(cells)} cells are simulated; choose "
-            "one lock, one scheduler and one number of threads"
-        )
-    with Simulator() as one:
-        one.answer(cells[0].to_job() | {"trace": str(path.absolute())})
-    say(f"trace: {path}; explain it by lockyard explain --file {path}")
-
-
-def _simulate_published(as_json: bool) -> int:
-    figures = published.compared(abilities())
-    _show_compared("published figures, simulated", "published", figures, (), as_json)
-    return ExitStatus.DONE
-
-
-def _simulate_like(path: Path, machine: str, as_json: bool) -> int:
-    of = abilities()
-    found = likeness.like(path, machines.load(machine, of), of)
-    _show_compared(f"{path}, simulated", "measured", found.figures, found.notes, as_json)
-    return ExitStatus.DONE
-
-
-def _show_compared(
-    title: str, reference: str, figures: list[Figure], notes: Sequence[str], as_json: bool
-) -> None:
-    agreements = published.agreements(figures)
-    if as_json:
-        document = {
-            "figures": [dataclasses.asdict(each) for each in figures],
-            "agreement": [dataclasses.asdict(each) for each in agreements],
-            "notes": list(notes),
-        }
-        print(json.dumps(document))  # noqa: T201
-    else:
-        text.print_compared(title, reference, figures, agreements, notes)
-
-
-def _cells(options: SimulateOptions, of: Abilities) -> list[request.Cell]:
-    user_locks = options.user_locks
-    if not options.study:
-        raise UsageError(f"nothing to simulate: name a study, one of {', '.join(of.studies)}, or "
-                         "give --against-published or --like FILE")  # fmt: skip
-    study = request.known_study(options.study, of)
-    machine = machines.load(options.machine, of)
-    schedulers = request.known_schedulers(options.scheduler, of)
-    machine, parameters = request.adjusted(machine, schedulers, options.set_ or (), of)
-    threads = options.threads or [machine.processors]
-    request.check_threads(threads, machine, of)
-    cell = request.Cell(
-        study=study,
-        lock="",
-        machine=machine,
-        scheduler="",
-        threads=0,
-        work=_work(options.work, study, of),
-        parameters={},
-        background=request.known_background(options.background or TIMED_BACKGROUND),
-        seed=options.seed,
-    )
-    locks = request.known_locks(options.locks, of)
-    combined = request.cells(cell, locks, schedulers, threads)
-    if user_locks is not None:
-        mine = dataclasses.replace(cell, module=str(own.module_of(user_locks)))
-        combined += request.cells(mine, user_locks.names, schedulers, threads)
-    return [
-        dataclasses.replace(
-            each,
-            parameters={
-                one["name"]: parameters[one["name"]]
-                for one in of.schedulers[each.scheduler]["parameters"]
-                if one["name"] in parameters
-            },
-        )
-        for each in combined
-    ]
-
-
-def _work(wanted: request.Work, study: str, of: Abilities) -> request.Work:
-    """Returns the work with the study's own defaults. Raises if an option does not apply."""
-    if wanted.loops and study not in ("wait", "idle"):
-        raise UsageError(f"--loops applies only to wait and idle; {study} runs for a time: give "
-                         "--for")  # fmt: skip
-    if wanted.runs > 1 and not wanted.loops and study != "idle":
-        raise UsageError("--runs applies only with --loops; give --loops, or drop --runs")
-    if wanted.workload not in of.workloads:
-        raise UsageError(f"--workload {wanted.workload}: no such workload; "
-                         f"{machines.nearest(wanted.workload, of.workloads)}")  # fmt: skip
-    if study == "scale" and (wanted.hold_ns or wanted.gap_ns):
-        raise UsageError("--hold and --gap do not apply to scale, whose workloads define the work; "
-                         "drop them")  # fmt: skip
-    if study == "idle" and not wanted.loops:
-        return dataclasses.replace(wanted, loops=IDLE_LOOPS)
-    return wanted
-
-
-def _document(options: SimulateOptions, found: Sequence[Simulated]) -> dict[str, Any]:
-    return {
-        "study": options.study,
-        "machine": options.machine,
-        "seed": options.seed,
-        "cells": [
-            {
-                "lock": each.cell.lock,
-                "scheduler": each.cell.scheduler,
-                "threads": each.cell.threads,
-                "figures": {
-                    name: dataclasses.asdict(figure) for name, figure in each.figures.items()
-                },
-                "counted": dict(each.counted),
-                "virtual_ns": each.virtual_ns,
-            }
-            for each in found
-        ],
-    }

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lockyard.compare.figures import default_figures, named, number
+from lockyard.compare.pairing import key_of
 from lockyard.errors import UsageError
 from lockyard.records import check_one_measuring, read_records
-from lockyard.report.summary import CellSummary, summarise
+from lockyard.records.histogram import Histogram
+from lockyard.report.summary import CellSummary, summarise, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from lockyard.catalog import Catalog
     from lockyard.compare.gates import Gate
     from lockyard.harness import Record
+
+
+# By study: the histogram to add up over all runs, and the histogram of the published form.
+Distributions = dict[str, tuple[str, str]]
 
 
 @dataclass
@@ -44,14 +50,18 @@ class Measurement:
     warnings: list[str]
     runs: int  # valid runs only
     files: int = 1
+    # The wanted histograms over all runs, by the key of the cell.
+    distributions: dict[str, Histogram] = field(default_factory=dict)
 
 
 @dataclass
 class Reduction:
-    """Keeps only the compared figures of a run and drops its histograms."""
+    """Keeps only the compared figures of a run, and adds the wanted histograms up."""
 
     gates: Sequence[Gate]
+    wanted: Distributions = field(default_factory=dict)
     names: dict[str, Names] = field(default_factory=dict)
+    distributions: dict[str, Histogram] = field(default_factory=dict)
     _conditions: dict[bytes, Record] = field(default_factory=dict)  # shared by many runs
 
     def __call__(self, record: Record) -> Record:
@@ -66,6 +76,9 @@ class Reduction:
         of_study.values.update(numbers)
         of_study.histograms.update(record["histograms"])
         is_ok = record["status"] == "ok"
+        is_complete = bool(record["values"]["complete"]) if is_ok else False
+        if is_complete and study in self.wanted:
+            self._add(record, self.wanted[study][as_published])
         return {
             "study": study,
             "lock": record["lock"],
@@ -75,16 +88,23 @@ class Reduction:
             "cell": int(record.get("cell", 0)),
             "status": record["status"],
             "reason": record["reason"],
-            "values": {"complete": bool(record["values"]["complete"]) if is_ok else False},
+            "values": {"complete": is_complete},
             "figures": {each.name: each.of(record) for each in figures} if is_ok else {},
             "histograms": {},
             "checks": dict(record["checks"]),
         }
 
+    def _add(self, record: Record, name: str) -> None:
+        cell = key_of(summary_of(record["study"], record["lock"], record["conditions"]))
+        if name in record["histograms"]:
+            self.distributions.setdefault(cell, Histogram()).add(record["histograms"][name])
 
-def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
+
+def read(
+    path: Path, gates: Sequence[Gate], catalog: Catalog, wanted: Distributions | None = None
+) -> Measurement:
     """Raises UsageError unless the file holds exactly one measurement with valid runs."""
-    reduction = Reduction(gates)
+    reduction = Reduction(gates, wanted or {})
     with _without_collector():
         content = read_records(path, reduction)
     check_one_measuring(path, content, "compare")
@@ -99,6 +119,7 @@ def read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
         reduction.names,
         content.warnings,
         sum(len(cell.runs) for cell in cells),
+        distributions=reduction.distributions,
     )
 
 

@@ -20,24 +20,28 @@ if TYPE_CHECKING:
 
     from lockyard.catalog import Catalog
     from lockyard.compare.gates import Gate
-    from lockyard.compare.measurement import Measurement
+    from lockyard.compare.measurement import Distributions, Measurement
 
 # From this size, a second process is worth its start.
 LARGE_BYTES = 8_000_000
 
 
 def read_two(
-    paths: tuple[Path, Path], gates: Sequence[Gate], catalog: Catalog
+    paths: tuple[Path, Path],
+    gates: Sequence[Gate],
+    catalog: Catalog,
+    wanted: Distributions | None = None,
 ) -> tuple[Measurement, Measurement]:
-    """Reads two files or folders; a second process reads the second if it is large."""
+    """Reads two files or folders; a second process reads the second if it is large. `wanted` names
+    the histograms that are kept."""
     first, second = paths
     if not second.is_file() or second.stat().st_size < LARGE_BYTES:
-        return _read(first, gates, catalog), _read(second, gates, catalog)
+        return _read(first, gates, catalog, wanted), _read(second, gates, catalog, wanted)
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         with _inherited_deafness():
-            other = pool.submit(_read, second, gates, catalog)
+            other = pool.submit(_read, second, gates, catalog, wanted)
         try:
-            return _read(first, gates, catalog), other.result()
+            return _read(first, gates, catalog, wanted), other.result()
         except BrokenProcessPool:
             raise MissingCapabilityError(
                 f"the process that read {second} was killed, so nothing was compared; free some "
@@ -45,8 +49,10 @@ def read_two(
             ) from None
 
 
-def _read(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
-    return (read_folder if path.is_dir() else read)(path, gates, catalog)
+def _read(
+    path: Path, gates: Sequence[Gate], catalog: Catalog, wanted: Distributions | None
+) -> Measurement:
+    return (read_folder if path.is_dir() else read)(path, gates, catalog, wanted)
 
 
 @contextmanager

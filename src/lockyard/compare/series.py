@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lockyard.compare.measurement import Measurement, Names, read
 from lockyard.compare.pairing import key_of
 from lockyard.errors import UsageError
+from lockyard.records.histogram import Histogram
 from lockyard.report.summary import CellSummary
 
 if TYPE_CHECKING:
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
     from lockyard.catalog import Catalog
     from lockyard.compare.gates import Gate
+    from lockyard.compare.measurement import Distributions
     from lockyard.harness import Record
 
 
-def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurement:
+def read_folder(
+    path: Path, gates: Sequence[Gate], catalog: Catalog, wanted: Distributions | None = None
+) -> Measurement:
     """Reads each file as one block, in the order of their starts: the state of the machine during a
     file affects all of its runs, which therefore count once."""
     files = sorted(path.glob("*.jsonl"))
@@ -29,7 +33,7 @@ def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurem
             f"{path} is a folder without record files (*.jsonl), so there is nothing to compare; "
             "name a file, or measure into the folder with --out"
         )
-    found = [read(file, gates, catalog) for file in files]
+    found = [read(file, gates, catalog, wanted) for file in files]
     found.sort(key=lambda each: float(each.environment.get("started_unix_s") or 0))
     hashes = {str(each.environment.get("environment")) for each in found}
     if len(hashes) > 1:
@@ -48,7 +52,16 @@ def read_folder(path: Path, gates: Sequence[Gate], catalog: Catalog) -> Measurem
         warnings=[warning for each in found for warning in each.warnings],
         runs=sum(each.runs for each in found),
         files=len(found),
+        distributions=_added_up(found),
     )
+
+
+def _added_up(found: Sequence[Measurement]) -> dict[str, Histogram]:
+    joined: dict[str, Histogram] = {}
+    for measuring in found:
+        for cell, histogram in measuring.distributions.items():
+            joined.setdefault(cell, Histogram()).counts.update(histogram.counts)
+    return joined
 
 
 def _joined(found: Sequence[Measurement]) -> list[CellSummary]:

@@ -9,13 +9,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.text import Text
 
 from lockyard.compare.comparison import ERROR, Outcome, Verdict, blocks_needed
 from lockyard.compare.environment_diff import Weight
 from lockyard.compare.pairing import called
-from lockyard.report.console import PIPE_WIDTH, stdout_console, titled_table
+from lockyard.report.console import fitted, stdout_console, titled_table
 from lockyard.report.naming import Naming, counted
 from lockyard.report.units import ratio_and_interval
 
@@ -224,20 +223,22 @@ COLUMNS = (
 
 def _fitting(title: str, columns: Sequence[Column], tests: Sequence[Finding], width: int) -> Table:
     """Builds the table and drops the least important columns until it fits."""
-    shown = list(columns)
-    unlimited = Console(width=PIPE_WIDTH)
-    while True:
+
+    def table_of(some: Sequence[Column]) -> Table:
         table = titled_table(title)
-        for column in shown:
+        for column in some:
             table.add_column(Text(column.heading), no_wrap=True)
         for test in tests:
             style = STYLES.get(test.outcome if test.gate else test.verdict, "")
-            *before, last = (Text(column.cell(test)) for column in shown)
+            *before, last = (Text(column.cell(test)) for column in some)
             table.add_row(*before, Text(last.plain, style=style))
-        least = min(shown, key=lambda column: column.importance)
-        if unlimited.measure(table).maximum <= width or least.importance == Column.importance:
-            break
-        shown = [column for column in shown if column.importance > least.importance]
+        return table
+
+    def least(some: Sequence[Column]) -> list[Column]:
+        lowest = min(column.importance for column in some)
+        return [each for each in some if each.importance == lowest < Column.importance]
+
+    table, shown = fitted(columns, width, table_of, least)
     left_out = [column.heading.replace("\n", " ") for column in columns if column not in shown]
     if left_out:
         table.caption = f"too narrow for: {', '.join(left_out)}"

@@ -36,9 +36,12 @@ def _deadlock(event: Event, names: Names) -> list[str]:
     ]
     for index, party in enumerate(event.parties):
         owner = event.parties[(index + 1) % len(event.parties)]
-        text.append(f"  {party.tid} waits for {_lock(party, names)}, held by {owner.tid}")
+        is_join = not party.address
+        wanted = "the end of" if is_join else f"{_lock(party, names)}, held by"
+        text.append(f"  {party.tid} waits for {wanted} {owner.tid}")
         text.append(f"    waits in     {_stack(party.stack, names)}")
-        text.append(f"    locked in    {_stack(_held(party), names)}")
+        if not is_join:
+            text.append(f"    locked in    {_stack(_held(party), names)}")
     return text
 
 
@@ -102,7 +105,7 @@ def _lock(party: Party, names: Names) -> str:
 
 
 def _at(address: int, names: Names) -> str:
-    return names.variable(address) or f"the mutex at {address:#x}"
+    return names.variable(address) or f"the lock at {address:#x}"
 
 
 def _stack(stack: tuple[int, ...], names: Names) -> str:

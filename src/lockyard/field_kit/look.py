@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lockyard.field_kit.glibc import Libc, libc_of
+from lockyard.field_kit.swapped_waits import swapped_waits
 from lockyard.field_kit.system_calls import name_of
 from lockyard.field_kit.waits import Wait, wait_of
 
@@ -157,6 +158,9 @@ def _waits(target: Target, snapshot: Snapshot, libc: Libc) -> dict[int, Wait]:
             seen[key] = wait_of(target, thread.call, tids, libc.is_known)
         if (wait := seen[key]) is not None:
             found[tid] = wait
+    for tid, (mutex, owner) in swapped_waits(target).items():
+        if tid in found:  # and sleeps
+            found[tid] = Wait("mutex", mutex, owner, "swapped", found[tid].has_timeout)
     return found
 
 

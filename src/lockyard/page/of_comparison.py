@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from lockyard.compare import text
 from lockyard.compare.comparison import Verdict
-from lockyard.compare.pairing import called
+from lockyard.compare.pairing import called, key_of
+from lockyard.page import distributions
 from lockyard.page.model import Advice, Axis, Chart, Missing, Page, Remark, Section, Series, short
 from lockyard.page.model import Table as PageTable
 from lockyard.page.rich_tables import converted
 from lockyard.report.console import PIPE_WIDTH
 from lockyard.report.naming import Naming, counted
-from lockyard.report.units import ratio_and_interval
+from lockyard.report.units import duration, ratio_and_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from lockyard.compare.comparison import Comparison, Finding
     from lockyard.compare.environment_diff import EnvironmentDifference
     from lockyard.compare.measurement import Measurement
+    from lockyard.compare.pairing import Pair
     from lockyard.page.model import Block
+    from lockyard.records.histogram import Histogram
 
 MOST_RATIOS = 40  # a chart shows the largest differences of a study; the tables show all
 SHOWN = {
@@ -48,12 +51,13 @@ def page_of(
             "Advice", [Advice(f"{first[0].upper()}{first[1:]}."), *map(Remark, (*others, *notes))]
         ),
         Section("Ratios of B to A", list(_ratios(found, naming)), LEAD),
+        Section("Distributions of A and B", list(_distributions(a, b, found, naming)), OF_BOTH),
         Section("Environments", list(_environments(a, b, environment))),
         Section("Tables", list(_tables(found, naming))),
     ]
     runs = [counted(each.runs, "run") for each in (a, b)]
     files = f"A: {a.path} ({runs[0]}) · B: {b.path} ({runs[1]})"
-    return Page("What changed from A to B", files, sections)
+    return Page("What changed from A to B", files, sections, marked=SIDES)
 
 
 LEAD = (
@@ -61,6 +65,55 @@ LEAD = (
     "interval. A filled marker is a difference that is shown after correction for all comparisons "
     "together."
 )
+
+
+SIDES = ("A", "B")
+# The distributions of each study, and what their charts are called.
+SHOWN_OF = {"wait": "Waiting", "idle": "Free but wanted", "noise": "The machine's own gaps"}
+DISTRIBUTIONS = {
+    **{each.study: each.histograms for each in (distributions.WAIT, distributions.IDLE)},
+    "noise": ("gap", "gap"),
+}
+OF_BOTH = (
+    "All runs of a cell together, A and B in one chart. Read a line at 99.9 %: of a thousand "
+    "times, the longest lasts at least as long. Where the machine's own gaps differ, the tails of "
+    "the locks may differ for that reason alone."
+)
+
+
+def _distributions(
+    a: Measurement, b: Measurement, found: Comparison, naming: Naming
+) -> Iterator[Block]:
+    tests = sorted(found.tests, key=lambda each: -each.pair.a.threads)
+    pairs = {(key_of(each.pair.a), key_of(each.pair.b)): each.pair for each in tests}
+    for study, title in SHOWN_OF.items():
+        charts = {}
+        for (of_a, of_b), pair in pairs.items():
+            sides = a.distributions.get(of_a), b.distributions.get(of_b)
+            if pair.a.study == study and all(sides):
+                name = _cell_name(pair, naming)
+                charts[name] = _both(f"{title} · {name}", sides)
+        yield from distributions.together("lock and conditions", charts)
+    if not (a.distributions and b.distributions):
+        yield Missing("distributions of both files", "lockyard measure wait idle --out FILE")
+
+
+def _both(title: str, sides: Sequence[Histogram | None]) -> Chart:
+    lines = [
+        line
+        for name, histogram in zip(SIDES, sides, strict=True)
+        if histogram and (line := distributions.percentile_line(name, histogram))
+    ]
+    longest = ", ".join(f"{duration(line.y[-1])} in {line.name}" for line in lines)
+    return Chart(
+        "lines",
+        title,
+        f"Times by percentile in A and B. The longest is {longest}.",
+        Axis("share of the times that are shorter", "nines", zero=True),
+        Axis("time", "ns", log=True),
+        lines,
+        data={"plain": True},
+    )
 
 
 def _ratios(found: Comparison, naming: Naming) -> Iterator[Block]:
@@ -113,6 +166,11 @@ def _name(test: Finding, naming: Naming) -> str:
     conditions = " · ".join(naming.differences(test.pair.a))
     threads = f"× {test.pair.a.threads}"
     return f"{test.pair.lock} {threads} {test.figure.name} {conditions}".rstrip()
+
+
+def _cell_name(pair: Pair, naming: Naming) -> str:
+    what = f"{pair.lock} × {pair.a.threads}" if pair.lock else counted(pair.a.threads, "processor")
+    return " · ".join([what, *naming.differences(pair.a)])
 
 
 def _bound(value: float | None) -> float | None:

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, TypeVar
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 # A table in a file or a pipe may be this wide.
 PIPE_WIDTH = 400
 # A report in a file or a pipe is this wide, so that people can read it anywhere.
@@ -33,6 +38,24 @@ def titled_table(title: str) -> Table:
         box=box.SIMPLE_HEAD,
         padding=(0, 1),
     )
+
+
+def fitted(
+    columns: Sequence[T],
+    width: int,
+    table_of: Callable[[Sequence[T]], Table],
+    least: Callable[[Sequence[T]], Sequence[T]],
+) -> tuple[Table, Sequence[T]]:
+    """Builds a table with the columns that fit into the width, and returns both. `least` names the
+    columns to drop next, or none if the rest must stay."""
+    unlimited = Console(width=PIPE_WIDTH)
+    shown = columns
+    while True:
+        table = table_of(shown)
+        dropped = least(shown)
+        if not dropped or unlimited.measure(table).maximum <= width:
+            return table, shown
+        shown = [column for column in shown if column not in dropped]
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:

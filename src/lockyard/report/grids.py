@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from lockyard.report.console import PIPE_WIDTH, titled_table
+from lockyard.report.console import fitted, titled_table
 from lockyard.report.naming import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
     from lockyard.report.naming import Naming
     from lockyard.report.summary import CellSummary
@@ -67,22 +68,22 @@ def grid_table(
     console: Console,
 ) -> Group:
     """Builds the table, and continues it below if it does not fit."""
-    unlimited = console.options.update(width=PIPE_WIDTH)
+
+    def table_of(places: Sequence[int]) -> Table:
+        table = titled_table("")
+        table.add_column(head, no_wrap=True)
+        for place in places:
+            table.add_column(Text(columns[place]), justify="right", no_wrap=True)
+        for name, texts in rows:
+            table.add_row(name, *(texts[place] for place in places))
+        return table
+
     # A table's own title would be wrapped to the width of the table.
     parts: list[RenderableType] = [Text(title, style="bold")]
     left = list(range(len(columns)))
     while left:
-        shown = list(left)
-        while True:
-            table = titled_table("")
-            table.add_column(head, no_wrap=True)
-            for place in shown:
-                table.add_column(Text(columns[place]), justify="right", no_wrap=True)
-            for name, texts in rows:
-                table.add_row(name, *(texts[place] for place in shown))
-            if len(shown) < 2 or console.measure(table, options=unlimited).maximum <= console.width:
-                break
-            shown.pop()
+        # The last column goes first, but not the only column.
+        table, shown = fitted(left, console.width, table_of, lambda some: some[1:][-1:])
         parts.append(table)
         left = left[len(shown) :]
     return Group(*parts)

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from lockyard.report.columns import Column, by_value
-from lockyard.report.console import PIPE_WIDTH, titled_table
+from lockyard.report.console import fitted, titled_table
 from lockyard.report.naming import Naming
 from lockyard.report.reference import Reference, mean_over_cells
 from lockyard.report.scaling import (
@@ -249,18 +249,21 @@ def fitting(
 ) -> Table | Group:
     """Builds the table with the most important columns that fit, followed by a table with the
     others."""
-    shown = list(columns)
-    unlimited = console.options.update(width=PIPE_WIDTH)
-    while True:
-        table = _table(title, shown, cells, of)
-        if len(shown) < 2 or console.measure(table, options=unlimited).maximum <= console.width:
-            break
-        shown.remove(min(reversed(shown), key=lambda column: column.importance))
+    table, shown = fitted(
+        columns, console.width, lambda some: _table(title, some, cells, of), _least_important
+    )
     others = [column for column in columns if column not in shown]
     if not others:
         return table
     name = title.removesuffix(CONTINUED).split(":")[0]
     return Group(table, "", fitting(f"{name}{CONTINUED}", others, cells, console, of))
+
+
+def _least_important(columns: Sequence[Column]) -> list[Column]:
+    """Returns the last one of the least important columns, unless it is the only column."""
+    if len(columns) < 2:
+        return []
+    return [min(reversed(columns), key=lambda column: column.importance)]
 
 
 def _table(title: str, columns: Sequence[Column], cells: Sequence[CellSummary], of: str) -> Table:

@@ -47,6 +47,11 @@ SOURCES = {
         "lockyard.catalog",
         untagged=("Catalog",),
     ),
+    "campaign": Source(
+        "The output of lockyard campaign --json",
+        "lockyard.campaign.document",
+        ("CampaignDocument", "PlannedCampaign"),
+    ),
     "check": Source(
         "A line that lockyard check --json prints",
         "lockyard.checks.document",
@@ -81,6 +86,11 @@ SOURCES = {
         "The output of lockyard predict --json",
         "lockyard.field_kit.prediction_document",
         ("PredictionDocument",),
+    ),
+    "history": Source(
+        "The output of lockyard history --json",
+        "lockyard.history.document",
+        ("HistoryDocument",),
     ),
     "profile": Source(
         "A line of the file that lockyard profile -o writes",

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulates the cells that a command names, and shows their figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lockyard.errors import UsageError
+from lockyard.measure.session import say
+from lockyard.simulate import likeness, machines, own, published, request, spread, text
+from lockyard.simulate.simulator import Simulator, abilities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lockyard.simulate.published import Figure
+    from lockyard.simulate.simulator import Abilities
+    from lockyard.simulate.spread import Simulated
+    from lockyard.user_locks.lock_spec import UserLocks
+
+IDLE_LOOPS = 16384
+TIMED_BACKGROUND = "server"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The cells as they are named; an empty name stands for the default."""
+
+    study: str
+    machine: str
+    scheduler: str
+    threads: Sequence[int] | None
+    locks: str
+    user_locks: UserLocks | None
+    work: request.Work
+    background: str
+    settings: Sequence[str]
+    seed: int
+    sensitivity: bool
+
+
+def show(wanted: Wanted, trace: Path | None, *, explain: bool, as_json: bool) -> None:
+    """Simulates the cells and shows them; writes the trace of a single cell."""
+    cells = _cells(wanted, abilities())
+    if trace is not None:
+        _write_trace(trace, cells)
+    backgrounds = spread.default_backgrounds(wanted.background)
+    found = spread.simulate(cells, backgrounds, wanted.sensitivity)
+    if as_json:
+        print(json.dumps(_document(wanted, found)))  # noqa: T201
+    else:
+        text.print_simulated(f"{wanted.study} on {wanted.machine}, simulated", found, explain)
+
+
+def _write_trace(path: Path, cells: Sequence[request.Cell]) -> None:
+    if len(cells) != 1:
+        raise UsageError(
+            f"--trace {path}: a trace shows one run, but {len(cells)} cells are simulated; choose "
+            "one lock, one scheduler and one number of threads"
+        )
+    with Simulator() as one:
+        one.answer(cells[0].to_job() | {"trace": str(path.absolute())})
+    say(f"trace: {path}; explain it by lockyard explain --file {path}")
+
+
+def show_published(as_json: bool) -> None:
+    """Shows the published tables next to their simulation."""
+    figures = published.compared(abilities())
+    _show_compared("published figures, simulated", "published", figures, (), as_json)
+
+
+def show_like(path: Path, machine: str, as_json: bool) -> None:
+    """Shows measured records next to their simulation."""
+    of = abilities()
+    found = likeness.like(path, machines.load(machine, of), of)
+    _show_compared(f"{path}, simulated", "measured", found.figures, found.notes, as_json)
+
+
+def _show_compared(
+    title: str, reference: str, figures: list[Figure], notes: Sequence[str], as_json: bool
+) -> None:
+    agreements = published.agreements(figures)
+    if as_json:
+        document = {
+            "figures": [dataclasses.asdict(each) for each in figures],
+            "agreement": [dataclasses.asdict(each) for each in agreements],
+            "notes": list(notes),
+        }
+        print(json.dumps(document))  # noqa: T201
+    else:
+        text.print_compared(title, reference, figures, agreements, notes)
+
+
+def _cells(wanted: Wanted, of: Abilities) -> list[request.Cell]:
+    user_locks = wanted.user_locks
+    if not wanted.study:
+        raise UsageError(f"nothing to simulate: name a study, one of {', '.join(of.studies)}, or "
+                         "give --against-published or --like FILE")  # fmt: skip
+    study = request.known_study(wanted.study, of)
+    machine = machines.load(wanted.machine, of)
+    schedulers = request.known_schedulers(wanted.scheduler, of)
+    machine, parameters = request.adjusted(machine, schedulers, wanted.settings, of)
+    threads = wanted.threads or [machine.processors]
+    request.check_threads(threads, machine, of)
+    cell = request.Cell(
+        study=study,
+        lock="",
+        machine=machine,
+        scheduler="",
+        threads=0,
+        work=_work(wanted.work, study, of),
+        parameters={},
+        background=request.known_background(wanted.background or TIMED_BACKGROUND),
+        seed=wanted.seed,
+    )
+    locks = request.known_locks(wanted.locks, of)
+    combined = request.cells(cell, locks, schedulers, threads)
+    if user_locks is not None:
+        mine = dataclasses.replace(cell, module=str(own.module_of(user_locks)))
+        combined += request.cells(mine, user_locks.names, schedulers, threads)
+    return [
+        dataclasses.replace(
+            each,
+            parameters={
+                one["name"]: parameters[one["name"]]
+                for one in of.schedulers[each.scheduler]["parameters"]
+                if one["name"] in parameters
+            },
+        )
+        for each in combined
+    ]
+
+
+def _work(wanted: request.Work, study: str, of: Abilities) -> request.Work:
+    """Returns the work with the study's own defaults. Raises if an option does not apply."""
+    if wanted.loops and study not in ("wait", "idle"):
+        raise UsageError(f"--loops applies only to wait and idle; {study} runs for a time: give "
+                         "--for")  # fmt: skip
+    if wanted.runs > 1 and not wanted.loops and study != "idle":
+        raise UsageError("--runs applies only with --loops; give --loops, or drop --runs")
+    if wanted.workload not in of.workloads:
+        raise UsageError(f"--workload {wanted.workload}: no such workload; "
+                         f"{machines.nearest(wanted.workload, of.workloads)}")  # fmt: skip
+    if study == "scale" and (wanted.hold_ns or wanted.gap_ns):
+        raise UsageError("--hold and --gap do not apply to scale, whose workloads define the work; "
+                         "drop them")  # fmt: skip
+    if study == "idle" and not wanted.loops:
+        return dataclasses.replace(wanted, loops=IDLE_LOOPS)
+    return wanted
+
+
+def _document(wanted: Wanted, found: Sequence[Simulated]) -> dict[str, Any]:
+    return {
+        "study": wanted.study,
+        "machine": wanted.machine,
+        "seed": wanted.seed,
+        "cells": [
+            {
+                "lock": each.cell.lock,
+                "scheduler": each.cell.scheduler,
+                "threads": each.cell.threads,
+                "figures": {
+                    name: dataclasses.asdict(figure) for name, figure in each.figures.items()
+                },
+                "counted": dict(each.counted),
+                "virtual_ns": each.virtual_ns,
+            }
+            for each in found
+        ],
+    }
