@@ -5,7 +5,7 @@
 // The schedule does not wait for the lock: a thread that is late stays late until it has caught up.
 
 #include "clock.hpp"
-#include "draws.hpp"
+#include "random.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -34,13 +34,13 @@ energy_meter::energy_meter(const std::filesystem::path& folder) {
     if (range_uj && before_uj) {
       packages_.push_back({.counter = counter, .range_uj = *range_uj, .before_uj = *before_uj});
     } else {
-      is_told_ = false;  // a part of the sum would be misleading
+      is_known_ = false;  // a part of the sum would be misleading
     }
   }
 }
 
 std::optional<double> energy_meter::used_j() const {
-  if (!is_told_ || packages_.empty()) return std::nullopt;
+  if (!is_known_ || packages_.empty()) return std::nullopt;
   double used_j = 0;
   for (const package& each : packages_) {
     const auto now_uj = number_in(each.counter);

@@ -30,7 +30,7 @@ class energy_meter {
   };
 
   std::vector<package> packages_;
-  bool is_told_ = true;
+  bool is_known_ = true;
 };
 
 }  // namespace lockyard::harness

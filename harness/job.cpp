@@ -134,8 +134,8 @@ schedule schedule_of(const node& conditions) {
   return result;
 }
 
-surroundings_request surroundings_of(const node& root, const node& conditions) {
-  surroundings_request result{
+conditions_request conditions_of(const node& root, const node& conditions) {
+  conditions_request result{
       .load = static_cast<unsigned>(conditions.at("load").integer(0, max_threads)),
       .load_nice = conditions.at("load_nice").signed_integer(-20, 19),
       .timer_slack_ns = std::nullopt,
@@ -312,7 +312,7 @@ job parse_job(std::string_view text) {
              .threads = threads,
              .pin = pin_of(conditions.at("pinning")),
              .under = schedule_of(conditions),
-             .around = surroundings_of(root, conditions),
+             .around = conditions_of(root, conditions),
              .work = work_of(root, conditions),
              .parameters = {},
              .bound = bound_of(conditions),

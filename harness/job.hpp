@@ -4,8 +4,8 @@
 // A job: one line of JSON that describes one run of one cell.
 
 #include "clock.hpp"
+#include "conditions.hpp"
 #include "schedule.hpp"
-#include "surroundings.hpp"
 #include "topology.hpp"
 #include "work.hpp"
 
@@ -44,7 +44,7 @@ struct job {
   unsigned threads;
   pin_request pin;
   schedule under;
-  surroundings_request around;
+  conditions_request around;
   work_request work;
   std::map<std::string, parameter_value> parameters;  ///< every parameter of the study
   run_bound bound;

@@ -8,10 +8,10 @@
 // kernel ends the run.
 
 #include "clock.hpp"
+#include "conditions.hpp"
 #include "injection/stage.hpp"
 #include "job.hpp"
 #include "record.hpp"
-#include "surroundings.hpp"
 #include "team.hpp"
 
 #include <sys/prctl.h>
@@ -86,7 +86,7 @@ int print(const nlohmann::ordered_json& document) {
 
 nlohmann::ordered_json measure(const job& of) {
   try {
-    surroundings around{of.around};
+    enforced_conditions around{of.around};
     if (of.rehearse) {
       run_team(of, {.before = [](unsigned) {},
                     .gathered = [] {},

@@ -3,7 +3,7 @@
 
 // Work that has nothing to do with any lock: a thread multiplies two square matrices.
 
-#include "draws.hpp"
+#include "random.hpp"
 
 #include <algorithm>
 #include <cstddef>

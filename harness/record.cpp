@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record.hpp"
 
-#include "own/adopted.hpp"
 #include "skew.hpp"
 #include "topology.hpp"
+#include "user_locks/adopted.hpp"
 
 #include <peers/all.hpp>
 
@@ -114,7 +114,7 @@ ordered_json describe_presets(const listed_choice& of) {
 }
 
 ordered_json describe_choices(const listed_parameter& of, const study& in) {
-  const auto of_study = [](double own, double usual) { return own != 0 ? own : usual; };
+  const auto of_study = [](double own, double otherwise) { return own != 0 ? own : otherwise; };
   auto choices = ordered_json::array();
   for (const listed_choice& each : of.choices) {
     choices.push_back({{"name", each.name},
@@ -136,7 +136,7 @@ ordered_json describe_parameters(const study& of) {
                           {"summary", each.summary},
                           {"least", each.least},
                           {"most", each.most},
-                          {"usual", each.usual},
+                          {"usual", each.defaults},
                           {"choices", describe_choices(each, of)},
                           {"below_threads", each.below_threads}});
   }
@@ -161,7 +161,7 @@ ordered_json describe_only_locks(const study& of) {
 /// Returns, by name, the source and the compiler of each user lock.
 ordered_json describe_own_sources() {
   auto sources = ordered_json::object();
-  for (const own_lock& each : adopted_locks()) {
+  for (const user_lock& each : adopted_locks()) {
     sources[std::string{each.traits.name}] = {{"header", each.source.header},
                                               {"sha256", each.source.sha256},
                                               {"compiler", each.source.compiler},
@@ -211,7 +211,7 @@ ordered_json describe_catalog() {
   catalogued::for_each_lock([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
     locks.push_back(describe(entry.traits, size_of<Lock>()));
   });
-  for (const own_lock& each : adopted_locks()) {
+  for (const user_lock& each : adopted_locks()) {
     locks.push_back(describe(each.traits, each.size_bytes));
   }
   auto libraries = ordered_json::array();
@@ -241,8 +241,8 @@ ordered_json describe_catalog() {
                        {"published_runs", each.published_runs},
                        {"clock_reads", each.clock_reads},
                        {"scheduled", each.scheduled},
-                       {"usual_locks", each.usual_locks},
-                       {"usual_policies", describe(each.usual_policies)},
+                       {"default_locks", each.default_locks},
+                       {"default_policies", describe(each.default_policies)},
                        {"only_policies", describe(each.only_policies)},
                        {"keeps_traces", each.keeps_traces},
                        {"ways", std::move(ways)},
@@ -262,7 +262,7 @@ ordered_json describe_environment() {
     if (!each.version.empty()) libraries[std::string{each.name}] = each.version;
   }
   return {{"compiler", LOCKYARD_COMPILER},     {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
-          {"libraries", std::move(libraries)}, {"own_locks", describe_own_sources()},
+          {"libraries", std::move(libraries)}, {"user_lock", describe_own_sources()},
           {"clock", describe_clock()},         {"default_slice_ns", default_slice_ns()},
           {"topology", describe_topology()}};
 }

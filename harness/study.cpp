@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study.hpp"
 
-#include "own/adopted.hpp"
+#include "user_locks/adopted.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 // function STUDY_study, and what CONTRIBUTING.md names next to it.
 
 #include "job.hpp"
-#include "own/measured.hpp"
+#include "user_locks/measured.hpp"
 
 #include <lockyard/lock_traits.hpp>
 #include <lockyard/resilience.hpp>
@@ -75,7 +75,7 @@ struct listed_parameter {
   double least = 0;
   double most = 0;
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<double> usual{};  ///< the default values; of a choice, all choices are the default
+  std::vector<double> defaults{};  ///< the default values; of a choice, all choices are the default
   /// The values of a choice; empty for numbers.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_choice> choices{};
@@ -100,10 +100,10 @@ struct study {
   bool scheduled = false;    ///< its threads call at scheduled times
   /// The locks that are measured by default; empty: the seed locks.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<std::string_view> usual_locks{};
+  std::vector<std::string_view> default_locks{};
   /// By default, the first of these that is permitted; empty: the inherited policy.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<policy> usual_policies{};
+  std::vector<policy> default_policies{};
   /// The policies that it can be measured under; empty: all.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<policy> only_policies{};

@@ -4,7 +4,7 @@
 // Work that is counted in units: draws of a Mersenne Twister, and steps of a program that
 // allocates. docs/studies/contention.md says what they stand for.
 
-#include "../draws.hpp"
+#include "../random.hpp"
 
 #include <lockyard/detail/arch.hpp>
 

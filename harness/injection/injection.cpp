@@ -46,7 +46,7 @@ class actor {
             pin_this_thread(cpu);
             run_under(under);
           } catch (const condition_error& error) {
-            trouble_ = error.what();
+            failure_ = error.what();
           }
           id_ = native::thread_id();
           trace.take_part();
@@ -76,14 +76,14 @@ class actor {
   }
   [[nodiscard]] std::uint32_t id() const { return id_; }
   [[nodiscard]] pthread_t handle() { return thread_.native_handle(); }
-  [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
+  [[nodiscard]] const std::optional<std::string>& failure() const { return failure_; }
 
  private:
   signal_to go_;
   signal_to done_;
   flag is_over_;
   std::uint32_t id_ = 0;
-  std::optional<std::string> trouble_;
+  std::optional<std::string> failure_;
   std::thread thread_;
 };
 
@@ -148,7 +148,7 @@ performed perform(const scene& of, stage& on, unsigned rounds) {
                 for (on.mover.await(); !is_over.is_set(); on.mover.await()) move_holder(on);
               }};
   for (const actor* each : {&holder, &waiter, &hog, &mover}) {
-    if (const auto& trouble = each->trouble()) throw condition_error{*trouble};
+    if (const auto& failure = each->failure()) throw condition_error{*failure};
   }
   on.holder = holder.handle();
   on.holder_id = static_cast<pid_t>(holder.id());

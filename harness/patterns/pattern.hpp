@@ -3,8 +3,8 @@
 
 // Common uses of locks, each with the data that it protects. docs/studies/patterns.md lists them.
 
-#include "../draws.hpp"
 #include "../job.hpp"
+#include "../random.hpp"
 #include "../subject.hpp"
 #include "../work.hpp"
 

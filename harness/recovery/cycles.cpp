@@ -56,7 +56,7 @@ class cycle_of_threads {
     return span;
   }
 
-  [[nodiscard]] const trouble_books& books() const { return books_; }
+  [[nodiscard]] const fault_books& books() const { return books_; }
 
  private:
   /// The lock must be free: no thread is left that could hold it.
@@ -97,23 +97,23 @@ class cycle_of_threads {
 
   /// Called by thread 0 while the others cannot pass the next meeting.
   void close_books_of_round() {
-    ticks trouble = 0;
+    ticks fault = 0;
     ticks first_error = std::numeric_limits<ticks>::max();
     std::uint64_t victims = 0;
     for (unsigned thread = 0; thread < size_; ++thread) {
       const cycle_call& each = calls_[thread];
       books_.answers.add(each.answer);
-      trouble = std::max(trouble, each.called);
+      fault = std::max(fault, each.called);
       if (each.answer == lock_errc::acquired) continue;
       if (each.answer != lock_errc::deadlock) ++books_.wrong_answers;
       if (each.answer == lock_errc::deadlock) ++victims;
       first_error = std::min(first_error, each.returned);
     }
     const bool is_told = first_error != std::numeric_limits<ticks>::max();
-    if (!is_told || first_error <= trouble) {  // or an error came before there was a cycle
+    if (!is_told || first_error <= fault) {  // or an error came before there was a cycle
       ++books_.wrong_answers;
     } else if (victims > 0) {
-      books_.add(trouble, first_error);
+      books_.add(fault, first_error);
     }
     books_.victims += victims;
     books_.answers.add(calls_[size_].answer);
@@ -130,12 +130,12 @@ class cycle_of_threads {
   meeting_point meeting_;
   std::atomic<std::uint64_t> not_free_{0};
   bool is_over_ = false;  ///< written before a meeting and read after it
-  trouble_books books_;
+  fault_books books_;
 };
 
 }  // namespace
 
-trouble_books close_cycles(const job& of, const answering_subject& locks) {
+fault_books close_cycles(const job& of, const answering_subject& locks) {
   const auto cycle = std::make_unique<cycle_of_threads>(of, locks);
   run_team(of, {.before = [](unsigned) {},
                 .gathered = [] {},
@@ -144,9 +144,9 @@ trouble_books close_cycles(const job& of, const answering_subject& locks) {
   return cycle->books();
 }
 
-trouble_books lock_again(const job& of, const answering_subject& locks) {
+fault_books lock_again(const job& of, const answering_subject& locks) {
   const answering_row row{locks, 1};
-  trouble_books books;
+  fault_books books;
   const auto loop = [&](unsigned, loop_limit limit) {
     thread_span span{.first = clock::now()};
     span.last = span.first;

@@ -47,7 +47,7 @@ class stuck_owner {
     return span;
   }
 
-  [[nodiscard]] const trouble_books& books() const { return books_; }
+  [[nodiscard]] const fault_books& books() const { return books_; }
 
  private:
   [[nodiscard]] void* lock() const { return row_.at(0); }
@@ -81,7 +81,7 @@ class stuck_owner {
   std::vector<stuck_call> calls_;
   meeting_point meeting_;
   bool is_over_ = false;  ///< written before a meeting and read after it
-  trouble_books books_;
+  fault_books books_;
 };
 
 /// Reports the end of its thread. The lock's own such object was constructed later, so it has
@@ -123,7 +123,7 @@ class dying_owner {
     close_books_of_round();
   }
 
-  [[nodiscard]] const trouble_books& books() const { return books_; }
+  [[nodiscard]] const fault_books& books() const { return books_; }
 
  private:
   [[nodiscard]] void* lock() const { return row_.at(0); }
@@ -157,9 +157,9 @@ class dying_owner {
   /// The lock still belongs to the dead thread; once released, it is free for the next round.
   void close_books_of_round() {
     books_.answers.add(answer_);
-    const ticks trouble = is_waited_for_ ? ended_ : called_;
-    if (answer_ == lock_errc::owner_dead && returned_ > trouble) {
-      books_.add(trouble, returned_);
+    const ticks fault = is_waited_for_ ? ended_ : called_;
+    if (answer_ == lock_errc::owner_dead && returned_ > fault) {
+      books_.add(fault, returned_);
     } else {
       ++books_.wrong_answers;
     }
@@ -180,10 +180,10 @@ class dying_owner {
   ticks called_ = 0;
   ticks returned_ = 0;
   lock_errc answer_ = lock_errc::acquired;
-  trouble_books books_;
+  fault_books books_;
 };
 
-trouble_books die(const job& of, const answering_subject& locks, bool is_waited_for) {
+fault_books die(const job& of, const answering_subject& locks, bool is_waited_for) {
   const auto owner = std::make_unique<dying_owner>(of, locks, is_waited_for);
   const ticks end = clock::now() + clock::from_ns(of.bound.duration_s * 1e9);
   const std::uint64_t most = of.bound.loops.value_or(std::numeric_limits<std::uint64_t>::max());
@@ -195,7 +195,7 @@ trouble_books die(const job& of, const answering_subject& locks, bool is_waited_
 
 }  // namespace
 
-trouble_books outwait(const job& of, const answering_subject& locks) {
+fault_books outwait(const job& of, const answering_subject& locks) {
   const auto scene = std::make_unique<stuck_owner>(of, locks);
   run_team(of, {.before = [](unsigned) {},
                 .gathered = [] {},
@@ -204,11 +204,11 @@ trouble_books outwait(const job& of, const answering_subject& locks) {
   return scene->books();
 }
 
-trouble_books die_waited_for(const job& of, const answering_subject& locks) {
+fault_books die_waited_for(const job& of, const answering_subject& locks) {
   return die(of, locks, true);
 }
 
-trouble_books die_unseen(const job& of, const answering_subject& locks) {
+fault_books die_unseen(const job& of, const answering_subject& locks) {
   return die(of, locks, false);
 }
 

@@ -64,7 +64,7 @@ class answer_counts {
 };
 
 /// The books of a run that provokes faults, again and again.
-struct trouble_books {
+struct fault_books {
   histogram recovery;  ///< a value for each round
   ticks longest = 0;
   std::uint64_t rounds = 0;
@@ -75,9 +75,9 @@ struct trouble_books {
   bool each_released_once = true;
   answer_counts answers;
 
-  void add(ticks trouble, ticks error) {
-    recovery.add(elapsed(trouble, error));
-    longest = std::max(longest, elapsed(trouble, error));
+  void add(ticks fault, ticks error) {
+    recovery.add(elapsed(fault, error));
+    longest = std::max(longest, elapsed(fault, error));
   }
 };
 
@@ -121,14 +121,14 @@ class meeting_point {
 void pass_part_of(double most_ns, std::uint64_t round);
 
 /// A thread locks a lock that it holds.
-trouble_books lock_again(const job& of, const answering_subject& locks);
+fault_books lock_again(const job& of, const answering_subject& locks);
 /// All threads but one wait for each other; the last one waits for one of them.
-trouble_books close_cycles(const job& of, const answering_subject& locks);
+fault_books close_cycles(const job& of, const answering_subject& locks);
 /// One thread holds a lock until all others have given up.
-trouble_books outwait(const job& of, const answering_subject& locks);
+fault_books outwait(const job& of, const answering_subject& locks);
 /// A thread ends while it holds a lock that another thread waits for, or will wait for.
-trouble_books die_waited_for(const job& of, const answering_subject& locks);
-trouble_books die_unseen(const job& of, const answering_subject& locks);
+fault_books die_waited_for(const job& of, const answering_subject& locks);
+fault_books die_unseen(const job& of, const answering_subject& locks);
 
 /// All threads acquire several locks at a time, in one order, or in any order under a gate lock.
 outcome keep_order(const job& of, const answering_subject& locks);

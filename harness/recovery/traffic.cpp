@@ -3,7 +3,7 @@
 // Threads that hold several locks at a time and cannot deadlock: every error is a false positive.
 
 #include "../closing_time.hpp"
-#include "../draws.hpp"
+#include "../random.hpp"
 #include "../team.hpp"
 #include "scenes.hpp"
 

@@ -4,7 +4,7 @@
 // they leave, and its cost to them. docs/studies/background.md gives definition and reading.
 
 #include "../companion.hpp"
-#include "../contending_scene.hpp"
+#include "../phased_contenders.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../whole_numbers.hpp"
@@ -93,11 +93,11 @@ class background_threads {
 };
 
 /// What the threads of the foreground share.
-struct background_scene : contending_scene<shifts> {
-  using contending_scene::contending_scene;
+struct background_scene : phased_contenders<shifts> {
+  using phased_contenders::phased_contenders;
 
   thread_span take_part(unsigned thread, loop_limit limit, locking_phase& lock_phase) {
-    const lockers_scene on = scene(limit.operations);
+    const contended_state on = scene(limit.operations);
     thread_span span = go_through(thread, [&](const phases::phase& in, worker& own) {
       if (in.kind == background) {
         if (thread == 0) leave_alone(in);
@@ -190,19 +190,19 @@ study background_study() {
                           .summary = "nice of the low-priority threads; 20: policy idle",
                           .least = 0,
                           .most = idle_policy,
-                          .usual = {19, idle_policy}},
+                          .defaults = {19, idle_policy}},
                          {.name = "hold_ns",
                           .unit = "ns",
                           .summary = "time that a thread of the foreground holds the lock",
                           .least = 0,
                           .most = max_work_ns,
-                          .usual = {50'000}},
+                          .defaults = {50'000}},
                          {.name = "gap_ns",
                           .unit = "ns",
                           .summary = "time that it stays away before each call",
                           .least = 0,
                           .most = max_work_ns,
-                          .usual = {50'000}}},
+                          .defaults = {50'000}}},
           .cells = cells_of<background_work>()};
 }
 

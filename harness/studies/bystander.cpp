@@ -3,9 +3,9 @@
 // The slowdown of a thread that multiplies matrices while others contend for a lock whose cache
 // line it never touches. docs/studies/bystander.md gives definition and reading.
 
-#include "../contending_scene.hpp"
 #include "../histogram.hpp"
 #include "../matrices.hpp"
+#include "../phased_contenders.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../whole_numbers.hpp"
@@ -80,9 +80,9 @@ std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks en
 }
 
 /// What the threads of a run share.
-struct bystander_scene : contending_scene<meanwhiles> {
+struct bystander_scene : phased_contenders<meanwhiles> {
   bystander_scene(const job& of, const subject& lock)
-      : contending_scene{of, lock, of.work},
+      : phased_contenders{of, lock, of.work},
         multiplied{whole_parameter(of, "matrix_rows"), of.seed} {}
 
   /// Run by the first thread.
@@ -94,7 +94,7 @@ struct bystander_scene : contending_scene<meanwhiles> {
 
   /// Run by all other threads.
   thread_span bang(unsigned thread, locking_phase& bang_through) {
-    const lockers_scene on = scene(UINT64_MAX);
+    const contended_state on = scene(UINT64_MAX);
     thread_span span = go_through(thread, [&](const phases::phase& in, worker& own) {
       if (in.kind == alone) return;
       const ticks end = in.end + std::max(stage.length(), clock::from_ns(patience_ns));
@@ -186,7 +186,7 @@ study bystander_study() {
                           .summary = "rows and columns of the matrices that are multiplied",
                           .least = 2,
                           .most = 512,
-                          .usual = {128}}},
+                          .defaults = {128}}},
           .cells = cells_of<bystander>()};
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view draws = "draws";
 constexpr std::string_view allocator = "allocator";
-constexpr double usual_rate_per_s = 15'000;
+constexpr double default_rate_per_s = 15'000;
 // Measured in a game, by the published text.
 constexpr unsigned allocating_threads = 3;
 constexpr std::array allocator_rates_per_s{15'000.0, 100'000.0};
@@ -124,13 +124,13 @@ study contention_study() {
                       .summary = "acquisitions per second of a thread's work",
                       .least = 100,
                       .most = 1e9,
-                      .usual = {usual_rate_per_s}},
+                      .defaults = {default_rate_per_s}},
                      {.name = "share_percent",
                       .unit = "%",
                       .summary = "share of that work that needs the lock",
                       .least = 0,
                       .most = 100,
-                      .usual = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}}},
+                      .defaults = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}}},
       .clock_reads = 2,
       .cells = cells_of<contention>()};
 }

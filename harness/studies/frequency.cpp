@@ -79,13 +79,13 @@ study frequency_study() {
                       .summary = "a thread's mean work from one acquisition to the next",
                       .least = 10,
                       .most = 1e7,
-                      .usual = {10, 31, 100, 310, 1'000, 3'100, 10'000, 31'000}},
+                      .defaults = {10, 31, 100, 310, 1'000, 3'100, 10'000, 31'000}},
                      {.name = "share_percent",
                       .unit = "%",
                       .summary = "share of that work that needs the lock",
                       .least = 0,
                       .most = 100,
-                      .usual = {0, 10, 25, 50, 75, 100}}},
+                      .defaults = {0, 10, 25, 50, 75, 100}}},
       .cells = cells_of<frequency>()};
 }
 

@@ -157,7 +157,7 @@ study patterns_study() {
                           .summary = "data that each thread reads between its operations",
                           .least = 0,
                           .most = 65'536,
-                          .usual = {0}}},
+                          .defaults = {0}}},
           .cells = cells_of<patterns>()};
 }
 

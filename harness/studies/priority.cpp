@@ -4,10 +4,10 @@
 // keeps these off the processor. docs/studies/priority.md gives definition and reading.
 
 #include "../companion.hpp"
-#include "../draws.hpp"
 #include "../histogram.hpp"
 #include "../ownership.hpp"
-#include "../priority/company.hpp"
+#include "../priority/companions.hpp"
+#include "../random.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
@@ -276,28 +276,28 @@ study priority_study() {
                           .summary = "share of each 10 ms in which the thread in between runs",
                           .least = 0,
                           .most = 90,
-                          .usual = {50}},
+                          .defaults = {50}},
                          {.name = "interval_ns",
                           .unit = "ns",
                           .summary = "mean time between the urgent thread's calls",
                           .least = 1e5,
                           .most = 1e9,
-                          .usual = {2e6}},
+                          .defaults = {2e6}},
                          {.name = "hold_ns",
                           .unit = "ns",
                           .summary = "time that a less urgent thread holds the lock",
                           .least = 0,
                           .most = 1e7,
-                          .usual = {20'000}},
+                          .defaults = {20'000}},
                          {.name = "gap_ns",
                           .unit = "ns",
                           .summary = "time that it stays away before each call",
                           .least = 0,
                           .most = 1e7,
-                          .usual = {20'000}}},
-          .usual_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
-                          "pthread_mutex[pi]", "ticket_spinlock"},
-          .usual_policies = {policy::fifo, policy::other},
+                          .defaults = {20'000}}},
+          .default_locks = {"mutex", "pthread_mutex[normal]", "fair_mutex", "pi_mutex",
+                            "pthread_mutex[pi]", "ticket_spinlock"},
+          .default_policies = {policy::fifo, policy::other},
           .only_policies = {policy::fifo, policy::rr, policy::other, policy::batch},
           .cells = cells_of<priority_inversion>()};
 }

@@ -247,7 +247,7 @@ study readers_study() {
                       .summary = "how many of the threads write; the others read",
                       .least = 0,
                       .most = max_threads - 1,
-                      .usual = {0, 1},
+                      .defaults = {0, 1},
                       .below_threads = true}},
       .cells = cells_of<readers, true>()};
 }

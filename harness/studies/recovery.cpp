@@ -20,12 +20,12 @@ namespace lockyard::harness {
 namespace {
 
 /// The fault of a scenario, which determines its figures.
-enum class trouble : std::uint8_t { none, own_lock, cycle, stuck_owner, dead_owner };
+enum class fault : std::uint8_t { none, user_lock, cycle, stuck_owner, dead_owner };
 
 struct recovery_scenario {
   listed_choice listed;
-  trouble kind;
-  trouble_books (*bring_about)(const job&, const answering_subject&) = nullptr;
+  fault kind;
+  fault_books (*bring_about)(const job&, const answering_subject&) = nullptr;
   outcome (*avoid)(const job&, const answering_subject&) = nullptr;
 };
 
@@ -41,19 +41,19 @@ constexpr listed_choice patient(std::string_view name, unsigned waiters) {
 
 // A cycle has an innocent thread in addition, and waiters have an owner.
 constexpr recovery_scenario recovery_scenarios[] = {
-    {{"aa", "", 1}, trouble::own_lock, lock_again},
-    {{"abba", "", 3}, trouble::cycle, close_cycles},
-    {{"cycle3", "cycle", 4}, trouble::cycle, close_cycles},
-    {{"cycle4", "cycle", 5}, trouble::cycle, close_cycles},
-    {{"cycle8", "cycle", 9}, trouble::cycle, close_cycles},
-    {patient("stuck1", 1), trouble::stuck_owner, outwait},
-    {patient("stuck2", 2), trouble::stuck_owner, outwait},
-    {patient("stuck8", 8), trouble::stuck_owner, outwait},
-    {patient("stuck64", 64), trouble::stuck_owner, outwait},
-    {{"dead_waited", "dead", 2}, trouble::dead_owner, die_waited_for},
-    {{"dead_found", "dead", 2}, trouble::dead_owner, die_unseen},
-    {{"ordered"}, trouble::none, nullptr, keep_order},
-    {{"gated"}, trouble::none, nullptr, pass_gate},
+    {{"aa", "", 1}, fault::user_lock, lock_again},
+    {{"abba", "", 3}, fault::cycle, close_cycles},
+    {{"cycle3", "cycle", 4}, fault::cycle, close_cycles},
+    {{"cycle4", "cycle", 5}, fault::cycle, close_cycles},
+    {{"cycle8", "cycle", 9}, fault::cycle, close_cycles},
+    {patient("stuck1", 1), fault::stuck_owner, outwait},
+    {patient("stuck2", 2), fault::stuck_owner, outwait},
+    {patient("stuck8", 8), fault::stuck_owner, outwait},
+    {patient("stuck64", 64), fault::stuck_owner, outwait},
+    {{"dead_waited", "dead", 2}, fault::dead_owner, die_waited_for},
+    {{"dead_found", "dead", 2}, fault::dead_owner, die_unseen},
+    {{"ordered"}, fault::none, nullptr, keep_order},
+    {{"gated"}, fault::none, nullptr, pass_gate},
 };
 
 template <class Value>
@@ -61,10 +61,10 @@ nlohmann::ordered_json only_if(bool applies, const Value& value) {
   return applies ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
-outcome outcome_of_troubles(const job& of, trouble kind, const trouble_books& books,
-                            ticks run_length, const stall_limits& limits) {
-  const bool is_cycle = kind == trouble::cycle;
-  const bool is_stuck = kind == trouble::stuck_owner;
+outcome outcome_of_faults(const job& of, fault kind, const fault_books& books, ticks run_length,
+                          const stall_limits& limits) {
+  const bool is_cycle = kind == fault::cycle;
+  const bool is_stuck = kind == fault::stuck_owner;
   const double earliest_ns = clock::ns(books.earliest);
   const auto pending_ns = static_cast<double>(limits.pending.count());
   outcome result;
@@ -80,11 +80,10 @@ outcome outcome_of_troubles(const job& of, trouble kind, const trouble_books& bo
                    {"head_limit_ns", limits.head.count()},
                    {"answers", books.answers.to_json()}};
   result.histograms["recovery"] = books.recovery.to_json(clock::ns_per_tick());
-  result.checks = {
-      {"right_answers", books.wrong_answers == 0},
-      {"innocents_unharmed", only_if(is_cycle, books.innocents_harmed == 0)},
-      {"not_before_limit", only_if(is_stuck, earliest_ns >= nearly * pending_ns)},
-      {"released_once", only_if(kind == trouble::dead_owner, books.each_released_once)}};
+  result.checks = {{"right_answers", books.wrong_answers == 0},
+                   {"innocents_unharmed", only_if(is_cycle, books.innocents_harmed == 0)},
+                   {"not_before_limit", only_if(is_stuck, earliest_ns >= nearly * pending_ns)},
+                   {"released_once", only_if(kind == fault::dead_owner, books.each_released_once)}};
   return result;
 }
 
@@ -93,8 +92,8 @@ outcome recover(const job& of, const answering_subject& locks) {
                                                [](const auto& each) { return each.listed.name; });
   if (chosen->avoid != nullptr) return chosen->avoid(of, locks);
   const ticks start = clock::now();
-  const trouble_books books = chosen->bring_about(of, locks);
-  return outcome_of_troubles(of, chosen->kind, books, elapsed(start, clock::now()), locks.limits());
+  const fault_books books = chosen->bring_about(of, locks);
+  return outcome_of_faults(of, chosen->kind, books, elapsed(start, clock::now()), locks.limits());
 }
 
 /// The catalogue's locks throw; these are the locks inside them.

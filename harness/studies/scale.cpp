@@ -4,7 +4,7 @@
 // open1 and open2. docs/studies/scale.md gives definition and reading.
 
 #include "../closing_time.hpp"
-#include "../draws.hpp"
+#include "../random.hpp"
 #include "../rate.hpp"
 #include "../scale/objects.hpp"
 #include "../scale/think.hpp"

@@ -4,7 +4,7 @@
 // it, or yield their processor. docs/studies/torture.md gives definition and reading.
 
 #include "../closing_time.hpp"
-#include "../draws.hpp"
+#include "../random.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"

@@ -152,7 +152,7 @@ study uncontended_study() {
                           .summary = "threads that sleep on other locks in the last part",
                           .least = 1,
                           .most = max_sleepers,
-                          .usual = {1}}},
+                          .defaults = {1}}},
           .cells = cells_of<uncontended>()};
 }
 

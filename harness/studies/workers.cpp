@@ -303,7 +303,7 @@ study workers_study() {
                       .summary = "tasks that are submitted together",
                       .least = 1,
                       .most = max_burst,
-                      .usual = {8}}},
+                      .defaults = {8}}},
       .default_gap_ns = 1e6,
       .cells = pools()};
 }

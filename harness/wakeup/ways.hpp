@@ -9,7 +9,7 @@
 // - wait(worker, round): called by each worker; returns when the round has begun.
 // docs/studies/wakeup.md says what each of them stands for.
 
-#include "../surroundings.hpp"
+#include "../conditions.hpp"
 #include "channels.hpp"
 
 #include <lockyard/detail/arch.hpp>

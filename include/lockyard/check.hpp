@@ -121,11 +121,11 @@ result replay(const client_maker& make, const std::string& choices, const option
 namespace detail {
 
 /// Throws std::invalid_argument if exclusion() cannot make these threads.
-void check_shape(const options& how, bool has_try_lock, bool has_try_lock_for);
+void check_size(const options& how, bool has_try_lock, bool has_try_lock_for);
 
 template <class Lock>
 client_maker exclusion_client(const options& how) {
-  check_shape(how, lockable<Lock>, timed_lockable<Lock>);
+  check_size(how, lockable<Lock>, timed_lockable<Lock>);
   return model::exclusion_of<Lock>({.threads = how.threads,
                                     .acquisitions = how.acquisitions,
                                     .tries = how.tries,

@@ -48,7 +48,7 @@ struct rate {
 namespace detail {
 
 /// The file of a trace if the user names none; the reader finds it by the process's mappings.
-inline constexpr std::string_view usual_file = "/dev/shm/lockyard.%p.trace";
+inline constexpr std::string_view default_file = "/dev/shm/lockyard.%p.trace";
 
 inline constexpr const char* not_asked_for = "the program has not asked for switch records";
 inline constexpr const char* why_no_wakeups =
@@ -159,7 +159,7 @@ inline header* finish() noexcept {
 ///   forked child writes nothing.
 /// Errors: the system's error for the file; `device_or_resource_busy` if a trace is being written;
 ///   `invalid_argument` for a size of zero, or beyond the maximum; `filename_too_long`.
-inline std::error_code start(std::string_view file = detail::usual_file, size wanted = {},
+inline std::error_code start(std::string_view file = detail::default_file, size wanted = {},
                              std::string_view title = {}) noexcept {
   if (wanted.rings == 0 || wanted.rings >= size::most_rings || wanted.events == 0 ||
       wanted.events > size::most_events) {

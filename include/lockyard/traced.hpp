@@ -33,7 +33,7 @@ struct started_by_environment {
     const char* const wanted = std::getenv("LOCKYARD_TRACE");
     if (wanted == nullptr || *wanted == '\0' || is_running()) return;
     const std::string_view file{wanted};
-    const std::error_code error = start(file == "1" ? usual_file : file);
+    const std::error_code error = start(file == "1" ? default_file : file);
     if (!error) return;
     std::fprintf(stderr,
                  "lockyard: cannot trace to LOCKYARD_TRACE=%s: %s; the program runs without a "

@@ -29,7 +29,7 @@ BREAK_RELEASE = """
 """
 NEVER_DONE = """
     if job["ask"] == "check":
-        print('{"progress": {"executions": 41, "prefixes": 1234}}', flush=True)
+        print('{"progress": {"executions": 41, "states": 1234}}', flush=True)
         time.sleep(60)
 """
 # The moment lets the progress be read before the signal comes.

@@ -28,8 +28,8 @@ SMALL_LIST = """
         few += [{**small, "name": "by_hand", "group": "mutant", "expected": "MUTANT"}]
         print(json.dumps({"result": few}), flush=True)
         continue
-    if job.get("subject") in ("seen", "unseen", "by_hand"):
-        job["subject"] = "tas_spinlock"
+    if job.get("client") in ("seen", "unseen", "by_hand"):
+        job["client"] = "tas_spinlock"
 """
 NOTHING_KILLS = """
     if job.get("mutation") and "release ->" in job["mutation"]["words"]:

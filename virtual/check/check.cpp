@@ -141,7 +141,7 @@ result replay(const client_maker& make, const std::string& choices, const option
   return {model::replay(counted(make), settings_of(how), choices), how, true};
 }
 
-void detail::check_shape(const options& how, bool has_try_lock, bool has_try_lock_for) {
+void detail::check_size(const options& how, bool has_try_lock, bool has_try_lock_for) {
   if (how.threads < 1 || how.threads > max_threads) {
     throw std::invalid_argument{std::to_string(how.threads) +
                                 " threads cannot be checked: give "

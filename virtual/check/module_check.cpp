@@ -20,24 +20,23 @@ using namespace lockyard;
 enum status : int { passed = 0, failed = 1, refused = 2, unfinished = 3 };
 
 /// The client sizes of `lockyard check --lock`; a client has its own.
-std::vector<model::exclusion_shape> shapes_of(const plain::entry& of) {
+std::vector<model::client_size> sizes_of(const plain::entry& of) {
   if (of.lock == nullptr) return {{.threads = of.threads}};
-  std::vector<model::exclusion_shape> all{
-      {}, {.acquisitions = 2}, {.threads = 3}, {.destroys = true}};
+  std::vector<model::client_size> all{{}, {.acquisitions = 2}, {.threads = 3}, {.destroys = true}};
   if (of.try_lock != nullptr) all.push_back({.tries = true});
   return all;
 }
 
-std::string words_of(const model::exclusion_shape& shape) {
-  return std::to_string(shape.threads) + "x" + std::to_string(shape.acquisitions) +
-         (shape.tries ? " try_lock" : "") + (shape.destroys ? " destroyed" : "");
+std::string words_of(const model::client_size& size) {
+  return std::to_string(size.threads) + "x" + std::to_string(size.acquisitions) +
+         (size.tries ? " try_lock" : "") + (size.destroys ? " destroyed" : "");
 }
 
-status check(const plain::entry& of, const model::exclusion_shape& shape, double seconds) {
+status check(const plain::entry& of, const model::client_size& size, double seconds) {
   const model::plan by{.workers = 1, .seconds = seconds};
-  const model::client_maker make = plain::clients_of(of, shape);
+  const model::client_maker make = plain::clients_of(of, size);
   const model::found found = plain::searched([&] { return model::explore(make, by); });
-  std::cout << of.name << ' ' << words_of(shape) << ": ";
+  std::cout << of.name << ' ' << words_of(size) << ": ";
   if (found.result != model::verdict::passed) {
     std::cout << model::name_of(found.result) << ": " << found.what << '\n'
               << model::to_text(found.steps);
@@ -70,8 +69,8 @@ int main(int count, char** words) {
   try {
     status worst = passed;
     for (const plain::entry& each : plain::load_module(words[1])) {
-      for (const model::exclusion_shape& shape : shapes_of(each)) {
-        const status found = check(each, shape, seconds);
+      for (const model::client_size& size : sizes_of(each)) {
+        const status found = check(each, size, seconds);
         if (found == failed) return failed;
         if (found != passed) worst = found;
       }

@@ -39,20 +39,20 @@ void print(const json& document) {
 
 /// A client to check; a client of a module has no maker of its own.
 struct checked {
-  subject what;
+  checked_client what;
   std::optional<plain::entry> of_module{};
 
-  [[nodiscard]] unsigned threads(const model::exclusion_shape& shape) const {
+  [[nodiscard]] unsigned threads(const model::client_size& size) const {
     if (of_module && of_module->program != nullptr) return plain::program_threads::count;
-    return of_module && of_module->thread != nullptr ? of_module->threads : shape.threads;
+    return of_module && of_module->thread != nullptr ? of_module->threads : size.threads;
   }
-  [[nodiscard]] model::client_maker clients(const model::exclusion_shape& shape) const {
-    return of_module ? plain::clients_of(*of_module, shape) : what.make(shape);
+  [[nodiscard]] model::client_maker clients(const model::client_size& size) const {
+    return of_module ? plain::clients_of(*of_module, size) : what.make(size);
   }
 };
 
 /// What the module offers, if there is one; otherwise what the checker knows.
-std::vector<checked>& subjects() {
+std::vector<checked>& checked_clients() {
   static std::vector<checked> all;
   return all;
 }
@@ -60,21 +60,21 @@ std::vector<checked>& subjects() {
 void load(const std::string& path) {
   for (const plain::entry& each : plain::load_module(path)) {
     const bool is_lock = each.lock != nullptr;
-    subjects().push_back({.what = {.name = each.name,
-                                   .of = is_lock ? group::lock : group::client,
-                                   .summary = "",
-                                   .make = nullptr,
-                                   .shape = {.threads = is_lock ? 2 : each.threads},
-                                   .offers_try = each.try_lock != nullptr},
-                          .of_module = each});
+    checked_clients().push_back({.what = {.name = each.name,
+                                          .of = is_lock ? group::lock : group::client,
+                                          .summary = "",
+                                          .make = nullptr,
+                                          .size = {.threads = is_lock ? 2 : each.threads},
+                                          .offers_try = each.try_lock != nullptr},
+                                 .of_module = each});
   }
 }
 
-const checked& subject_of(const json& job) {
-  const auto name = job.at("subject").get<std::string>();
-  const auto chosen =
-      std::ranges::find(subjects(), name, [](const checked& each) { return each.what.name; });
-  if (chosen == subjects().end()) throw std::invalid_argument{"no client is named " + name};
+const checked& client_of(const json& job) {
+  const auto name = job.at("client").get<std::string>();
+  const auto chosen = std::ranges::find(checked_clients(), name,
+                                        [](const checked& each) { return each.what.name; });
+  if (chosen == checked_clients().end()) throw std::invalid_argument{"no client is named " + name};
   return *chosen;
 }
 
@@ -111,7 +111,7 @@ model::mutation mutation_of(const json& text) {
           .becomes = order_of(text.at("becomes").get<std::string>())};
 }
 
-model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& usual) {
+model::client_size size_of(const json& job, const model::client_size& usual) {
   const auto threads = job.value("threads", usual.threads);
   // One more thread sets the client up and checks its result.
   if (threads < 1 || threads >= model::max_threads) {
@@ -125,8 +125,8 @@ model::exclusion_shape shape_of(const json& job, const model::exclusion_shape& u
           .destroys = job.value("destroys", usual.destroys)};
 }
 
-plan plan_of(const json& job, const subject& of) {
-  plan by{.how = of.settings_in(shape_of(job, of.shape))};
+plan plan_of(const json& job, const checked_client& of) {
+  plan by{.how = of.settings_in(size_of(job, of.size))};
   if (const auto bound = job.find("preemptions"); bound != job.end() && !bound->is_null()) {
     by.how.preemptions = bound->get<unsigned>();
   }
@@ -148,7 +148,7 @@ plan plan_of(const json& job, const subject& of) {
     const auto moment = std::chrono::steady_clock::now();
     if (moment - last >= progress_every) {
       last = moment;
-      print({{"progress", {{"executions", now.executions}, {"prefixes", now.prefixes}}}});
+      print({{"progress", {{"executions", now.executions}, {"states", now.states}}}});
     }
     return true;
   };
@@ -190,7 +190,7 @@ json to_json(const found& result, const model::settings& how, unsigned threads) 
   return {{"verdict", model::name_of(result.result)},
           {"what", result.what},
           {"executions", result.executions},
-          {"prefixes", result.prefixes},
+          {"states", result.states},
           {"cut", result.cut},
           {"too_deep", result.too_deep},
           {"left_out", result.left_out},
@@ -204,16 +204,16 @@ json to_json(const found& result, const model::settings& how, unsigned threads) 
 
 json list_subjects() {
   auto list = json::array();
-  for (const auto& [each, of_module] : subjects()) {
+  for (const auto& [each, of_module] : checked_clients()) {
     list.push_back({{"name", each.name},
                     {"group", name_of(each.of)},
                     {"summary", each.summary},
                     {"expected", model::name_of(each.expected)},
-                    {"threads", each.shape.threads},
-                    {"acquisitions", each.shape.acquisitions},
-                    {"tries", each.shape.tries},
-                    {"timed", each.shape.timed},
-                    {"destroys", each.shape.destroys},
+                    {"threads", each.size.threads},
+                    {"acquisitions", each.size.acquisitions},
+                    {"tries", each.size.tries},
+                    {"timed", each.size.timed},
+                    {"destroys", each.size.destroys},
                     {"offers_try", each.offers_try},
                     {"offers_timed", each.offers_timed}});
   }
@@ -222,8 +222,8 @@ json list_subjects() {
 
 /// Lists every weaker order and dropped wake that the executions, one after the other, reach.
 json list_mutations(const json& job) {
-  const checked& of = subject_of(job);
-  const model::client_maker make = of.clients(shape_of(job, of.what.shape));
+  const checked& of = client_of(job);
+  const model::client_maker make = of.clients(size_of(job, of.what.size));
   const model::site_list sites =
       plain::searched([&] { return model::sites_of(make, plan_of(job, of.what)); });
   auto list = json::array();
@@ -239,9 +239,9 @@ json answer(const json& job) {
   const auto asked = job.at("ask").get<std::string>();
   if (asked == "list") return list_subjects();
   if (asked == "mutations") return list_mutations(job);
-  const checked& of = subject_of(job);
-  const model::exclusion_shape shape = shape_of(job, of.what.shape);
-  const model::client_maker make = of.clients(shape);
+  const checked& of = client_of(job);
+  const model::client_size size = size_of(job, of.what.size);
+  const model::client_maker make = of.clients(size);
   plan by = plan_of(job, of.what);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
@@ -251,13 +251,13 @@ json answer(const json& job) {
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
     const found again = plain::searched([&] { return model::replay(make, by.how, text); });
-    return to_json(again, by.how, of.threads(shape));
+    return to_json(again, by.how, of.threads(size));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
   // A module's variables are the process's, so one worker runs its code at a time.
   if (of.of_module) by.workers = 1;
   const found result = plain::searched([&] { return model::explore(make, by); });
-  return to_json(result, by.how, of.threads(shape));
+  return to_json(result, by.how, of.threads(size));
 }
 
 int serve() {
@@ -287,8 +287,8 @@ int main(int count, char** words) {
       return 1;
     }
   } else {
-    for (const auto& each : lockyard::checker::all_subjects()) {
-      lockyard::checker::subjects().push_back({.what = each});
+    for (const auto& each : lockyard::checker::all_clients()) {
+      lockyard::checker::checked_clients().push_back({.what = each});
     }
   }
   return lockyard::checker::serve();

@@ -33,8 +33,8 @@ constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model:
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
-std::vector<subject> catalogue_locks() {
-  std::vector<subject> found;
+std::vector<checked_client> catalogue_locks() {
+  std::vector<checked_client> found;
   for_each_entry([&found]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (requires { typename in_world_t<Lock, model::model>; }) {
       using checked = in_world_t<Lock, model::model>;
@@ -42,7 +42,7 @@ std::vector<subject> catalogue_locks() {
                        .of = group::lock,
                        .summary = entry.traits.origin,
                        .make = &model::exclusion_of<checked>,
-                       .shape = {},
+                       .size = {},
                        .offers_timed = entry.traits.timed,
                        .bound = bound<checked>});
     }
@@ -52,7 +52,7 @@ std::vector<subject> catalogue_locks() {
 
 }  // namespace
 
-model::settings subject::settings_in(const model::exclusion_shape& chosen) const {
+model::settings checked_client::settings_in(const model::client_size& chosen) const {
   model::settings bounded = how;
   if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
   if (bound && chosen.threads * chosen.acquisitions > 2) {
@@ -66,9 +66,9 @@ model::settings subject::settings_in(const model::exclusion_shape& chosen) const
   return bounded;
 }
 
-const std::vector<subject>& all_subjects() {
-  static const std::vector<subject> subjects = [] {
-    std::vector<subject> all = catalogue_locks();
+const std::vector<checked_client>& all_clients() {
+  static const std::vector<checked_client> checked_clients = [] {
+    std::vector<checked_client> all = catalogue_locks();
     for (const auto& more :
          {clients(), condition_clients(), resilient_clients(), semaphore_clients(),
           task_queue_clients(), reuse_clients(), litmus_of_two_words(), litmus_of_many_threads(),
@@ -78,12 +78,12 @@ const std::vector<subject>& all_subjects() {
     }
     return all;
   }();
-  return subjects;
+  return checked_clients;
 }
 
-const subject* find_subject(std::string_view name) {
-  const auto found = std::ranges::find(all_subjects(), name, &subject::name);
-  return found == all_subjects().end() ? nullptr : &*found;
+const checked_client* find_client(std::string_view name) {
+  const auto found = std::ranges::find(all_clients(), name, &checked_client::name);
+  return found == all_clients().end() ? nullptr : &*found;
 }
 
 std::string_view name_of(group which) noexcept {

@@ -20,14 +20,14 @@ enum class group : std::uint8_t {
 };
 
 /// Makes clients of one size.
-using maker = model::client_maker (*)(const model::exclusion_shape& shape);
+using maker = model::client_maker (*)(const model::client_size& size);
 
-struct subject {
+struct checked_client {
   std::string_view name;
   group of;
   std::string_view summary;
   maker make;
-  model::exclusion_shape shape;  ///< the default client size
+  model::client_size size;  ///< the default client size
   model::verdict expected = model::verdict::passed;
   model::settings how{};
   bool offers_try = true;     ///< has try_lock
@@ -37,13 +37,13 @@ struct subject {
   std::optional<unsigned> bound{};
 
   /// Returns the default settings of a search at this client size.
-  [[nodiscard]] model::settings settings_in(const model::exclusion_shape& chosen) const;
+  [[nodiscard]] model::settings settings_in(const model::client_size& chosen) const;
 };
 
-const std::vector<subject>& all_subjects();
+const std::vector<checked_client>& all_clients();
 
 /// Returns null if there is no client of that name.
-const subject* find_subject(std::string_view name);
+const checked_client* find_client(std::string_view name);
 
 std::string_view name_of(group which) noexcept;
 

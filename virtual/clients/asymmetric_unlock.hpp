@@ -24,8 +24,7 @@ enum class barrier_rule : std::uint8_t {
 template <barrier_rule Rule>
 class asymmetric_unlock_client : public model::client {
  public:
-  explicit asymmetric_unlock_client(const model::exclusion_shape& shape)
-      : threads_{shape.threads} {}
+  explicit asymmetric_unlock_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

@@ -33,13 +33,13 @@ namespace lockyard::checker {
 
 namespace {
 
-subject client(std::string_view name, std::string_view summary, maker make,
-               model::exclusion_shape shape, const model::settings& how) {
+checked_client client(std::string_view name, std::string_view summary, maker make,
+                      model::client_size size, const model::settings& how) {
   return {.name = name,
           .of = group::client,
           .summary = summary,
           .make = make,
-          .shape = shape,
+          .size = size,
           .how = how};
 }
 
@@ -66,8 +66,8 @@ struct one_look : model::model {
 
 constexpr mcs_rules nodes_in_lock{.nodes_in_thread = false};
 
-subject of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
-                             unsigned threads, model::barriers behaviour) {
+checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
+                                    unsigned threads, model::barriers behaviour) {
   model::settings how;
   how.asymmetric = behaviour;
   how.spurious_wakes = 0;  // for the size of the search; futex_mutex and event have them
@@ -75,11 +75,11 @@ subject of_asymmetric_unlock(std::string_view name, std::string_view summary, ma
           .of = group::client,
           .summary = summary,
           .make = make,
-          .shape = {.threads = threads},
+          .size = {.threads = threads},
           .how = how};
 }
 
-std::vector<subject> other_clients() {
+std::vector<checked_client> other_clients() {
   const auto always = &client_of<asymmetric_unlock_client<barrier_rule::always>>;
   const auto unless_armed = &client_of<asymmetric_unlock_client<barrier_rule::unless_armed>>;
   return {
@@ -87,112 +87,112 @@ std::vector<subject> other_clients() {
        .of = group::client,
        .summary = "the queue lock of Mellor-Crummey and Scott, nodes in the threads",
        .make = &model::exclusion_of<mcs_lock<model::model>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "mcs_lock_own_nodes",
        .of = group::client,
        .summary = "the same with nodes in the lock",
        .make = &model::exclusion_of<mcs_lock<model::model, nodes_in_lock>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "small_queued_lock",
        .of = group::client,
        .summary = "queued_spinlock in small, with a pending waiter that may time out; no one tries",
        .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "small_queued_lock_tries",
        .of = group::client,
        .summary = "the same with a pending waiter that may time out",
        .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .shape = {.threads = 3, .tries = true}},
+       .size = {.threads = 3, .tries = true}},
       {.name = "small_queued_lock_four",
        .of = group::client,
        .summary = "the same with two in the queue; at most 2 preemptions",
        .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .shape = {.threads = 4},
+       .size = {.threads = 4},
        .how = {.preemptions = 2}},
       {.name = "queued_spinlock_returning",
        .of = group::client,
        .summary = "queued_spinlock with two in the queue: the first of three threads comes back",
        .make = &client_of<returning_client<basic_queued_spinlock<model::model>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "queued_spinlock_reuse",
        .of = group::client,
        .summary = "the same with nodes that have been used before",
        .make = &client_of<reuse_client<basic_queued_spinlock<model::model>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "mcs_spinlock_nodes",
        .of = group::client,
        .summary = "mcs_spinlock with nodes at its users, but for the first",
        .make = &model::exclusion_of<by_node<basic_mcs_spinlock<model::model>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "clh_spinlock_nodes",
        .of = group::client,
        .summary = "clh_spinlock with nodes at its users, but for the first",
        .make = &model::exclusion_of<by_node<basic_clh_spinlock<model::model>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "array_spinlock_shared",
        .of = group::client,
        .summary = "array_spinlock with more waiters than slots",
        .make = &model::exclusion_of<basic_array_spinlock<model::model, 2>>,
-       .shape = {.threads = 4}},
+       .size = {.threads = 4}},
       {.name = "clh_spinlock_nodeless",
        .of = group::client,
        .summary = "clh_spinlock among threads that have no nodes",
        .make = &model::exclusion_of<basic_clh_spinlock<nodeless>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "queued_spinlock_nodeless",
        .of = group::client,
        .summary = "queued_spinlock among threads that have no nodes",
        .make = &model::exclusion_of<basic_queued_spinlock<nodeless>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "queued_spinlock_mixed",
        .of = group::client,
        .summary = "queued_spinlock where the first of three threads, which comes back, has no node",
        .make = &client_of<returning_client<basic_queued_spinlock<first_nodeless>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "clh_spinlock_mixed",
        .of = group::client,
        .summary = "clh_spinlock where the first of three threads, which comes back, has no node",
        .make = &client_of<returning_client<basic_clh_spinlock<first_nodeless>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "clh_spinlock_two_nodes",
        .of = group::client,
        .summary = "two clh_spinlocks in turn, so that a thread may have two nodes in use",
        .make = &client_of<two_locks_client<basic_clh_spinlock<model::model>>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "bucket_lock",
        .of = group::client,
        .summary = "the lock of the parking lot's buckets",
        .make = &model::exclusion_of<lockyard::detail::bucket_lock<model::model>>,
-       .shape = {.threads = 3},
+       .size = {.threads = 3},
        .how = {.preemptions = 3}},
       {.name = "bucket_lock_real_time",
        .of = group::client,
        .summary = "the same where the first thread has a real-time policy",
        .make = &model::exclusion_of<lockyard::detail::bucket_lock<first_real_time>>,
-       .shape = {.threads = 3},
+       .size = {.threads = 3},
        .how = {.preemptions = 3}},
       {.name = "fair_mutex_turns",
        .of = group::client,
        .summary = "fair_mutex with a queue, an active newcomer, and waiters out of patience",
        .make = &model::exclusion_of<basic_fair_mutex<one_look>>,
-       .shape = {.threads = 3},
+       .size = {.threads = 3},
        .how = {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 0}},
       {.name = "shared_memory_mutex_death",
        .of = group::client,
        .summary = "shared_memory_mutex whose first owner dies; the others hear of it once",
        .make = &client_of<dying_owner_client>,
-       .shape = {.threads = 3},
+       .size = {.threads = 3},
        .how = {.preemptions = 2}},
       {.name = "event",
        .of = group::client,
        .summary = "an event on a futex: no waiter is forgotten",
        .make = &client_of<event_client<false>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       {.name = "seqlock",
        .of = group::client,
        .summary = "a sequence lock: no reader takes half a write",
        .make = &client_of<seqlock_client<true>>,
-       .shape = {.threads = 3}},
+       .size = {.threads = 3}},
       of_asymmetric_unlock("asymmetric_unlock", "unlock without a fence; a barrier for each sleep",
                            always, 3, model::barriers::membarrier),
       of_asymmetric_unlock("asymmetric_unlock_armed",
@@ -218,12 +218,12 @@ constexpr auto two_mutexes =
 constexpr auto asymmetric = release_fence::asymmetric;
 
 /// The parking lot, and the mutex in it. None wakes for no reason, for the size of the search.
-std::vector<subject> parking_clients() {
+std::vector<checked_client> parking_clients() {
   using model::barriers;
   const auto client = [](std::string_view name, std::string_view summary, maker make,
-                         model::exclusion_shape shape, model::settings how) {
+                         model::client_size size, model::settings how) {
     how.spurious_wakes = 0;
-    return checker::client(name, summary, make, shape, how);
+    return checker::client(name, summary, make, size, how);
   };
   constexpr model::settings one_sleeps{.preemptions = 1, .timeouts = 0, .short_spins = 1};
   constexpr model::settings two_sleep{.preemptions = 0, .timeouts = 0};
@@ -272,18 +272,18 @@ std::vector<subject> parking_clients() {
 
 /// shared_mutex, whose exclusive half is checked with the catalogue's locks.
 template <role... Roles, class Lock = basic_shared_mutex<model::model>>
-subject of_shared_mutex(std::string_view name, std::string_view summary, model::settings how,
-                        std::type_identity<Lock> /*lock*/ = {}) {
+checked_client of_shared_mutex(std::string_view name, std::string_view summary, model::settings how,
+                               std::type_identity<Lock> /*lock*/ = {}) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,
           .summary = summary,
           .make = &client_of<shared_client<Lock, Roles...>>,
-          .shape = {.threads = sizeof...(Roles)},
+          .size = {.threads = sizeof...(Roles)},
           .how = how};
 }
 
-std::vector<subject> shared_clients() {
+std::vector<checked_client> shared_clients() {
   using enum role;
   constexpr model::settings none{.preemptions = 0, .timeouts = 0};
   constexpr model::settings two{.preemptions = 2, .timeouts = 1, .short_spins = 1};
@@ -326,7 +326,7 @@ using manual_event = basic_manual_reset_event<model::model>;
 
 /// Events by themselves, and as locks. Those that find the parking lot wake for no reason only
 /// where they are small.
-std::vector<subject> event_clients() {
+std::vector<checked_client> event_clients() {
   using model::barriers;
   constexpr model::settings few{
       .preemptions = 2, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
@@ -376,8 +376,8 @@ std::vector<subject> event_clients() {
 
 }  // namespace
 
-std::vector<subject> clients() {
-  std::vector<subject> all = parking_clients();
+std::vector<checked_client> clients() {
+  std::vector<checked_client> all = parking_clients();
   for (const auto& more : {event_clients(), shared_clients(), other_clients()}) {
     all.insert(all.end(), more.begin(), more.end());
   }

@@ -11,15 +11,15 @@
 namespace lockyard::checker {
 
 template <class Client>
-model::client_maker client_of(const model::exclusion_shape& shape) {
-  return [shape] { return std::make_unique<Client>(shape); };
+model::client_maker client_of(const model::client_size& size) {
+  return [size] { return std::make_unique<Client>(size); };
 }
 
-std::vector<subject> clients();
-std::vector<subject> condition_clients();
-std::vector<subject> resilient_clients();
-std::vector<subject> reuse_clients();
-std::vector<subject> semaphore_clients();
-std::vector<subject> task_queue_clients();
+std::vector<checked_client> clients();
+std::vector<checked_client> condition_clients();
+std::vector<checked_client> resilient_clients();
+std::vector<checked_client> reuse_clients();
+std::vector<checked_client> semaphore_clients();
+std::vector<checked_client> task_queue_clients();
 
 }  // namespace lockyard::checker

@@ -14,13 +14,13 @@ namespace lockyard::checker {
 namespace {
 
 template <class Condition, class Lock, turn... Turns>
-subject of_condition(std::string_view name, std::string_view summary, model::settings how) {
+checked_client of_condition(std::string_view name, std::string_view summary, model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,
           .summary = summary,
           .make = &client_of<condition_client<Condition, Lock, Turns...>>,
-          .shape = {.threads = sizeof...(Turns)},
+          .size = {.threads = sizeof...(Turns)},
           .how = how};
 }
 
@@ -28,7 +28,7 @@ subject of_condition(std::string_view name, std::string_view summary, model::set
 
 /// The condition variable with its mutex; the one for any lock with a spinlock, which has less to
 /// search.
-std::vector<subject> condition_clients() {
+std::vector<checked_client> condition_clients() {
   using model::barriers;
   using enum turn;
   using mutex = basic_mutex<model::model>;

@@ -92,7 +92,7 @@ class condition_client : public model::client {
   };
 
  public:
-  explicit condition_client(const model::exclusion_shape& /*shape*/)
+  explicit condition_client(const model::client_size& /*size*/)
       : condition_{::new(place_) open_condition} {
     // As every mutex that is in use: its bucket is open.
     lock_.lock();

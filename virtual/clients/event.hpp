@@ -12,7 +12,7 @@ namespace lockyard::checker {
 template <bool LooksFirst>
 class event_client : public model::client {
  public:
-  explicit event_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit event_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

@@ -23,7 +23,7 @@ namespace lockyard::checker {
 template <class Count, bool ByExchange = false>
 class two_conditions_client : public model::client {
  public:
-  explicit two_conditions_client(const model::exclusion_shape& shape) : threads_{shape.threads} {
+  explicit two_conditions_client(const model::client_size& size) : threads_{size.threads} {
     changed_.notify_all();  // the first one, without waiters, has a fence in any case
   }
 
@@ -58,9 +58,9 @@ class two_conditions_client : public model::client {
 template <class Count>
 class broadcast_client : public model::client {
  public:
-  explicit broadcast_client(const model::exclusion_shape& shape) : shape_{shape} {}
+  explicit broadcast_client(const model::client_size& size) : size_{size} {}
 
-  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+  [[nodiscard]] unsigned threads() const override { return size_.threads; }
 
   void thread(unsigned index) override {
     if (index == 0) {
@@ -69,7 +69,7 @@ class broadcast_client : public model::client {
       count_.notify_all();
       return;
     }
-    const bool is_patient = !shape_.timed || index + 1 < shape_.threads;
+    const bool is_patient = !size_.timed || index + 1 < size_.threads;
     for (bool in_time = true; in_time;) {
       const auto key = count_.prepare_wait();
       if (happened_.load(std::memory_order_acquire)) {
@@ -87,21 +87,21 @@ class broadcast_client : public model::client {
   }
 
  private:
-  model::exclusion_shape shape_;
+  model::client_size size_;
   model::word<bool> happened_{false};
   model::plain_data<unsigned> data_{0};
   Count count_;
 };
 
 /// The first thread sets the event, and all others wait for it; the last one for a while only, or,
-/// if the shape says so, it ends the event after its wait.
+/// if the size says so, it ends the event after its wait.
 template <class Event>
 class manual_event_client : public model::client {
  public:
-  explicit manual_event_client(const model::exclusion_shape& shape)
-      : shape_{shape}, event_{::new(place_) Event} {}
+  explicit manual_event_client(const model::client_size& size)
+      : size_{size}, event_{::new(place_) Event} {}
 
-  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+  [[nodiscard]] unsigned threads() const override { return size_.threads; }
 
   void thread(unsigned index) override {
     if (index == 0) {
@@ -109,18 +109,18 @@ class manual_event_client : public model::client {
       event_->set();
       return;
     }
-    const bool is_last = index + 1 == shape_.threads;
-    if (is_last && shape_.timed) {
+    const bool is_last = index + 1 == size_.threads;
+    if (is_last && size_.timed) {
       if (!event_->wait_for(std::chrono::milliseconds{1})) return;
     } else {
       event_->wait();
     }
     model::require(data_.read() == 1, "what came before the set is seen");
-    if (is_last && shape_.destroys) event_->~Event();
+    if (is_last && size_.destroys) event_->~Event();
   }
 
  private:
-  model::exclusion_shape shape_;
+  model::client_size size_;
   alignas(Event) std::byte place_[sizeof(Event)];
   Event* event_;
   model::plain_data<unsigned> data_{0};
@@ -132,7 +132,7 @@ class manual_event_client : public model::client {
 template <class Event>
 class drained_event_client : public model::client {
  public:
-  explicit drained_event_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit drained_event_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

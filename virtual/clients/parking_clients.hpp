@@ -38,7 +38,7 @@ struct own_tags : model::model {
 template <world W>
 class parking_lot_client : public model::client {
  public:
-  explicit parking_lot_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit parking_lot_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 
@@ -127,7 +127,7 @@ inline constexpr part comes_back{.releases = true, .acquires = true};
 template <class Lock, part... Parts>
 class held_locks_client : public model::client {
  public:
-  explicit held_locks_client(const model::exclusion_shape& shape) : threads_{shape.threads} {
+  explicit held_locks_client(const model::client_size& size) : threads_{size.threads} {
     for (std::size_t i = 0; i < places_.size(); ++i) own_tags::locks[i] = &places_[i].lock;
     places_[0].lock.lock();
     places_[0].lock.unlock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the shape of all locks does not come by in the catalogue's queue locks.
+// What the size of all locks does not come by in the catalogue's queue locks.
 
 #include <checker/registry.hpp>
 
@@ -19,7 +19,7 @@ namespace lockyard::checker {
 template <class Lock>
 class returning_client : public model::client {
  public:
-  explicit returning_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit returning_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 
@@ -72,7 +72,7 @@ struct first_nodeless : model::model {
 template <class Lock>
 class two_locks_client : public model::client {
  public:
-  explicit two_locks_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit two_locks_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

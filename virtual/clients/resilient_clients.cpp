@@ -12,14 +12,14 @@ using detail::line_form;
 using detail::resilient_line;
 
 template <class Client>
-subject client(std::string_view name, std::string_view summary, model::exclusion_shape shape,
-               model::settings how) {
+checked_client client(std::string_view name, std::string_view summary, model::client_size size,
+                      model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,
           .summary = summary,
           .make = &client_of<Client>,
-          .shape = shape,
+          .size = size,
           .how = how};
 }
 
@@ -32,7 +32,7 @@ using overtaking = line_client<parking_line, line_variant{.owner_returns = true}
 
 }  // namespace
 
-std::vector<subject> resilient_clients() {
+std::vector<checked_client> resilient_clients() {
   constexpr model::settings one_leaves{.preemptions = 2, .timeouts = 1, .short_spins = 1};
   constexpr model::settings some_leave{.preemptions = 0, .timeouts = 1, .short_spins = 1};
   constexpr model::settings all_sleep{.preemptions = 1, .timeouts = 0, .short_spins = 2};

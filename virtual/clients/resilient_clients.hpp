@@ -63,25 +63,25 @@ struct line_variant {
 template <class Line, line_variant Variant = line_variant{}, world W = model::model>
 class line_client : public model::client {
  public:
-  explicit line_client(const model::exclusion_shape& shape) : shape_{shape} {
+  explicit line_client(const model::client_size& size) : size_{size} {
     std::uint32_t found = 0;
     model::require(line_.take(found), "it is free in the beginning");
   }
 
-  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+  [[nodiscard]] unsigned threads() const override { return size_.threads; }
 
   void thread(unsigned index) override {
     if (Variant.nodes_were_used) {
       const std::uint32_t used = Line::nodes::claim(1);
-      // relaxed(owner): as give_back() does it.
+      // relaxed(owner): as release_node() does it.
       Line::nodes::of(used).store(0, std::memory_order_relaxed);
     }
     if (index == 0) leave();
     if (index == 0 && !Variant.owner_returns) return;
-    for (unsigned left = shape_.acquisitions; left > 0; --left) {
+    for (unsigned left = size_.acquisitions; left > 0; --left) {
       std::uint32_t found = 0;
       chance_watch<W> watch;
-      if (line_.take(found) || line_.overtake() ||
+      if (line_.take(found) || line_.barge() ||
           line_.acquire_contended(found, watch) == lock_errc::acquired) {
         leave();
       }
@@ -104,7 +104,7 @@ class line_client : public model::client {
     line_.release();
   }
 
-  model::exclusion_shape shape_;
+  model::client_size size_;
   Line line_;
   model::plain_data<unsigned> count_{0};
 };
@@ -122,7 +122,7 @@ using timeless_lock =
 template <world W>
 class dead_owner_client : public model::client {
  public:
-  explicit dead_owner_client(const model::exclusion_shape& /*shape*/) {}
+  explicit dead_owner_client(const model::client_size& /*size*/) {}
 
   [[nodiscard]] unsigned threads() const override { return 2; }
 
@@ -146,7 +146,7 @@ class dead_owner_client : public model::client {
 template <class Lock>
 class cycle_client : public model::client {
  public:
-  explicit cycle_client(const model::exclusion_shape& /*shape*/) {}
+  explicit cycle_client(const model::client_size& /*size*/) {}
 
   [[nodiscard]] unsigned threads() const override { return 2; }
 
@@ -174,7 +174,7 @@ class cycle_client : public model::client {
 template <world W>
 class abba_client : public model::client {
  public:
-  explicit abba_client(const model::exclusion_shape& /*shape*/) {}
+  explicit abba_client(const model::client_size& /*size*/) {}
 
   [[nodiscard]] unsigned threads() const override { return 2; }
 
@@ -235,7 +235,7 @@ class moved_on_client : public cycle_client<Lock> {
 template <world W>
 class gave_up_client : public model::client {
  public:
-  explicit gave_up_client(const model::exclusion_shape& /*shape*/) {}
+  explicit gave_up_client(const model::client_size& /*size*/) {}
 
   [[nodiscard]] unsigned threads() const override { return 2; }
 

@@ -43,23 +43,23 @@ constexpr auto name_of_pair = [] {
 }();
 
 template <std::size_t Old, std::size_t New, unsigned Others>
-subject of_pair(std::string_view summary, unsigned spurious_wakes) {
+checked_client of_pair(std::string_view summary, unsigned spurious_wakes) {
   constexpr auto& name = name_of_pair<Old, New, Others>;
   return {.name = {name.data(), name.size()},
           .of = group::client,
           .summary = summary,
-          .make = [](const model::exclusion_shape& /*shape*/) -> model::client_maker {
+          .make = [](const model::client_size& /*size*/) -> model::client_maker {
             return [] {
               return std::make_unique<reused_memory_client>(reused_kinds[Old], reused_kinds[New],
                                                             Others);
             };
           },
-          .shape = {.threads = 2 + Others},
+          .size = {.threads = 2 + Others},
           .how = bounds(spurious_wakes, reused_kinds[Old].gives_up || reused_kinds[New].gives_up)};
 }
 
 template <std::size_t... Pairs>
-std::vector<subject> pairs(std::index_sequence<Pairs...> /*each*/) {
+std::vector<checked_client> pairs(std::index_sequence<Pairs...> /*each*/) {
   return {of_pair<Pairs / count, Pairs % count, 1>(
       "an object, and a second one in its memory; 1 preemption, no old reads", 1)...};
 }
@@ -67,7 +67,7 @@ std::vector<subject> pairs(std::index_sequence<Pairs...> /*each*/) {
 /// A mutex asks the bucket who sleeps when it may be gone. Without the last kind, for the size of
 /// the search.
 template <std::size_t... New>
-std::vector<subject> pairs_with_several(std::index_sequence<New...> /*each*/) {
+std::vector<checked_client> pairs_with_several(std::index_sequence<New...> /*each*/) {
   return {of_pair<0, New, 2>(
       "the same where sleepers of several mutexes share the bucket; 1 preemption, no old reads",
       0)...};
@@ -75,9 +75,9 @@ std::vector<subject> pairs_with_several(std::index_sequence<New...> /*each*/) {
 
 }  // namespace
 
-std::vector<subject> reuse_clients() {
-  std::vector<subject> all = pairs(std::make_index_sequence<count * count>{});
-  for (const subject& each : pairs_with_several(std::make_index_sequence<count - 1>{})) {
+std::vector<checked_client> reuse_clients() {
+  std::vector<checked_client> all = pairs(std::make_index_sequence<count * count>{});
+  for (const checked_client& each : pairs_with_several(std::make_index_sequence<count - 1>{})) {
     all.push_back(each);
   }
   return all;

@@ -57,7 +57,7 @@ struct reuse_world : model::model {
 };
 
 /// What the threads of a client share besides the object whose memory is reused.
-struct reuse_surroundings {
+struct reuse_environment {
   basic_mutex<reuse_world> mutex;             ///< for condition_variable
   basic_ttas_spinlock<reuse_world> spinlock;  ///< for condition_variable_any
   model::word<unsigned> condition{0};         ///< for event_count: how many releases there were
@@ -71,7 +71,7 @@ struct reuse_surroundings {
 template <class Lock>
 struct reused_lock {
   static constexpr bool outlives_release = false;
-  explicit reused_lock(reuse_surroundings& /*shared*/) { lock.lock(); }
+  explicit reused_lock(reuse_environment& /*shared*/) { lock.lock(); }
   void wait() { lock.lock(); }
   void release() { lock.unlock(); }
   Lock lock;
@@ -90,7 +90,7 @@ struct reused_shared_mutex : reused_lock<basic_shared_mutex<reuse_world>> {
 /// A reader waits for a writer. It is the only reader, so that it holds the lock alone afterwards.
 struct reused_shared_mutex_read {
   static constexpr bool outlives_release = false;
-  explicit reused_shared_mutex_read(reuse_surroundings& /*shared*/) { lock.lock(); }
+  explicit reused_shared_mutex_read(reuse_environment& /*shared*/) { lock.lock(); }
   void wait() { lock.lock_shared(); }
   void release() { lock.unlock(); }
   basic_shared_mutex<reuse_world> lock;
@@ -99,7 +99,7 @@ struct reused_shared_mutex_read {
 /// A writer waits for a reader.
 struct reused_shared_mutex_write {
   static constexpr bool outlives_release = false;
-  explicit reused_shared_mutex_write(reuse_surroundings& /*shared*/) { lock.lock_shared(); }
+  explicit reused_shared_mutex_write(reuse_environment& /*shared*/) { lock.lock_shared(); }
   void wait() { lock.lock(); }
   void release() { lock.unlock_shared(); }
   basic_shared_mutex<reuse_world> lock;
@@ -115,7 +115,7 @@ struct reused_shared_mutex_timed : reused_shared_mutex_write {
 
 struct reused_semaphore {
   static constexpr bool outlives_release = false;
-  explicit reused_semaphore(reuse_surroundings& /*shared*/) {}
+  explicit reused_semaphore(reuse_environment& /*shared*/) {}
   void wait() { semaphore.acquire(); }
   void release() { semaphore.release(); }
   basic_semaphore<reuse_world> semaphore{0};
@@ -125,7 +125,7 @@ struct reused_semaphore {
 template <class Condition, auto Lock>
 struct reused_condition {
   static constexpr bool outlives_release = false;
-  explicit reused_condition(reuse_surroundings& with) : shared{&with} {}
+  explicit reused_condition(reuse_environment& with) : shared{&with} {}
   void wait() {
     (shared->*Lock).lock();
     condition.wait(shared->*Lock, [this] { return shared->items.read() != 0; });
@@ -134,28 +134,28 @@ struct reused_condition {
   }
   void release() {
     // The object may be gone before the lock is.
-    reuse_surroundings& with = *shared;
+    reuse_environment& with = *shared;
     (with.*Lock).lock();
     with.items.write(with.items.read() + 1);
     condition.notify_one();
     (with.*Lock).unlock();
   }
   Condition condition;
-  reuse_surroundings* shared;
+  reuse_environment* shared;
 };
 
 struct reused_condition_variable
-    : reused_condition<basic_condition_variable<reuse_world>, &reuse_surroundings::mutex> {
+    : reused_condition<basic_condition_variable<reuse_world>, &reuse_environment::mutex> {
   using reused_condition::reused_condition;
 };
 struct reused_condition_variable_any
-    : reused_condition<basic_condition_variable_any<reuse_world>, &reuse_surroundings::spinlock> {
+    : reused_condition<basic_condition_variable_any<reuse_world>, &reuse_environment::spinlock> {
   using reused_condition::reused_condition;
 };
 
 struct reused_event_count {
   static constexpr bool outlives_release = true;
-  explicit reused_event_count(reuse_surroundings& with)
+  explicit reused_event_count(reuse_environment& with)
       : shared{&with}, before{with.condition.load(std::memory_order_relaxed)} {}
   void wait() {
     count.await(
@@ -166,14 +166,14 @@ struct reused_event_count {
     count.notify_one();
   }
   basic_event_count<reuse_world> count;
-  reuse_surroundings* shared;
+  reuse_environment* shared;
   unsigned before;
 };
 
 template <class Event>
 struct reused_event {
   static constexpr bool outlives_release = false;
-  explicit reused_event(reuse_surroundings& /*shared*/) {}
+  explicit reused_event(reuse_environment& /*shared*/) {}
   void wait() { event.wait(); }
   void release() { event.set(); }
   Event event;
@@ -192,7 +192,7 @@ struct reused_kind {
   std::size_t bytes;
   bool outlives_release;
   bool gives_up;  ///< a wait of it ends by time first
-  void (*make)(void* at, reuse_surroundings& shared);
+  void (*make)(void* at, reuse_environment& shared);
   void (*wait)(void* at);
   void (*release)(void* at);
   void (*end)(void* at);
@@ -210,7 +210,7 @@ constexpr reused_kind kind_of(std::string_view name, bool gives_up = false) {
           .bytes = sizeof(Object),
           .outlives_release = Object::outlives_release,
           .gives_up = gives_up,
-          .make = [](void* memory, reuse_surroundings& with) { ::new (memory) Object{with}; },
+          .make = [](void* memory, reuse_environment& with) { ::new (memory) Object{with}; },
           .wait = [](void* memory) { object_at<Object>(memory).wait(); },
           .release = [](void* memory) { object_at<Object>(memory).release(); },
           .end = [](void* memory) { std::destroy_at(&object_at<Object>(memory)); }};
@@ -330,7 +330,7 @@ class reused_memory_client : public model::client {
       std::array<std::byte, std::ranges::max(reused_kinds, {}, &reused_kind::bytes).bytes> place_{};
   std::array<const reused_kind*, 3> kinds_;
   std::vector<basic_mutex<reuse_world>> others_;
-  reuse_surroundings shared_;
+  reuse_environment shared_;
   model::word<unsigned> made_{0};
   model::word<bool> released_{false};
   model::word<bool> comes_{false};

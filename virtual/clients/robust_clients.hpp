@@ -35,7 +35,7 @@ namespace lockyard::checker {
 /// is told that they are not, and none other may find them so.
 class dying_owner_client : public model::client {
  public:
-  explicit dying_owner_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit dying_owner_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

@@ -19,20 +19,20 @@ using small = basic_futex_mutex<model::model>;
 using shipped = basic_semaphore<model::model>;
 using faultless = faulty_semaphore<model::model, semaphore_fault::none>;
 
-subject client(std::string_view name, std::string_view summary,
-               model::client_maker (*make)(const model::exclusion_shape&),
-               model::exclusion_shape shape, model::settings how) {
+checked_client client(std::string_view name, std::string_view summary,
+                      model::client_maker (*make)(const model::client_size&),
+                      model::client_size size, model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,
           .summary = summary,
           .make = make,
-          .shape = shape,
+          .size = size,
           .how = how};
 }
 
 template <class Semaphore, deed... Deeds>
-subject of_semaphore(std::string_view name, std::string_view summary, model::settings how) {
+checked_client of_semaphore(std::string_view name, std::string_view summary, model::settings how) {
   return client(name, summary, &client_of<semaphore_client<Semaphore, Deeds...>>,
                 {.threads = sizeof...(Deeds)}, how);
 }
@@ -43,7 +43,7 @@ constexpr auto recursion = &client_of<recursion_client<Lock>>;
 }  // namespace
 
 /// As mutexes they are checked with the catalogue's.
-std::vector<subject> semaphore_clients() {
+std::vector<checked_client> semaphore_clients() {
   using enum deed::kind;
   constexpr model::settings two{.preemptions = 2, .timeouts = 1};
   constexpr deed gives_one{gives, 1}, gives_two{gives, 2}, gives_two_singly{gives_singly, 2};

@@ -34,7 +34,7 @@ class semaphore_client : public model::client {
   using kind = deed::kind;
 
  public:
-  explicit semaphore_client(const model::exclusion_shape& /*shape*/)
+  explicit semaphore_client(const model::client_size& /*size*/)
       : semaphore_{::new(place_) Semaphore} {}
 
   [[nodiscard]] unsigned threads() const override { return sizeof...(Deeds); }
@@ -105,12 +105,12 @@ class semaphore_client : public model::client {
 template <class Lock>
 class recursion_client : public model::client {
  public:
-  explicit recursion_client(const model::exclusion_shape& shape) : shape_{shape} {}
+  explicit recursion_client(const model::client_size& size) : size_{size} {}
 
-  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+  [[nodiscard]] unsigned threads() const override { return size_.threads; }
 
   void thread(unsigned /*index*/) override {
-    for (unsigned round = 0; round < shape_.acquisitions; ++round) {
+    for (unsigned round = 0; round < size_.acquisitions; ++round) {
       lock_.lock();
       change();
       lock_.lock();
@@ -122,14 +122,13 @@ class recursion_client : public model::client {
   }
 
   void finish() override {
-    model::require(counter_.read() == 3 * shape_.threads * shape_.acquisitions,
-                   "no update is lost");
+    model::require(counter_.read() == 3 * size_.threads * size_.acquisitions, "no update is lost");
   }
 
  private:
   void change() { counter_.write(counter_.read() + 1); }
 
-  model::exclusion_shape shape_;
+  model::client_size size_;
   Lock lock_;
   model::plain_data<unsigned> counter_{0};
 };

@@ -10,7 +10,7 @@ namespace lockyard::checker {
 template <bool ReaderFences>
 class seqlock_client : public model::client {
  public:
-  explicit seqlock_client(const model::exclusion_shape& shape) : threads_{shape.threads} {}
+  explicit seqlock_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

@@ -34,7 +34,7 @@ enum class role : std::uint8_t {
 template <class Lock, role... Roles>
 class shared_client : public model::client {
  public:
-  explicit shared_client(const model::exclusion_shape& /*shape*/) : lock_{::new(place_) Lock} {
+  explicit shared_client(const model::client_size& /*size*/) : lock_{::new(place_) Lock} {
     for (const role each : {Roles...}) {
       if (each == role::leaves) lock_->lock_shared();
     }

@@ -26,15 +26,15 @@ constexpr auto queue_of = &client_of<task_queue_client<model_queue<Idle>, Plan>>
 
 }  // namespace
 
-std::vector<subject> task_queue_clients() {
+std::vector<checked_client> task_queue_clients() {
   const auto client = [](std::string_view name, std::string_view summary, maker make,
                          unsigned threads, std::optional<unsigned> preemptions) {
-    return subject{
+    return checked_client{
         .name = name,
         .of = group::client,
         .summary = summary,
         .make = make,
-        .shape = {.threads = threads},
+        .size = {.threads = threads},
         .how = {
             .preemptions = preemptions, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1}};
   };

@@ -31,8 +31,8 @@ template <class Queue, pool_plan Plan>
 class task_queue_client : public model::client {
  public:
   /// Has all of its submitters, and a worker if there are to be any.
-  explicit task_queue_client(const model::exclusion_shape& shape)
-      : threads_{std::max(shape.threads, Plan.others + (Plan.has_workers ? 2U : 1U))} {}
+  explicit task_queue_client(const model::client_size& size)
+      : threads_{std::max(size.threads, Plan.others + (Plan.has_workers ? 2U : 1U))} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
 

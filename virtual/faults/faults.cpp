@@ -22,25 +22,25 @@ namespace lockyard::checker {
 
 namespace {
 
-using model::exclusion_shape;
+using model::client_size;
 using model::verdict;
 
 constexpr auto relaxed = std::memory_order_relaxed;
-constexpr exclusion_shape two{.threads = 2};
-constexpr exclusion_shape three{.threads = 3};
-constexpr exclusion_shape four{.threads = 4};
-constexpr exclusion_shape two_one_tries{.threads = 2, .tries = true};
-constexpr exclusion_shape three_one_tries{.threads = 3, .tries = true};
-constexpr exclusion_shape three_one_timed{.threads = 3, .timed = true};
-constexpr exclusion_shape two_destroying{.threads = 2, .destroys = true};
+constexpr client_size two{.threads = 2};
+constexpr client_size three{.threads = 3};
+constexpr client_size four{.threads = 4};
+constexpr client_size two_one_tries{.threads = 2, .tries = true};
+constexpr client_size three_one_tries{.threads = 3, .tries = true};
+constexpr client_size three_one_timed{.threads = 3, .timed = true};
+constexpr client_size two_destroying{.threads = 2, .destroys = true};
 
-subject mutant(std::string_view name, verdict expected, const exclusion_shape& shape, maker make,
-               std::string_view summary) {
+checked_client mutant(std::string_view name, verdict expected, const client_size& size, maker make,
+                      std::string_view summary) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,
           .make = make,
-          .shape = shape,
+          .size = size,
           .expected = expected};
 }
 
@@ -56,7 +56,7 @@ constexpr maker spinner = &model::exclusion_of<faulty_spinner_mutex<model::model
 template <ticket_fault Fault>
 constexpr maker ticket = &model::exclusion_of<faulty_ticket_mutex<model::model, Fault>>;
 
-std::vector<subject> queue_mutants() {
+std::vector<checked_client> queue_mutants() {
   return {
       mutant("mcs_enqueue_acquire", verdict::hang, two,
              mcs<{.enqueue = std::memory_order_acquire, .nodes_in_thread = false}>,
@@ -86,7 +86,7 @@ std::vector<subject> queue_mutants() {
   };
 }
 
-std::vector<subject> queued_mutants() {
+std::vector<checked_client> queued_mutants() {
   return {
       mutant("queued_keeps_pending", verdict::hang, four, queued<{.undoes_pending = false}>,
              "a thread that enqueues keeps its claim to be next, and the head waits for it"),
@@ -105,7 +105,7 @@ std::vector<subject> queued_mutants() {
   };
 }
 
-std::vector<subject> futex_mutants() {
+std::vector<checked_client> futex_mutants() {
   return {
       mutant("futex_never_wakes", verdict::hang, two, futex<futex_fault::never_wakes>,
              "unlock wakes no thread"),
@@ -132,13 +132,13 @@ std::vector<subject> futex_mutants() {
        .of = group::mutant,
        .summary = "a barrier that failed is taken for one that succeeded",
        .make = &client_of<asymmetric_unlock_client<barrier_rule::trusted>>,
-       .shape = two,
+       .size = two,
        .expected = verdict::hang,
        .how = {.asymmetric = model::barriers::may_be_lost}},
   };
 }
 
-std::vector<subject> parking_mutants() {
+std::vector<checked_client> parking_mutants() {
   return {
       mutant(
           "spinner_keeps_mark", verdict::hang, three_one_timed, spinner<spinner_fault::keeps_mark>,
@@ -165,9 +165,9 @@ constexpr maker held_mutex =
     &client_of<held_locks_client<faulty_mutex<model::model, Fault>, Parts...>>;
 
 /// In the clients of the mutex; without a fault their copy of it is checked among those.
-std::vector<subject> mutex_mutants() {
+std::vector<checked_client> mutex_mutants() {
   using enum mutex_fault;
-  const auto found = [](subject each, model::settings how) {
+  const auto found = [](checked_client each, model::settings how) {
     how.spurious_wakes = 0;
     each.how = how;
     return each;
@@ -216,8 +216,8 @@ std::vector<subject> mutex_mutants() {
 }
 
 template <shared_fault Fault, role... Roles>
-subject shared_mutant(std::string_view name, verdict expected, std::string_view summary) {
-  subject each = mutant(
+checked_client shared_mutant(std::string_view name, verdict expected, std::string_view summary) {
+  checked_client each = mutant(
       name, expected, {.threads = sizeof...(Roles)},
       &client_of<shared_client<faulty_shared_mutex<model::model, Fault>, Roles...>>, summary);
   each.how.preemptions = 2;
@@ -227,7 +227,7 @@ subject shared_mutant(std::string_view name, verdict expected, std::string_view 
 }
 
 /// In the clients of shared_mutex; without a fault their copy of it is checked among those.
-std::vector<subject> shared_mutants() {
+std::vector<checked_client> shared_mutants() {
   using enum shared_fault;
   using enum role;
   return {
@@ -244,8 +244,8 @@ std::vector<subject> shared_mutants() {
       shared_mutant<counts_no_sleepers, writes, reads, writes>(
           "shared_counts_no_sleepers", verdict::hang,
           "a woken reader leaves without having been counted"),
-      shared_mutant<rouses_one_reader, writes, reads, reads>(
-          "shared_rouses_one_reader", verdict::hang, "of several readers that slept"),
+      shared_mutant<wakes_one_reader, writes, reads, reads>(
+          "shared_wakes_one_reader", verdict::hang, "of several readers that slept"),
       shared_mutant<upgrades_at_once, upgrades, reads>("shared_upgrades_at_once", verdict::race,
                                                        "the upgrader writes while readers read"),
       shared_mutant<trusts_the_lock, leaves, destroys>(
@@ -267,8 +267,9 @@ constexpr maker manual_event =
 template <event_fault Fault>
 constexpr maker auto_event = &model::exclusion_of<faulty_auto_event_lock<model::model, Fault>>;
 
-std::vector<subject> event_mutants() {
-  const auto bounded = [](subject each, model::barriers behaviour = model::barriers::membarrier) {
+std::vector<checked_client> event_mutants() {
+  const auto bounded = [](checked_client each,
+                          model::barriers behaviour = model::barriers::membarrier) {
     each.how.preemptions = 2;
     each.how.spurious_wakes = 0;
     each.how.asymmetric = behaviour;
@@ -313,10 +314,10 @@ std::vector<subject> event_mutants() {
 }
 
 template <condition_fault Fault, turn... Turns>
-subject condition_mutant(std::string_view name, verdict expected, std::string_view summary,
-                         model::settings how = {
-                             .preemptions = 2, .timeouts = 1, .short_spins = 1}) {
-  subject each =
+checked_client condition_mutant(std::string_view name, verdict expected, std::string_view summary,
+                                model::settings how = {
+                                    .preemptions = 2, .timeouts = 1, .short_spins = 1}) {
+  checked_client each =
       mutant(name, expected, {.threads = sizeof...(Turns)},
              &client_of<condition_client<faulty_condition<model::model, Fault>,
                                          faulty_mutex<model::model, mutex_fault::none>, Turns...>>,
@@ -326,11 +327,12 @@ subject condition_mutant(std::string_view name, verdict expected, std::string_vi
   return each;
 }
 template <any_fault Fault, turn... Turns>
-subject any_mutant(std::string_view name, verdict expected, std::string_view summary) {
-  subject each = mutant(name, expected, {.threads = sizeof...(Turns)},
-                        &client_of<condition_client<faulty_condition_any<model::model, Fault>,
-                                                    basic_ttas_spinlock<model::model>, Turns...>>,
-                        summary);
+checked_client any_mutant(std::string_view name, verdict expected, std::string_view summary) {
+  checked_client each =
+      mutant(name, expected, {.threads = sizeof...(Turns)},
+             &client_of<condition_client<faulty_condition_any<model::model, Fault>,
+                                         basic_ttas_spinlock<model::model>, Turns...>>,
+             summary);
   each.how.preemptions = 2;
   each.how.timeouts = 1;
   each.how.spurious_wakes = 0;
@@ -338,7 +340,7 @@ subject any_mutant(std::string_view name, verdict expected, std::string_view sum
 }
 
 /// In the clients of condition variables; without a fault the copy is checked among those.
-std::vector<subject> condition_mutants() {
+std::vector<checked_client> condition_mutants() {
   using enum condition_fault;
   using enum turn;
   return {
@@ -389,7 +391,7 @@ std::vector<subject> condition_mutants() {
   };
 }
 
-std::vector<subject> other_mutants() {
+std::vector<checked_client> other_mutants() {
   return {
       mutant("narrow_ticket_lock", verdict::race, three,
              &model::exclusion_of<narrow_ticket_lock<model::model>>, "a counter of one bit"),
@@ -406,8 +408,8 @@ std::vector<subject> other_mutants() {
 
 }  // namespace
 
-std::vector<subject> lock_faults() {
-  std::vector<subject> all = queue_mutants();
+std::vector<checked_client> lock_faults() {
+  std::vector<checked_client> all = queue_mutants();
   for (const auto& more :
        {queued_mutants(), futex_mutants(), parking_mutants(), mutex_mutants(), shared_mutants(),
         event_mutants(), condition_mutants(), other_mutants()}) {

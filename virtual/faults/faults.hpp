@@ -7,10 +7,10 @@
 
 namespace lockyard::checker {
 
-/// Faults, each with the verdict that finds it and the smallest shape that shows it.
-std::vector<subject> lock_faults();
-std::vector<subject> idle_faults();
-std::vector<subject> resilient_faults();
-std::vector<subject> semaphore_faults();
+/// Faults, each with the verdict that finds it and the smallest size that shows it.
+std::vector<checked_client> lock_faults();
+std::vector<checked_client> idle_faults();
+std::vector<checked_client> resilient_faults();
+std::vector<checked_client> semaphore_faults();
 
 }  // namespace lockyard::checker

@@ -39,13 +39,13 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
   }
   void release() noexcept { word_.fetch_sub(owned, std::memory_order_release); }
 
-  static bool overtake() noexcept { return false; }
+  static bool barge() noexcept { return false; }
 
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
     if (claim_pending(found)) return acquire_as_pending(watch);
     const std::uint32_t self = nodes::claim(in_use);
-    if (!line_up(self)) {
+    if (!enqueue(self)) {
       const lock_errc how = await_grant(self, watch);
       if (how != lock_errc::acquired) return how;
     }
@@ -74,7 +74,7 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
     return how;
   }
 
-  bool line_up(std::uint32_t self) noexcept {
+  bool enqueue(std::uint32_t self) noexcept {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -84,7 +84,7 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
     const std::uint32_t node =
         nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_acq_rel);
     if ((node & passed) == 0) return false;
-    give_back(ahead);
+    release_node(ahead);
     return true;
   }
 
@@ -132,21 +132,21 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
-      is_last ? give_back(self) : pass(self, granted);
+      is_last ? release_node(self) : pass(self, granted);
       return lock_errc::acquired;
     }
   }
 
   void pass(std::uint32_t from, std::uint32_t signal) noexcept {
     for (;;) {
-      if (close(from)) return give_back(from);
+      if (close(from)) return release_node(from);
       const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acq_rel);
       const std::uint32_t next = node / one_in_next;
       if (next == 0) {
-        if (Fault == line_fault::frees_unlinked) give_back(from);
+        if (Fault == line_fault::frees_unlinked) release_node(from);
         return;
       }
-      give_back(from);
+      release_node(from);
       const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_acq_rel);
       if ((behind & cancelled) == 0 || Fault == line_fault::grants_cancelled) return;
       from = next;
@@ -168,7 +168,7 @@ class faulty_resilient_line : private lockyard::detail::line_bits {
     return false;
   }
 
-  static void give_back(std::uint32_t number) noexcept {
+  static void release_node(std::uint32_t number) noexcept {
     nodes::of(number).store(0, std::memory_order_release);
   }
 

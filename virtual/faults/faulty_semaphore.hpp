@@ -116,7 +116,7 @@ class faulty_semaphore {
   bool wait(std::uint32_t wanted, typename W::deadline limit = W::never) noexcept {
     auto& home = lot::bucket_of(this);
     node self{this, wanted};
-    if (get_in_line(self)) return true;
+    if (enqueue(self)) return true;
     wake_list awake;
     const auto left = [&] {
       if (Fault == semaphore_fault::gives_up_silently && home.first(this, kind) != nullptr) return;
@@ -127,7 +127,7 @@ class faulty_semaphore {
     return reason == wake_reason::owner;
   }
 
-  bool get_in_line(node& self) noexcept {
+  bool enqueue(node& self) noexcept {
     auto& home = lot::bucket_of(this);
     self.prepare_to_sleep();
     home.bucket_lock().lock();

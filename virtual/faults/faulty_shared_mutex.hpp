@@ -24,7 +24,7 @@ enum class shared_fault : std::uint8_t {
   looks_first,           ///< a sleeper looks at the word, and marks it in another step
   gives_up_silently,     ///< a writer that gives up leaves the lock closed
   counts_no_sleepers,    ///< readers that slept hold the lock and are not in the word
-  rouses_one_reader,     ///< of those that the word counts
+  wakes_one_reader,      ///< of those that the word counts
   upgrades_at_once,      ///< while readers read
   trusts_the_lock,       ///< a reader looks at the word after it has left
   keeps_flag_of_writer,  ///< I1: closed stays when the last writer is granted the lock
@@ -120,7 +120,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
       W::wake(home.unpark(*first[index_of(*chosen.first_of)], wake_reason::owner), 1);
     }
     node* reading = first[index_of(request::read)];
-    if (has(shared_fault::rouses_one_reader)) chosen.readers = std::min(chosen.readers, 1U);
+    if (has(shared_fault::wakes_one_reader)) chosen.readers = std::min(chosen.readers, 1U);
     for (std::uint32_t left = chosen.readers; left > 0; --left) {
       node& one = *reading;
       reading = home.next(one);
@@ -142,7 +142,7 @@ class faulty_shared_mutex : public detail::timed_shared_lock<faulty_shared_mutex
   }
 
   bool take_or_mark(request wanted) noexcept {
-    const std::uint32_t marks = writes(wanted) ? closed | watched : watched;
+    const std::uint32_t marks = writes(wanted) ? closed | parked : parked;
     std::uint32_t found = word_.load(relaxed);
     for (;;) {
       const bool is_blocked = (found & blocked_by(wanted)) != 0;

@@ -26,16 +26,16 @@ constexpr auto queue_of =
 
 }  // namespace
 
-std::vector<subject> idle_faults() {
+std::vector<checked_client> idle_faults() {
   const auto mutant = [](std::string_view name, verdict expected, unsigned threads, maker make,
                          std::string_view summary) {
-    return subject{.name = name,
-                   .of = group::mutant,
-                   .summary = summary,
-                   .make = make,
-                   .shape = {.threads = threads},
-                   .expected = expected,
-                   .how = {.preemptions = 2, .spurious_wakes = 0, .timeouts = 1}};
+    return checked_client{.name = name,
+                          .of = group::mutant,
+                          .summary = summary,
+                          .make = make,
+                          .size = {.threads = threads},
+                          .expected = expected,
+                          .how = {.preemptions = 2, .spurious_wakes = 0, .timeouts = 1}};
   };
   return {
       mutant("idle_looks_first", verdict::hang, 2, idle_of<idle_fault::looks_first, awaited>,

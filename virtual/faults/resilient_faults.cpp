@@ -15,20 +15,20 @@ namespace {
 using model::verdict;
 
 template <line_fault Fault, line_variant Variant = line_variant{}>
-subject of_line(std::string_view name, verdict expected, unsigned threads,
-                std::string_view summary) {
+checked_client of_line(std::string_view name, verdict expected, unsigned threads,
+                       std::string_view summary) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,
           .make = &client_of<line_client<faulty_resilient_line<model::model, Fault>, Variant>>,
-          .shape = {.threads = threads},
+          .size = {.threads = threads},
           .expected = expected,
           .how = {.preemptions = threads > 3 ? 0 : 2, .spurious_wakes = 0, .timeouts = 1}};
 }
 
 }  // namespace
 
-std::vector<subject> resilient_faults() {
+std::vector<checked_client> resilient_faults() {
   using enum line_fault;
   constexpr line_variant returning{.owner_returns = true};
   return {

@@ -15,26 +15,26 @@ namespace {
 
 using model::verdict;
 
-subject mutant(std::string_view name, verdict expected, std::string_view summary,
-               model::exclusion_shape shape,
-               model::client_maker (*make)(const model::exclusion_shape&)) {
+checked_client mutant(std::string_view name, verdict expected, std::string_view summary,
+                      model::client_size size,
+                      model::client_maker (*make)(const model::client_size&)) {
   return {.name = name,
           .of = group::mutant,
           .summary = summary,
           .make = make,
-          .shape = shape,
+          .size = size,
           .expected = expected,
           .how = {.preemptions = 2, .spurious_wakes = 0, .timeouts = 1}};
 }
 
 template <semaphore_fault Fault, deed... Deeds>
-subject of_semaphore(std::string_view name, verdict expected, std::string_view summary) {
+checked_client of_semaphore(std::string_view name, verdict expected, std::string_view summary) {
   return mutant(name, expected, summary, {.threads = sizeof...(Deeds)},
                 &client_of<semaphore_client<faulty_semaphore<model::model, Fault>, Deeds...>>);
 }
 
 template <recursion_fault Fault>
-subject of_recursion(std::string_view name, verdict expected, std::string_view summary) {
+checked_client of_recursion(std::string_view name, verdict expected, std::string_view summary) {
   using lock = faulty_recursive_mutex<basic_futex_mutex<model::model>, model::model, Fault>;
   return mutant(name, expected, summary, {.threads = 2, .acquisitions = 2},
                 &client_of<recursion_client<lock>>);
@@ -42,7 +42,7 @@ subject of_recursion(std::string_view name, verdict expected, std::string_view s
 
 }  // namespace
 
-std::vector<subject> semaphore_faults() {
+std::vector<checked_client> semaphore_faults() {
   using enum semaphore_fault;
   using enum deed::kind;
   constexpr deed gives_one{gives, 1}, gives_two{gives, 2}, gives_two_singly{gives_singly, 2};

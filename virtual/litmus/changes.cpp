@@ -68,7 +68,7 @@ constexpr auto try_once = [](bench& t) {
 };
 constexpr auto failed = [](const bench& t) { return t.r[0] == 0; };
 
-std::vector<subject> one_word() {
+std::vector<checked_client> one_word() {
   return {
       litmus<new_then_old, set_x, [](bench& t) { t.r[0] = t.x.load(rlx), t.r[1] = t.x.load(rlx); }>(
           "corr", forbidden, "two loads of a word do not go back"),
@@ -94,7 +94,7 @@ std::vector<subject> one_word() {
   };
 }
 
-std::vector<subject> changes() {
+std::vector<checked_client> changes() {
   return {
       litmus<both_zero, draw<0>, draw<1>>("rmw_atomicity", forbidden, "two additions differ"),
       litmus<both_zero, sb_x_change<acq_rel>, sb_y_change<acq_rel>>(
@@ -112,7 +112,7 @@ std::vector<subject> changes() {
   };
 }
 
-std::vector<subject> plain_data() {
+std::vector<checked_client> plain_data() {
   return {
       litmus<never, publish<rel>, use_if<1>>("publish", forbidden, "release and acquire"),
       litmus<never, publish<rlx>, use_if<1>>("publish_relaxed", race, "nothing is released"),
@@ -132,8 +132,8 @@ std::vector<subject> plain_data() {
 
 }  // namespace
 
-std::vector<subject> litmus_of_changes() {
-  std::vector<subject> all = one_word();
+std::vector<checked_client> litmus_of_changes() {
+  std::vector<checked_client> all = one_word();
   for (const auto& more : {changes(), plain_data()}) {
     all.insert(all.end(), more.begin(), more.end());
   }

@@ -23,7 +23,7 @@ template <unsigned X0, unsigned Y0, unsigned... Values>
 constexpr auto xy_end =
     [](const bench& t) { return reads<Values...>(t) && t.last_x() == X0 && t.last_y() == Y0; };
 
-std::vector<subject> of_two_threads() {
+std::vector<checked_client> of_two_threads() {
   return {
       litmus<reads<0, 0>, steps<swap<2, X, 1, sc>, ld<0, Y, sc>>,
              steps<swap<3, Y, 1, sc>, ld<1, X, sc>>>("sb_exchange_seq_cst", forbidden,
@@ -99,7 +99,7 @@ std::vector<subject> of_two_threads() {
   };
 }
 
-std::vector<subject> of_three_threads() {
+std::vector<checked_client> of_three_threads() {
   return {
       litmus<reads<0, 0, 0>, steps<st<X, 1, rel>, ld<0, Y, acq>>,
              steps<st<Y, 1, rel>, ld<1, Z, acq>>, steps<st<Z, 1, rel>, ld<2, X, acq>>>(
@@ -149,7 +149,7 @@ std::vector<subject> of_three_threads() {
   };
 }
 
-std::vector<subject> of_four_threads() {
+std::vector<checked_client> of_four_threads() {
   return {
       litmus<reads<1, 2, 2, 1>, st<X, 1, rlx>, st<X, 2, rlx>, steps<ld<0, X, rlx>, ld<1, X, rlx>>,
              steps<ld<2, X, rlx>, ld<3, X, rlx>>>(
@@ -176,8 +176,8 @@ std::vector<subject> of_four_threads() {
 
 }  // namespace
 
-std::vector<subject> litmus_of_families() {
-  std::vector<subject> all = of_two_threads();
+std::vector<checked_client> litmus_of_families() {
+  std::vector<checked_client> all = of_two_threads();
   for (const auto& more : {of_three_threads(), of_four_threads()}) {
     all.insert(all.end(), more.begin(), more.end());
   }

@@ -60,26 +60,26 @@ class litmus_client : public model::client {
 };
 
 template <auto Outcome, auto... Threads>
-model::client_maker make_litmus(const model::exclusion_shape& /*shape*/) {
+model::client_maker make_litmus(const model::client_size& /*size*/) {
   return [] { return std::make_unique<litmus_client<Outcome, Threads...>>(); };
 }
 
 template <auto Outcome, auto... Threads>
-subject litmus(std::string_view name, model::verdict expected, std::string_view summary,
-               const model::settings& how = {}) {
+checked_client litmus(std::string_view name, model::verdict expected, std::string_view summary,
+                      const model::settings& how = {}) {
   return {.name = name,
           .of = group::litmus,
           .summary = summary,
           .make = &make_litmus<Outcome, Threads...>,
-          .shape = {.threads = sizeof...(Threads)},
+          .size = {.threads = sizeof...(Threads)},
           .expected = expected,
           .how = how};
 }
 
-std::vector<subject> litmus_of_two_words();     ///< store buffering, message passing and kin
-std::vector<subject> litmus_of_many_threads();  ///< three and four threads
-std::vector<subject> litmus_of_sequential_accesses();
-std::vector<subject> litmus_of_families();  ///< the diy tests that are not above
-std::vector<subject> litmus_of_changes();   ///< one word, read-modify-writes, plain data
+std::vector<checked_client> litmus_of_two_words();     ///< store buffering, message passing and kin
+std::vector<checked_client> litmus_of_many_threads();  ///< three and four threads
+std::vector<checked_client> litmus_of_sequential_accesses();
+std::vector<checked_client> litmus_of_families();  ///< the diy tests that are not above
+std::vector<checked_client> litmus_of_changes();   ///< one word, read-modify-writes, plain data
 
 }  // namespace lockyard::checker

@@ -106,7 +106,7 @@ constexpr auto z6 = [](const bench& t) { return t.r[0] == 1 && t.r[1] == 0 && t.
 
 }  // namespace
 
-std::vector<subject> litmus_of_many_threads() {
+std::vector<checked_client> litmus_of_many_threads() {
   return {
       litmus<iriw, set_x<rel>, set_y<rel>, read_xy<acq>, read_yx<acq>>(
           "iriw_release_acquire", allowed, "two readers disagree on the order of two stores"),

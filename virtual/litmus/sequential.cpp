@@ -18,7 +18,7 @@ constexpr auto z6_u_first = steps<st<X, 1, sc>, st<Y, 1, rel>>;
 constexpr auto z6_u_second = steps<add<0, Y, 1, sc>, ld<1, Y, rlx>>;
 constexpr auto z6_u_third = steps<st<Y, 3, sc>, ld<2, X, sc>>;
 
-std::vector<subject> stronger_than_happens_before() {
+std::vector<checked_client> stronger_than_happens_before() {
   return {
       litmus<reads<1, 0>, steps<st<X, 1, sc>, st<Y, 1, rlx>>, steps<ld<0, Y, rlx>, ld<1, X, sc>>>(
           "mp_seq_cst_data", allowed, "a seq_cst store does not order a relaxed one behind it"),
@@ -48,7 +48,7 @@ std::vector<subject> stronger_than_happens_before() {
 
 }  // namespace
 
-std::vector<subject> litmus_of_sequential_accesses() {
+std::vector<checked_client> litmus_of_sequential_accesses() {
   return stronger_than_happens_before();
 }
 

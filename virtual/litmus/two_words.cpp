@@ -127,7 +127,7 @@ constexpr lockyard::model::settings with(barriers which) {
   return how;
 }
 
-std::vector<subject> store_buffering() {
+std::vector<checked_client> store_buffering() {
   return {
       litmus<both_zero, sb_x<rlx, rlx>, sb_y<rlx, rlx>>("sb_relaxed", allowed,
                                                         "store buffering, relaxed"),
@@ -164,7 +164,7 @@ std::vector<subject> store_buffering() {
   };
 }
 
-std::vector<subject> message_passing() {
+std::vector<checked_client> message_passing() {
   return {
       litmus<new_then_old, mp_send<rlx>, mp_receive<rlx>>("mp_relaxed", allowed,
                                                           "message passing, relaxed"),
@@ -191,7 +191,7 @@ std::vector<subject> message_passing() {
   };
 }
 
-std::vector<subject> writes() {
+std::vector<checked_client> writes() {
   return {
       // ISO C++ allows it; RC11, which the engine follows, does not: no compiler or processor is
       // known to make a lock fail by it.
@@ -218,8 +218,8 @@ std::vector<subject> writes() {
 
 }  // namespace
 
-std::vector<subject> litmus_of_two_words() {
-  std::vector<subject> all = store_buffering();
+std::vector<checked_client> litmus_of_two_words() {
+  std::vector<checked_client> all = store_buffering();
   for (const auto& more : {message_passing(), writes()}) {
     all.insert(all.end(), more.begin(), more.end());
   }

@@ -23,7 +23,7 @@ inline void require(bool holds, const char* claim, here where = here::current())
   if (!holds) detail::now().fail(verdict::assertion, claim, where);
 }
 
-struct exclusion_shape {
+struct client_size {
   unsigned threads = 2;
   unsigned acquisitions = 1;  ///< each thread's
   bool tries = false;         ///< the last thread uses try_lock, and may fail
@@ -34,23 +34,22 @@ struct exclusion_shape {
 template <class Lock>
 class exclusion : public client {
  public:
-  explicit exclusion(const exclusion_shape& shape) : shape_{shape}, lock_{::new(place_) Lock} {}
+  explicit exclusion(const client_size& size) : size_{size}, lock_{::new(place_) Lock} {}
   exclusion(const exclusion&) = delete;
   exclusion& operator=(const exclusion&) = delete;
   ~exclusion() override {
     if (lock_ != nullptr) lock_->~Lock();
   }
 
-  [[nodiscard]] unsigned threads() const override { return shape_.threads; }
+  [[nodiscard]] unsigned threads() const override { return size_.threads; }
 
   void thread(unsigned index) override {
-    const bool is_last_thread = index + 1 == shape_.threads;
-    for (unsigned i = 0; i < shape_.acquisitions; ++i) {
+    const bool is_last_thread = index + 1 == size_.threads;
+    for (unsigned i = 0; i < size_.acquisitions; ++i) {
       if (is_last_thread ? !acquire_as_last() : !acquire()) continue;
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
-      const bool destroys =
-          shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
+      const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
       lock_->unlock();
       if (destroys) std::exchange(lock_, nullptr)->~Lock();
     }
@@ -58,8 +57,8 @@ class exclusion : public client {
 
   void finish() override {
     require(first_.read() == second_.read(), "both counters agree");
-    const unsigned all = shape_.threads * shape_.acquisitions;
-    const unsigned least = shape_.tries || shape_.timed ? all - shape_.acquisitions : all;
+    const unsigned all = size_.threads * size_.acquisitions;
+    const unsigned least = size_.tries || size_.timed ? all - size_.acquisitions : all;
     require(first_.read() >= least && first_.read() <= all, "no update is lost");
   }
 
@@ -71,15 +70,15 @@ class exclusion : public client {
 
   bool acquire_as_last() {
     if constexpr (lockable<Lock>) {
-      if (shape_.tries) return lock_->try_lock();
+      if (size_.tries) return lock_->try_lock();
     }
     if constexpr (timed_lockable<Lock>) {
-      if (shape_.timed) return lock_->try_lock_for(std::chrono::milliseconds{1});
+      if (size_.timed) return lock_->try_lock_for(std::chrono::milliseconds{1});
     }
     return acquire();
   }
 
-  exclusion_shape shape_;
+  client_size size_;
   /// Stays in place after the lock's end, so that a thread that still uses the lock finds it ended.
   alignas(Lock) std::byte place_[sizeof(Lock)];
   Lock* lock_;
@@ -88,8 +87,8 @@ class exclusion : public client {
 };
 
 template <class Lock>
-client_maker exclusion_of(const exclusion_shape& shape) {
-  return [shape] { return std::make_unique<exclusion<Lock>>(shape); };
+client_maker exclusion_of(const client_size& size) {
+  return [size] { return std::make_unique<exclusion<Lock>>(size); };
 }
 
 }  // namespace lockyard::model

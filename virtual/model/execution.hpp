@@ -277,7 +277,7 @@ class execution {
   [[nodiscard]] std::optional<option> pick_reduced();
   [[nodiscard]] option choose_option();
   void defer(thread_record& thread);
-  void rouse_after_step(thread_index ran);
+  void wake_after_step(thread_index ran);
   void note_newest(location_index where);
   void note_unordered();
   void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);

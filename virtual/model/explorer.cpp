@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer.hpp"
 
-#include "prefix_cache.hpp"
+#include "state_cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -123,7 +123,7 @@ class search_state {
     tally books;
     const auto goes_on = [&](const hash128& prefix) {
       if (by_.uses_cache && !cache_.insert(prefix)) return false;
-      ++books.prefixes;
+      ++books.states;
       return true;
     };
     bool more = true;
@@ -194,7 +194,7 @@ class search_state {
   /// A worker's counts since it last published them.
   struct tally {
     std::uint64_t executions = 0;
-    std::uint64_t prefixes = 0;
+    std::uint64_t states = 0;
     std::uint64_t cut = 0;
   };
 
@@ -237,7 +237,7 @@ class search_state {
 
   void take_in(tally& books) {
     result_.executions += books.executions;
-    result_.prefixes += books.prefixes;
+    result_.states += books.states;
     result_.cut += books.cut;
     books = {};
   }
@@ -252,7 +252,7 @@ class search_state {
     if (limit_s > 0 && seconds_since(start_) > limit_s) {
       reason = samples ? "sampled" : "the time limit was reached";
     }
-    const progress now{.executions = result_.executions, .prefixes = result_.prefixes};
+    const progress now{.executions = result_.executions, .states = result_.states};
     if (by_.on_progress && !by_.on_progress(now)) reason = "stopped";
     if (reason != nullptr) {
       result_.left_out = reason;
@@ -265,7 +265,7 @@ class search_state {
   const plan& by_;
   const conflicts* conflicts_;
   std::optional<conflicts> learned_;
-  prefix_cache cache_;
+  state_cache cache_;
   work_pile pile_;
   std::mutex lock_;
   found result_;

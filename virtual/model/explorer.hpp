@@ -29,7 +29,7 @@ enum class search : std::uint8_t {
 
 struct progress {
   std::uint64_t executions;
-  std::uint64_t prefixes;
+  std::uint64_t states;
 };
 
 struct plan {
@@ -51,8 +51,8 @@ struct found {
   trace steps;         ///< the failing execution
   std::string replay;  ///< its choices
   std::uint64_t executions = 0;
-  std::uint64_t prefixes = 0;  ///< distinct states, if the cache is used
-  std::uint64_t cut = 0;       ///< executions that reached a known state
+  std::uint64_t states = 0;  ///< distinct states, if the cache is used
+  std::uint64_t cut = 0;     ///< executions that reached a known state
   std::uint64_t too_deep = 0;
   std::string left_out;  ///< why not everything was covered; empty if it was
   std::string bounded;   ///< which caps took effect; empty if none did

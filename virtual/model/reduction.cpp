@@ -122,7 +122,7 @@ bool execution::is_awake(thread_record& of) {
 }
 
 /// What the last step has done lets deferred threads run.
-void execution::rouse_after_step(thread_index ran) {
+void execution::wake_after_step(thread_index ran) {
   threads_[ran].deferred = {};
   for (thread_index i = 0; i < count_; ++i) {
     thread_record& each = threads_[i];

@@ -71,9 +71,9 @@ void execution::note_state(thread_index which) {
 /// Says what the thread that pauses waits for: nothing, unless it was there before.
 void execution::note_pause(thread_record& thread) {
   repetition& repeats = thread.repeats;
-  const bool has_learnt = repeats.knowledge != repeats.known_at_pause;
-  const bool comes_back = !has_learnt && is_repeated(repeats.state == repeats.at_pause);
-  repeats.pauses = has_learnt ? 0 : repeats.pauses + 1;
+  const bool has_learned = repeats.knowledge != repeats.known_at_pause;
+  const bool comes_back = !has_learned && is_repeated(repeats.state == repeats.at_pause);
+  repeats.pauses = has_learned ? 0 : repeats.pauses + 1;
   repeats.at_pause = repeats.state;
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) return;

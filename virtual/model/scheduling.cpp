@@ -35,7 +35,7 @@ execution::stepped execution::step(const gate& goes_on) {
       if ((next->defers >> i & 1U) != 0) defer(threads_[i]);
     }
     take(*next);
-    if (reduces()) rouse_after_step(next->thread);
+    if (reduces()) wake_after_step(next->thread);
     if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;

@@ -301,7 +301,7 @@ struct model {
     detail::now().pi_unlock(on.index(where), where);
   }
 
-  // Surroundings
+  // Environment
 
   static time_point now(here where = here::current()) noexcept {
     static_assert(sizeof(time_point) == sizeof(std::int64_t));

@@ -83,7 +83,7 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
 /// A lock between two counters, as in model::exclusion; or a client of the module's.
 class module_client : public model::client {
  public:
-  module_client(const entry& of, const model::exclusion_shape& shape) : of_{of}, shape_{shape} {
+  module_client(const entry& of, const model::client_size& size) : of_{of}, size_{size} {
     name_object_as(of.name);
     worker& mine = worker::mine();
     mine.begin();
@@ -99,14 +99,14 @@ class module_client : public model::client {
 
   [[nodiscard]] unsigned threads() const override {
     if (of_.program != nullptr) return program_threads::count;
-    return of_.thread == nullptr ? shape_.threads : of_.threads;
+    return of_.thread == nullptr ? size_.threads : of_.threads;
   }
 
   void thread(unsigned index) override {
     worker& mine = worker::mine();
     if (of_.program != nullptr) return mine.threads.run(index, of_.program);
     if (of_.thread == nullptr) {
-      contend(index + 1 == shape_.threads);
+      contend(index + 1 == size_.threads);
     } else {
       of_.thread(at_, index);
     }
@@ -117,23 +117,22 @@ class module_client : public model::client {
     if (of_.finish != nullptr) of_.finish(at_);
     if (of_.lock == nullptr) return;
     model::require(first_.read() == second_.read(), "both counters agree");
-    const unsigned all = shape_.threads * shape_.acquisitions;
-    const unsigned least = shape_.tries ? all - shape_.acquisitions : all;
+    const unsigned all = size_.threads * size_.acquisitions;
+    const unsigned least = size_.tries ? all - size_.acquisitions : all;
     model::require(first_.read() >= least && first_.read() <= all, "no update is lost");
   }
 
  private:
   void contend(bool is_last) {
-    for (unsigned i = 0; i < shape_.acquisitions; ++i) {
-      if (is_last && shape_.tries) {
+    for (unsigned i = 0; i < size_.acquisitions; ++i) {
+      if (is_last && size_.tries) {
         if (!of_.try_lock(at_)) continue;
       } else {
         of_.lock(at_);
       }
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
-      const bool destroys =
-          shape_.destroys && first_.read() == shape_.threads * shape_.acquisitions;
+      const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
       of_.unlock(at_);
       if (!destroys) continue;
       of_.end(at_);
@@ -143,7 +142,7 @@ class module_client : public model::client {
   }
 
   const entry& of_;
-  model::exclusion_shape shape_;
+  model::client_size size_;
   void* at_;
   model::plain_data<unsigned> first_{0};
   model::plain_data<unsigned> second_{0};
@@ -196,11 +195,11 @@ std::vector<entry> load_module(const std::string& path) {
   return {entries, entries + *count};
 }
 
-model::client_maker clients_of(const entry& of, const model::exclusion_shape& shape) {
-  if (of.lock != nullptr && shape.tries && of.try_lock == nullptr) {
+model::client_maker clients_of(const entry& of, const model::client_size& size) {
+  if (of.lock != nullptr && size.tries && of.try_lock == nullptr) {
     throw std::invalid_argument{std::string{of.name} + " has no try_lock()"};
   }
-  return [of, shape] { return std::make_unique<module_client>(of, shape); };
+  return [of, size] { return std::make_unique<module_client>(of, size); };
 }
 
 std::optional<thread_variables> variables_of(std::size_t module) {

@@ -60,7 +60,7 @@ std::optional<thread_variables> variables_of(std::size_t module);
 std::vector<entry> load_module(const std::string& path);
 
 /// Clients of a lock, or of a client, of a module.
-model::client_maker clients_of(const entry& of, const model::exclusion_shape& shape);
+model::client_maker clients_of(const entry& of, const model::client_size& size);
 
 /// Ends the search: the code does something that the checker cannot follow.
 [[noreturn]] void refuse(const std::string& cause, const std::string& remedy,

@@ -20,7 +20,7 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
   return object;
 }
 
-void give_back(void* object, std::source_location where) {
+void release(void* object, std::source_location where) {
   if (object == nullptr) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
   worker& mine = worker::mine();
@@ -70,7 +70,7 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 void __wrap_free(void* object) {
   if (!is_active()) return std::free(object);
-  lockyard::plain::give_back(object, LOCKYARD_HERE);
+  lockyard::plain::release(object, LOCKYARD_HERE);
 }
 void* __wrap_realloc(void* object, std::size_t bytes) {
   if (!is_active()) return std::realloc(object, bytes);
@@ -81,7 +81,7 @@ void* __wrap_realloc(void* object, std::size_t bytes) {
   lockyard::plain::read_bytes(object, common, __builtin_return_address(0));
   lockyard::plain::write_bytes(moved, common, __builtin_return_address(0));
   std::memcpy(moved, object, common);
-  lockyard::plain::give_back(object, where);
+  lockyard::plain::release(object, where);
   return moved;
 }
 int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t bytes) {
@@ -98,10 +98,10 @@ int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t byte
     if (!is_active()) return form;                                 \
     return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
   }
-#define LOCKYARD_DELETE(name, form, ...)               \
-  void __wrap_##name(void* object __VA_ARGS__) {       \
-    if (!is_active()) return form;                     \
-    lockyard::plain::give_back(object, LOCKYARD_HERE); \
+#define LOCKYARD_DELETE(name, form, ...)             \
+  void __wrap_##name(void* object __VA_ARGS__) {     \
+    if (!is_active()) return form;                   \
+    lockyard::plain::release(object, LOCKYARD_HERE); \
   }
 LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)
 LOCKYARD_NEW(_Znam, ::operator new(bytes), lockyard::plain::usual)

@@ -105,7 +105,7 @@ struct simulated : awaits {
     on().wake(&word, 1);
   }
 
-  // Surroundings
+  // Environment
 
   static time_point now() noexcept {
     on().operate(on().with_sibling(cost().clock_read));

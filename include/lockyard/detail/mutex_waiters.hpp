@@ -66,7 +66,8 @@ class mutex_waiters {
 
   // The time for which newcomers may barge
 
-  /// The time of the last unpark; before the first unpark, the time when the first sleeper came.
+  /// The time from which newcomers may barge: of the last unpark, or when the first sleeper came,
+  /// or when a newcomer found the unparked one late.
   [[nodiscard]] typename W::time_point last_unpark() const noexcept {
     // relaxed(hint): it decides how long newcomers may barge.
     return bucket_.last_unpark.load(std::memory_order_relaxed);

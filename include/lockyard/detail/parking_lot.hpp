@@ -30,8 +30,7 @@ namespace lockyard::inline v0::detail {
 ///    bucket lock, and does not touch the node again. After that write the node may be gone, with
 ///    its stack. The wake that follows uses the address of `reason_` alone.
 /// N3 A thread leaves the frame of its node only after it has read its wake reason (`reason_`), or
-/// has
-///    unlinked the node itself under the bucket lock.
+///    has unlinked the node itself under the bucket lock.
 /// So a node outlives every use of it, and a sleeper receives all information through the one word
 /// `reason_`. The checker's clients parking_lot and reuse_*, and the clients of the locks, would
 /// show a use after the end.

@@ -46,7 +46,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   static constexpr std::uint32_t levels = W::slot_count > 64 ? 8 : 2;
   using nodes = queue_nodes<unwatched<W>, std::uint32_t, levels>;
 
-  /// Waits for the lock, after `take` and `overtake` have failed. Returns `acquired`, or the reason
+  /// Waits for the lock, after `take` and `barge` have failed. Returns `acquired`, or the reason
   /// of the failure; after a failure the caller is in no queue any longer.
   template <class Watch>
   lock_errc acquire_contended(std::uint32_t found, Watch& watch) noexcept {
@@ -55,7 +55,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     if (self == nodes::none) {
       return watch.is_nested_too_deep() ? lock_errc::nested_busy : acquire_without_node(watch);
     }
-    if (!line_up(self)) {
+    if (!enqueue(self)) {
       const lock_errc how = await_grant(self, watch);
       if (how != lock_errc::acquired) return how;
     }
@@ -115,7 +115,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   }
 
   /// Appends the node. Returns true if no waiter is ahead: then the caller has the head's place.
-  bool line_up(std::uint32_t self) noexcept {
+  bool enqueue(std::uint32_t self) noexcept {
     // relaxed(revalidated): the exchange decides.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (tail,pending,owned)  t,p,o -> self,p,o
@@ -131,7 +131,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     const std::uint32_t node =
         nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_release);
     if ((node & passed) == 0) return false;
-    give_back(ahead);
+    release_node(ahead);
     return true;
   }
 
@@ -187,7 +187,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
         if constexpr (parks) bear(borne);
         continue;
       }
-      is_last ? give_back(self) : pass(self, granted);
+      is_last ? release_node(self) : pass(self, granted);
       return lock_errc::acquired;
     }
   }
@@ -196,12 +196,12 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   /// it that has not cancelled. If there is none, closes the queue.
   void pass(std::uint32_t from, std::uint32_t signal) noexcept {
     for (;;) {
-      if (close(from)) return give_back(from);
+      if (close(from)) return release_node(from);
       // order[pass]: acquire; pairs [link]; the claim of the node behind comes before its grant.
       const std::uint32_t node = nodes::of(from).fetch_or(passed, std::memory_order_acquire);
       const std::uint32_t next = node / one_in_next;
       if (next == 0) return;
-      give_back(from);
+      release_node(from);
       if constexpr (parks) keep_open_for(next);
       // relaxed(atomicity): I4, as for the cancellation.
       const std::uint32_t behind = nodes::of(next).fetch_or(signal, std::memory_order_relaxed);
@@ -240,7 +240,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     return false;
   }
 
-  static void give_back(std::uint32_t number) noexcept {
+  static void release_node(std::uint32_t number) noexcept {
     // relaxed(atomicity): the node's thread claims it by a read-modify-write of this zero.
     nodes::of(number).store(0, std::memory_order_relaxed);
   }

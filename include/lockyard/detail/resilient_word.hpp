@@ -61,7 +61,7 @@ class resilient_word {
   }
 
   /// Spins for a while and barges if newcomers may; returns whether it has acquired the lock.
-  bool overtake() noexcept {
+  bool barge() noexcept {
     if constexpr (!parks) return false;
     const auto may_take = [](std::uint32_t word) noexcept {
       return word_bits::is_unwanted(word) ||

@@ -52,7 +52,7 @@ class shared_line : shared_word {
   bool free() noexcept {
     std::uint32_t expected = written;
     // (word)  written -> 0
-    // order[free]: release; pairs [take_free, enter, take, get_in_line, redistribute]; publishes
+    // order[free]: release; pairs [take_free, enter, take, enqueue, redistribute]; publishes
     // the critical section.
     // relaxed(hint): after a failure the word is read again.
     return word_.compare_exchange_strong(expected, 0, std::memory_order_release,
@@ -72,7 +72,7 @@ class shared_line : shared_word {
   /// was the last reader and a writer sleeps.
   [[nodiscard]] bool leave() noexcept {
     // (word)  any -> - reader
-    // order[leave]: release; pairs [take_free, take, get_in_line, redistribute]; publishes the
+    // order[leave]: release; pairs [take_free, take, enqueue, redistribute]; publishes the
     // critical section.
     const std::uint32_t found = word_.fetch_sub(reader, std::memory_order_release);
     return (found & (readers | closed | written)) == (reader | closed);
@@ -132,7 +132,7 @@ class shared_line : shared_word {
     bucket& home = lot::bucket_of(&word_);
     node self{&word_, kind_of(wanted), W::now()};
     while (!spin(wanted)) {
-      const std::uint32_t found = get_in_line(home, self, wanted);
+      const std::uint32_t found = enqueue(home, self, wanted);
       if ((found & blocked_by(wanted)) == 0) return true;
       // The readers soon leave, because no new readers can come.
       if (writes(wanted) && (found & readers) != 0) self.spin(W::spin_limit());
@@ -183,9 +183,9 @@ class shared_line : shared_word {
   void give_up(std::uint32_t released, bool is_fair) noexcept {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
-    while ((found & watched) == 0) {
+    while ((found & parked) == 0) {
       // (word)  any -> - released
-      // order[give_up]: release; pairs [take_free, enter, take, get_in_line, redistribute];
+      // order[give_up]: release; pairs [take_free, enter, take, enqueue, redistribute];
       // publishes the critical section.
       // relaxed(revalidated): the next iteration compares the value found.
       if (word_.compare_exchange_strong(found, found - released, std::memory_order_release,
@@ -212,8 +212,8 @@ class shared_line : shared_word {
     do {
       chosen = choose(asleep, found - released, after_writer, is_due);
       next = granted(asleep, chosen, found - released);
-      // (word)  any -> - released + the chosen grants, closed and watched for the waiters left
-      // order[redistribute]: acq_rel; pairs [take_free, enter, take, get_in_line, redistribute,
+      // (word)  any -> - released + the chosen grants, closed and parked for the waiters left
+      // order[redistribute]: acq_rel; pairs [take_free, enter, take, enqueue, redistribute,
       // free, leave, give_up]; publishes this thread's critical section, and through the fates the
       // sections of earlier owners.
       // relaxed(revalidated): the next iteration compares the value found.
@@ -250,7 +250,7 @@ class shared_line : shared_word {
   /// processor.
   bool spin(request wanted) noexcept {
     const auto limit = W::spin_limit();
-    const std::uint32_t stops = writes(wanted) ? readers | watched : closed;
+    const std::uint32_t stops = writes(wanted) ? readers | parked : closed;
     const auto is_news = [wanted, stops](std::uint32_t word) noexcept {
       return (word & blocked_by(wanted)) == 0 || (word & stops) != 0;
     };
@@ -265,11 +265,11 @@ class shared_line : shared_word {
 
   /// Links the node if the request is still blocked, and acquires the lock otherwise. Returns the
   /// previous value of the word, without flags that a forked child has inherited.
-  std::uint32_t get_in_line(bucket& home, node& self, request wanted) noexcept {
+  std::uint32_t enqueue(bucket& home, node& self, request wanted) noexcept {
     self.prepare_to_sleep();
     home.bucket_lock().lock();
     const std::uint32_t found =
-        take_guarded(home, wanted, writes(wanted) ? watched | closed : watched);
+        take_guarded(home, wanted, writes(wanted) ? parked | closed : parked);
     if ((found & blocked_by(wanted)) != 0) home.link(self);
     home.bucket_lock().unlock();
     return found;
@@ -279,7 +279,7 @@ class shared_line : shared_word {
   /// previous value of the word. Precondition: the caller holds the bucket lock.
   std::uint32_t take_guarded(const bucket& home, request wanted, std::uint32_t marks) noexcept {
     // A forked child has the flags of its parent, and none of the threads that slept there.
-    const std::uint32_t stale = sleepers_in(home).any() ? 0 : closed | watched;
+    const std::uint32_t stale = sleepers_in(home).any() ? 0 : closed | parked;
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t word = word_.load(std::memory_order_relaxed);
     std::uint32_t found = 0;
@@ -288,8 +288,8 @@ class shared_line : shared_word {
       found = word & ~stale;
       const bool is_blocked = (found & blocked_by(wanted)) != 0;
       next = is_blocked ? found | marks : found + taken_by(wanted);
-      // (word)  any -> + closed + watched,  any -> + taken_by
-      // order[get_in_line]: acquire; pairs [free, leave, give_up, redistribute]; as in [take].
+      // (word)  any -> + closed + parked,  any -> + taken_by
+      // order[enqueue]: acquire; pairs [free, leave, give_up, redistribute]; as in [take].
       // relaxed(revalidated): the next iteration compares the value found.
     } while (!word_.compare_exchange_strong(word, next, std::memory_order_acquire,
                                             std::memory_order_relaxed));

@@ -13,7 +13,7 @@ namespace lockyard::inline v0::detail {
 struct shared_word {
   static constexpr std::uint32_t written = 1;     ///< a writer holds the lock
   static constexpr std::uint32_t closed = 2;      ///< a writer sleeps: new readers are kept out
-  static constexpr std::uint32_t watched = 4;     ///< a thread sleeps
+  static constexpr std::uint32_t parked = 4;      ///< a thread sleeps
   static constexpr std::uint32_t upgradable = 8;  ///< an upgrader holds it, as readers may too
   static constexpr std::uint32_t reader = 16;     ///< one reader: the count is in bits 4 to 31
   static constexpr std::uint32_t readers = ~(reader - 1);
@@ -97,8 +97,8 @@ struct shared_word {
       if (chosen.is_granted) word += taken_by(*chosen.first_of);
       asleep.remove(*chosen.first_of, 1);
     }
-    word &= ~(closed | watched);
-    return word | (asleep.writers() != 0 ? closed : 0U) | (asleep.all() != 0 ? watched : 0U);
+    word &= ~(closed | parked);
+    return word | (asleep.writers() != 0 ? closed : 0U) | (asleep.all() != 0 ? parked : 0U);
   }
 };
 

@@ -18,14 +18,17 @@ namespace detail {
 /// | bits | meaning |
 /// |---|---|
 /// | 0 | fence elided: unlock may omit its fence, because sleepers execute a barrier on all cores |
-/// | 1 | barrier issued (while the fence is elided): one was executed since the last mark was set |
+/// | 1 | barrier issued: one was executed since the last mark was set; meaningless without bit 0 |
 /// | 2 | condition waiters present: unlock must not omit its fence, whatever bit 0 is |
 /// | 3 | mixed: threads sleep for several locks |
 /// | 4 to 31 | the number of sleepers |
 /// | 32 to 63 | the marks of the locks for which threads sleep; several locks may share a mark |
 ///
 /// The word changes only under the bucket lock. While a thread sleeps for a lock, the lock's mark
-/// is set.
+/// is set. An unlock sets bit 0 when no thread sleeps in the bucket, and a sleeper whose barrier is
+/// refused clears it. A sleeper sets bit 1 after its barrier; a new mark, and the end of the last
+/// sleep, clear it. The first waiter of a condition variable sets bit 2, and the last one clears it
+/// (condition_bucket.hpp).
 class waiter_summary {
  public:
   constexpr explicit waiter_summary(std::uint64_t word) noexcept : word_{word} {}
@@ -37,8 +40,8 @@ class waiter_summary {
   [[nodiscard]] constexpr bool may_elide_fence() const noexcept {
     return (word_ & (elided | conditions)) == elided;
   }
-  /// Whether a barrier covers all marks. Never where unlock requires its fence, because a barrier
-  /// has become unavailable: there each sleeper requests a barrier of its own.
+  /// Whether a barrier covers all marks. Never where unlock requires its fence: there each sleeper
+  /// requests a barrier of its own.
   [[nodiscard]] constexpr bool has_issued_barrier() const noexcept {
     return (word_ & (elided | issued)) == (elided | issued);
   }

@@ -131,7 +131,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   [[gnu::noinline, gnu::cold]] bool wait_asleep(typename W::deadline limit = W::never) noexcept {
     bucket& home = lot::bucket_of(this);
     node self{this, kind, {}};  // all came at the same time: in the order in which they are linked
-    if (get_in_line(home, self)) return true;
+    if (enqueue(home, self)) return true;
     const auto left = [&] {
       if (home.first(this, kind) != nullptr) return;
       // (state)  awaited -> unset
@@ -142,7 +142,7 @@ class basic_auto_reset_event : public detail::timed_wait<basic_auto_reset_event<
   }
 
   /// Returns true if it took the event instead.
-  bool get_in_line(bucket& home, node& self) noexcept {
+  bool enqueue(bucket& home, node& self) noexcept {
     self.prepare_to_sleep();
     home.bucket_lock().lock();
     bool taken = try_wait();

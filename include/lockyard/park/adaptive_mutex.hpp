@@ -120,9 +120,9 @@ class LOCKYARD_CAPABILITY basic_adaptive_mutex
     counting spin;
     const bool is_enough = take_spinning(spin, known / 8);
     if (!is_enough && !take_sleeping(limit)) return scope.result(false);
-    const std::int32_t learnt = known - known / 8 + (is_enough ? spin.looks : 0);
+    const std::int32_t learned = known - known / 8 + (is_enough ? spin.looks : 0);
     // relaxed(locked): owners write it; any other reader takes it for a hint.
-    if (learnt != known) eight_means_.store(learnt, std::memory_order_relaxed);
+    if (learned != known) eight_means_.store(learned, std::memory_order_relaxed);
     return true;
   }
 

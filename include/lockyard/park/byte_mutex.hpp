@@ -36,19 +36,19 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | 0 | free |
 /// | held | held, no thread sleeps |
-/// | held + watched | held, a thread sleeps |
-/// | held + watched + woken | the same, and a former sleeper is awake and will look |
-/// | watched, watched + woken | free, a thread sleeps, and a former sleeper is awake and will look
+/// | held + parked | held, a thread sleeps |
+/// | held + parked + woken | the same, and a former sleeper is awake and will look |
+/// | parked, parked + woken | free, a thread sleeps, and a former sleeper is awake and will look
 /// |
 ///
-/// I1 `watched` changes only under the bucket lock. When the bucket lock is free, `watched` is set
+/// I1 `parked` changes only under the bucket lock. When the bucket lock is free, `parked` is set
 ///    if and only if a node of this lock is linked. After fork a child may find it set without.
 /// I2 Only the thread that set `held` by an exchange clears it, or hands it off.
-/// I3 `woken` is set only together with `watched`, under the bucket lock, by an owner that unparks
+/// I3 `woken` is set only together with `parked`, under the bucket lock, by an owner that unparks
 ///    a sleeper. That sleeper clears it, at the latest, when it takes the lock or is linked again.
 ///    (The last node that goes clears it too. Then a second sleeper may be unparked before the
 ///    first has looked, and the first to look clears the bit of both: an unpark too many.)
-/// No lost wake-up: a node is linked only while the lock is held, watched and not woken. By I1 that
+/// No lost wake-up: a node is linked only while the lock is held, parked and not woken. By I1 that
 /// owner's exchange in unlock then fails, and the owner takes the bucket lock and ends the first
 /// waiter's sleep, unless it finds `woken`, which another owner has set since. In both cases an
 /// unparked waiter has yet to look. That waiter takes the lock, or is linked again in a step that
@@ -124,7 +124,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
 
   static constexpr auto kind = detail::waiter_kind::byte_mutex;
   static constexpr std::uint8_t held = 1;
-  static constexpr std::uint8_t watched = 2;
+  static constexpr std::uint8_t parked = 2;
   static constexpr std::uint8_t woken = 4;
 
   /// Under the bucket lock.
@@ -135,7 +135,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     std::uint8_t expected = 0;
     do {
       const auto taken = static_cast<std::uint8_t>((expected & ~finished) | held);
-      // (state)  0 -> held,  watched (+ woken) -> held + watched (+ woken)
+      // (state)  0 -> held,  parked (+ woken) -> held + parked (+ woken)
       // order[take]: acquire; pairs [unlock, unlock_woken, unlock_with_waiters]; the critical
       // section starts after the last one's end. relaxed(hint): a failure promises nothing.
       if (state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
@@ -149,7 +149,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// Releases while a thread sleeps.
   [[gnu::noinline]] void unlock_with_waiters(std::uint8_t found, bool is_fair) noexcept {
     if (!is_fair && (found & woken) != 0) {
-      // (state)  held + watched + woken -> watched + woken
+      // (state)  held + parked + woken -> parked + woken
       // order[unlock_woken]: release; pairs [take]; publishes the critical section.
       // relaxed(hint): after a failure the bucket shows who sleeps.
       if (state_.compare_exchange_strong(found, found & ~held, std::memory_order_release,
@@ -168,7 +168,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     node* const first = first_in(home);
     // A forked child may have no waiters: their threads are the parent's.
     const bool others_sleep = bucket::length(first) > 1;
-    const std::uint8_t sleepers = others_sleep ? watched : 0;
+    const std::uint8_t sleepers = others_sleep ? parked : 0;
     const bool hands_over = first != nullptr && (is_fair || home.is_due(W::now(), patience));
     if (hands_over) {
       // relaxed(locked): the lock stays held; the node's wake reason carries the order for the next
@@ -177,7 +177,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     } else {
       // order[unlock_with_waiters]: release; pairs [take]; publishes the critical section. The lock
       // may no longer exist from here on.
-      state_.store(others_sleep ? watched | woken : 0, std::memory_order_release);
+      state_.store(others_sleep ? parked | woken : 0, std::memory_order_release);
     }
     const auto* const sleeper =
         first == nullptr
@@ -203,7 +203,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
     node self{this, kind, W::now()};  // for its place in the queue
     std::uint8_t finished = 0;
     while (!spin(finished)) {
-      if (!get_in_line(home, self, finished)) continue;
+      if (!enqueue(home, self, finished)) continue;
       const wake_reason reason = sleep(home, self, limit);
       if (reason != wake_reason::retry) return reason == wake_reason::owner;
       finished = woken;
@@ -215,7 +215,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   /// wake no other.
   bool spin(std::uint8_t finished) noexcept {
     const auto limit = W::spin_limit();
-    const std::uint8_t stops = finished != 0 ? 0 : watched;
+    const std::uint8_t stops = finished != 0 ? 0 : parked;
     const auto is_news = [stops](std::uint8_t state) noexcept {
       return (state & held) == 0 || (state & stops) != 0;
     };
@@ -229,18 +229,18 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   }
 
   /// Returns false if the lock was free in between.
-  bool get_in_line(bucket& home, node& self, std::uint8_t finished) noexcept {
+  bool enqueue(bucket& home, node& self, std::uint8_t finished) noexcept {
     self.prepare_to_sleep();
     home.bucket_lock().lock();
     // A forked child has the bits of its parent, and none of the threads that slept there.
-    const std::uint8_t stale = first_in(home) != nullptr ? finished : watched | woken;
+    const std::uint8_t stale = first_in(home) != nullptr ? finished : parked | woken;
     // relaxed(revalidated): by the exchange.
     std::uint8_t found = state_.load(std::memory_order_relaxed);
-    // (state)  held (+ watched + woken) -> held + watched (+ woken)
-    // relaxed(locked): the bucket lock protects `watched`, and an unlock that finds it set, and
+    // (state)  held (+ parked + woken) -> held + parked (+ woken)
+    // relaxed(locked): the bucket lock protects `parked`, and an unlock that finds it set, and
     // `woken` clear, takes the bucket lock.
     while ((found & held) != 0 &&
-           !state_.compare_exchange_strong(found, (found & ~stale) | watched,
+           !state_.compare_exchange_strong(found, (found & ~stale) | parked,
                                            std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
     const bool is_held = (found & held) != 0;
@@ -253,7 +253,7 @@ class LOCKYARD_CAPABILITY basic_byte_mutex : public detail::timed_lock<basic_byt
   wake_reason sleep(bucket& home, node& self, typename W::deadline limit) noexcept {
     const auto forget = [&] {
       if (first_in(home) != nullptr) return;
-      // (state)  watched (+ woken) -> 0,  held + watched (+ woken) -> held
+      // (state)  parked (+ woken) -> 0,  held + parked (+ woken) -> held
       // relaxed(locked): the bucket lock protects the bit.
       state_.fetch_and(held, std::memory_order_relaxed);
     };

@@ -18,7 +18,6 @@ class basic_condition_variable;
 
 /// The default mutex: it takes one byte, costs one locked operation and a plain store while no
 /// thread sleeps, and its waiters sleep. docs/locks/mutex.md explains it in detail.
-///
 /// Use: everywhere, unless waits must be first come, first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the summary and its barrier after the asymmetric Dekker protocols of D. Dice, H. Huang
@@ -27,36 +26,36 @@ class basic_condition_variable;
 /// Guarantees: mutual exclusion; no lost wake-up (below). A newcomer may barge; once the first
 ///   sleeper has been unparked, a newcomer has barged past it, and its wait exceeds `patience`, the
 ///   next unlock that finds no active waiter hands it the lock. Not recursive. A signal handler
-///   must take no mutex: it may wait for a bucket lock that its own thread holds. After fork, held
-///   by the forking thread alone. The next owner may destroy the mutex as soon as it holds it:
-///   after the store that releases, unlock uses the bucket and the address only; if another mutex
-///   lies there by then, its first sleeper may be woken for no reason. Within one process only. On
-///   x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   must not take a mutex, nor fork: its own thread may hold a bucket lock. In a forked child it
+///   stays held if a thread held it, and only the forking thread can unlock it. The next owner may
+///   destroy the mutex as soon as it holds it: after the store that releases, unlock uses the
+///   bucket and the address only; if another mutex lies there by then, its first sleeper may be
+///   woken for no reason. Within one process only. On x86 unlock does not order non-temporal
+///   stores: they need an sfence before it.
 /// Size: 1 byte. All zero bytes are the free state.
 ///
 /// The protocol. held_ says free or held and no more, so that a plain store can release it. The
 /// rest is in the parking lot's bucket (mutex_waiters.hpp) and in the nodes of the sleepers:
 ///
-/// | word | owner writes | waiter writes | bucket lock | order |
+/// | word | owner writes | waiter writes | under the bucket lock | order |
 /// |---|---|---|---|---|
-/// | held_ | false, or nothing: a handoff | true | if it unparks | release; acquire |
-/// | summary | fence elided, or required | its mark and count | held | relaxed, barrier |
-/// | active_waiter | unparked | awake; retired | to unpark, to retire | relaxed, barrier |
-/// | last_unpark | at an unpark | when it is the first sleeper, or late | not needed | hint |
-/// | reason_ in the node | retry, active or owner | none | held | release; acquire |
+/// | held_ | false, or nothing: a handoff | true | where it may unpark | release; acquire |
+/// | summary | fence elided; an unpark's changes | mark, count, barrier | yes | relaxed, barrier |
+/// | active_waiter | unparked | awake, or neither | to unpark, to sleep | relaxed, barrier |
+/// | last_unpark | the time of an unpark | to restart `patience` | no | hint |
+/// | reason_ in the node | retry, active or owner | none | yes | release; acquire |
 ///
 /// Barrier: one on all cores by the waiter, or a fence on both sides. An unlocker looks at the
 /// summary, releases, and looks again. Then it unparks the first sleeper, unless the lock has an
 /// active waiter: one that is awake, or being woken, and bound to look at held_ again.
 ///
 /// I1 The bucket's summary covers a linked node before its thread looks at held_ for the last time.
-/// I2 An active waiter either acquires the lock, or retires under the bucket lock and then looks at
-///    held_ again; between the two it has a barrier that every unlock sees, or a fence where unlock
-///    has one too. An unparked thread takes the role before it looks: an unlocker that relied on
-///    the woken waiter now relies on the waiter that is awake.
+/// I2 An active waiter either acquires the lock, or retires under the bucket lock, then executes a
+///    barrier that every unlock sees, or a fence where unlock has one too, and then looks at held_
+///    again. An unparked thread takes the role before it looks, unless another waiter is awake.
 /// No lost wake-up: a thread sleeps after it has entered itself in the summary, has made that
-/// visible, and has still found the lock held; where the barrier is no longer available, it sleeps
-/// for a millisecond at most. An unlock that releases later sees the summary in its second look and
+/// visible, and has still found the lock held; if the kernel has begun to refuse barriers, it looks
+/// again every millisecond. An unlock that releases later sees the summary in its second look and
 /// unparks the first sleeper, or finds an active waiter, whose last look, by I2, comes after the
 /// release. Every thread that links its node later sees an unlock that releases under the bucket
 /// lock. Lifetime: N1 to N3 of parking_lot.hpp. The mutants mutex_* hang if the second look, a
@@ -74,7 +73,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   using spacing = wait_policies::backing_off<32, 8192>;
 
  public:
-  /// The time for which newcomers may barge past sleepers before an unlock unparks one of them.
+  /// How long newcomers may barge past sleepers after an unpark; and the least age of a wait that
+  /// ends by a handoff.
   static constexpr std::chrono::microseconds patience{200};
 
   constexpr basic_mutex() noexcept = default;
@@ -110,7 +110,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     release(mutex_waiters::to_look_at(this));
   }
 
-  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the oldest waiter. For an
+  /// As unlock(), but if a thread sleeps for the mutex, hands it off to the first sleeper. For an
   /// owner that takes the mutex again at once and must let others have it.
   void unlock_fair() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
@@ -177,15 +177,16 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     });
   }
 
-  /// Hands off to the first sleeper if it has lost its patience. Otherwise releases the lock.
-  /// Returns the sleeper to wake after the bucket lock's release.
+  /// Hands off to the first sleeper if it was unparked before, has waited for longer than
+  /// `patience`, and there is no active waiter. Otherwise releases the lock. Returns the sleeper to
+  /// wake.
   [[nodiscard]] typename mutex_waiters::sleeper release_or_hand_off(guarded_bucket& home) noexcept {
     node* const first = home.first();
     if (first != nullptr && first->was_unparked() && W::now() - first->since() > patience &&
         !home.has_active_waiter()) {
       return home.unpark(*first, wake_reason::owner);
     }
-    // order[unlock_under_bucket_lock]: release; pairs [take]; publishes the critical section.
+    // order[release_or_hand_off]: release; pairs [take]; publishes the critical section.
     held_.store(false, std::memory_order_release);
     return home.unpark_first();
   }
@@ -225,14 +226,13 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   bool take() noexcept {
     // relaxed(revalidated): the exchange catches a stale "free".
     if (held_.load(std::memory_order_relaxed)) return false;
-    // order[take]: acquire; pairs [unlock, unlock_with_waiters, unlock_under_bucket_lock]; the
-    // critical section starts after the last one's end.
+    // order[take]: acquire; pairs [unlock, unlock_with_waiters, release_or_hand_off]; the critical
+    // section starts after the last one's end.
     return !held_.exchange(true, std::memory_order_acquire);
   }
 
   [[gnu::noinline, gnu::cold]] void lock_contended() noexcept { take_until(W::never); }
 
-  /// What a waiter knows when it enters the loop, and then from step to step.
   struct progress {
     bool is_queued = false;   ///< its node is linked, or was linked and has a wake reason
     bool is_covered = false;  ///< every later unlock sees the linked node in the summary
@@ -306,7 +306,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Sleeps until the node has a wake reason, or the lock looks free, or the deadline has passed;
   /// returns false in the last case.
   bool sleep(const node& self, bool is_covered, typename W::deadline limit) noexcept {
-    // relaxed(revalidated): take() decides; the summary's fence orders it after the summary.
+    // relaxed(revalidated): take() decides; ordered by the barrier or fence of enqueue().
     while (held_.load(std::memory_order_relaxed) && self.reason() == wake_reason::none) {
       if (is_covered) {
         if (self.sleep(limit) == W::wait_result::timed_out) return false;
@@ -322,7 +322,7 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
   /// Passes on what an unlock may expect of a waiter that leaves without the lock.
   void give_up(mutex_waiters waiters, progress at) noexcept {
     if (!at.is_active) {
-      // An unlock may have relied on this thread before its sleep.
+      // An unlock may have missed this thread in the summary, and woken no other.
       if (!at.is_covered) unpark_one(waiters);
       return;
     }

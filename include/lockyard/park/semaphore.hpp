@@ -195,7 +195,7 @@ class basic_semaphore {
     // relaxed(revalidated): by the compare-exchange.
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     // (permits,awaited)  n,0 -> n+added,0
-    // order[add]: release; pairs [take, get_in_line]; publishes the work done with the permits.
+    // order[add]: release; pairs [take, enqueue]; publishes the work done with the permits.
     // relaxed(revalidated): the next turn compares the value found.
     while ((found & awaited) == 0 && has_room(found, added) &&
            !word_.compare_exchange_strong(found, found + added * one, std::memory_order_release,
@@ -233,7 +233,7 @@ class basic_semaphore {
     }
     const bool serves_on = next != nullptr && own(next)->permits <= permits;
     // (permits,awaited)  any,1 -> the rest, whether a waiter is left
-    // order[distribute]: release; pairs [take, get_in_line]; publishes the work done with the
+    // order[distribute]: release; pairs [take, enqueue]; publishes the work done with the
     // remaining permits, by this thread and by earlier holders of the bucket lock.
     word_.store(permits * one | (next != nullptr ? awaited : 0), std::memory_order_release);
     for (next = first; served > 0; --served) {
@@ -268,7 +268,7 @@ class basic_semaphore {
     if (spin(wanted)) return true;
     bucket& home = lot::bucket_of(this);
     node self{this, wanted};
-    if (get_in_line(home, self)) return true;
+    if (enqueue(home, self)) return true;
     wake_list awake;
     bool serves_on = false;
     const auto left = [&] {
@@ -297,7 +297,7 @@ class basic_semaphore {
   }
 
   /// Links the node, or returns true if its permits are available after all.
-  bool get_in_line(bucket& home, node& self) noexcept {
+  bool enqueue(bucket& home, node& self) noexcept {
     self.prepare_to_sleep();
     home.bucket_lock().lock();
     const bool taken = take_guarded(home, self.permits, awaited);
@@ -334,7 +334,7 @@ class basic_semaphore {
       taken = !others_sleep && found / one >= wanted;
       next = taken ? (found & ~awaited) - wanted * one : found | mark;
       // (permits,awaited)  n,any -> n-wanted,0;  n,any -> n,1
-      // order[get_in_line]: acquire; pairs [add, distribute]; as in [take]; and a later
+      // order[enqueue]: acquire; pairs [add, distribute]; as in [take]; and a later
       // distribution comes, by the bucket lock, after all that was released before.
       // relaxed(revalidated): the next turn compares the value found.
     } while (!word_.compare_exchange_strong(found, next, std::memory_order_acquire,

@@ -31,17 +31,17 @@ namespace lockyard::inline v0 {
 /// |---|---|
 /// | written | a writer holds it |
 /// | closed | a writer, or an upgrader on its way, sleeps: readers keep out |
-/// | watched | a thread sleeps |
+/// | parked | a thread sleeps |
 /// | upgradable | an upgrader holds it, next to readers |
 /// | the rest | readers that hold it, and some that failed to enter and are about to leave |
 ///
-/// I1 closed and watched change only under the bucket lock. When the bucket lock is free, watched
+/// I1 closed and parked change only under the bucket lock. When the bucket lock is free, parked
 ///    is set if and only if a node of this lock is linked, closed if and only if a writer's node
 ///    is.
 /// I2 Only its writer clears written. Only its upgrader clears upgradable, or turns it into written
-///    in one step. A thread that clears either while watched is set does so under the bucket lock.
+///    in one step. A thread that clears either while parked is set does so under the bucket lock.
 /// No lost wake-up: a node is linked in one step with the look that finds it blocked (table below).
-/// If a writer or an upgrader blocks it, that thread finds watched set, takes the bucket lock and
+/// If a writer or an upgrader blocks it, that thread finds parked set, takes the bucket lock and
 /// serves the queue (I2). If readers block it, the node is a writer's and closed is set: the thread
 /// that takes the count of readers to zero sees that and takes the bucket lock. If closed blocks
 /// it, a writer is linked, and serves the queue when it gives up, or writes and leaves. A thread

@@ -108,7 +108,7 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
       return;
     // relaxed(unpublished): [enqueue] publishes the node.
     mine.word_.store(in_line, std::memory_order_relaxed);
-    line_up(mine.word_);
+    enqueue(mine.word_);
   }
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free and no thread waits; returns
@@ -158,7 +158,7 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
 
   [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
     if (const std::uint32_t self = nodes::claim(in_line); self != nodes::none) {
-      line_up(nodes::of(self));
+      enqueue(nodes::of(self));
       return;
     }
     do {
@@ -173,7 +173,7 @@ class LOCKYARD_CAPABILITY basic_clh_spinlock
   }
 
   /// Enqueues `mine`, which holds `in_line`, and waits until this thread owns the lock.
-  [[gnu::noinline, gnu::cold]] void line_up(word& mine) noexcept {
+  [[gnu::noinline, gnu::cold]] void enqueue(word& mine) noexcept {
     const std::uint64_t self = reinterpret_cast<std::uintptr_t>(&mine) | 1U;
     // (tail,called)  t,n -> self,n
     // order[enqueue]: acq_rel; pairs [enqueue]; the predecessor's node holds `in_line` before this

@@ -96,7 +96,7 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
   void lock(node& mine) noexcept LOCKYARD_ACQUIRE() {
     const typename W::acquiring scope{this};
     if (!take(mine)) [[unlikely]]
-      line_up(mine);
+      enqueue(mine);
   }
 
   /// Precondition: as lock(). Effects: acquires the lock if it is free; returns whether it did.
@@ -136,7 +136,7 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
   }
 
   /// Enqueues `mine` and waits until this thread owns the lock.
-  void line_up(node& mine) noexcept {
+  void enqueue(node& mine) noexcept {
     // relaxed(unpublished): resets the previous acquisition's grant; [enqueue] publishes the node.
     mine.granted_.store(false, std::memory_order_relaxed);
     // (tail)  ahead -> mine
@@ -155,7 +155,7 @@ class LOCKYARD_CAPABILITY basic_mcs_spinlock
   /// Waits with a node on the stack, and replaces that node by owner_ in the queue.
   [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
     node mine;
-    line_up(mine);
+    enqueue(mine);
     link* last = &mine;
     // (tail)  mine -> owner_
     // order[move]: release; pairs [enqueue]; owner_ was emptied before the successor writes to it.

@@ -114,7 +114,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
       // relaxed(atomicity): [pending] has acquired, and by I1 no other thread can.
       word_.fetch_sub(pending - owned, std::memory_order_relaxed);
     } else if (const std::uint32_t self = nodes::claim(in_use); self != nodes::none) {
-      line_up(found, self);
+      enqueue(found, self);
       own_as_head(self);
     } else {
       lock_without_node();
@@ -133,7 +133,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
   }
 
   /// Enqueues the node `self` and waits until this thread is the head of the queue.
-  void line_up(std::uint32_t found, std::uint32_t self) noexcept {
+  void enqueue(std::uint32_t found, std::uint32_t self) noexcept {
     // (tail,pending,owned)  t,p,o -> self,p,o
     // order[enqueue]: acq_rel; pairs [enqueue, head]; a link adds to the claim of the predecessor's
     // node, and the zero that ended that node's last use does not overwrite the link.

@@ -203,7 +203,7 @@ class LOCKYARD_CAPABILITY resilient_lock
                                                            std::source_location at) noexcept {
     typename W::contended scope{self()};
     const bool is_own = R.recovers && tables::has_below(place, label().address);
-    if (!is_own && line_.overtake()) return lock_errc::acquired;
+    if (!is_own && line_.barge()) return lock_errc::acquired;
     const lock_errc how = wait_in_line(found, place, limit, at, is_own);
     scope.result(how == lock_errc::acquired);
     return how;

@@ -72,12 +72,13 @@ class [[gnu::visibility("default")]] asymmetric_fence {
     if (!mode_.compare_exchange_strong(mode, asymmetric_mode::fences, std::memory_order_relaxed,
                                        std::memory_order_relaxed) &&
         mode == asymmetric_mode::membarrier) {
-      // relaxed(atomicity): light sides that saw `membarrier` issued no fence; from now on they
-      // do.
+      // relaxed(atomicity): light sides that saw `membarrier` issued no fence; from now on those
+      // that read the mode do. What relies on light_when_registered() makes up for it by itself.
       mode_.store(asymmetric_mode::lost, std::memory_order_relaxed);
       return false;
     }
-    // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle of [light_full].
+    // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle of
+    // [light_full].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return mode != asymmetric_mode::lost;
   }

@@ -29,7 +29,7 @@ class pool {
     items_[taken].next = 0;
     return taken;
   }
-  void give_back(index item) noexcept {
+  void release(index item) noexcept {
     items_[item] = T{};
     items_[item].next = given_back_;
     given_back_ = item;
@@ -109,7 +109,7 @@ class lock_graph {
     if (is_in_use(each) || each.outgoing != 0 || each.incoming != 0) return;
     if (each.id.address != nullptr)
       unlink(bucket(each.id.address), locks_, &watched_lock::next, lock);
-    locks_.give_back(lock);
+    locks_.release(lock);
   }
   /// Records the lock's destruction: another lock may soon have its address. The entry stays,
   /// without an address, while a thread holds the lock or waits for it.
@@ -177,7 +177,7 @@ class lock_graph {
   void disconnect(index gone) noexcept {
     unlink(locks_[orders_[gone].first].outgoing, orders_, &lock_order::next, gone);
     unlink(locks_[orders_[gone].second].incoming, orders_, &lock_order::next_incoming, gone);
-    orders_.give_back(gone);
+    orders_.release(gone);
   }
 
   pool<watched_lock, Locks> locks_{};

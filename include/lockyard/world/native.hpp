@@ -159,8 +159,9 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     return known.epoch != 0 && known.epoch == now ? known.id : find_thread_id();
   }
   static bool is_real_time() noexcept { return detail::os::is_real_time(); }
-  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
-    if (limit == never) return pi_lock_until(word, nullptr);
+  static bool pi_lock(atomic<std::uint32_t>& word) noexcept { return pi_lock_until(word, nullptr); }
+  /// With a limit, even one that never passes, the wait goes on in a ring of waits.
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
     for (;;) {
       const timespec absolute = to_timespec(limit.end_of_sleep());
       if (pi_lock_until(word, &absolute)) return true;

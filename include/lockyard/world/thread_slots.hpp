@@ -29,7 +29,7 @@ class [[gnu::visibility("default")]] slot_registry {
       while (~seen != 0) {
         const int bit = std::countr_one(seen);
         const std::uint64_t mask = std::uint64_t{1} << bit;
-        // order[claim]: acquire; pairs [give_back]; the previous thread's writes to the slot's
+        // order[claim]: acquire; pairs [release]; the previous thread's writes to the slot's
         // state happen before this thread's accesses.
         seen = words_[i].fetch_or(mask, std::memory_order_acquire);
         if ((seen & mask) == 0) return static_cast<std::uint32_t>(i * 64) + std::uint32_t(bit);
@@ -38,9 +38,9 @@ class [[gnu::visibility("default")]] slot_registry {
     return no_slot;
   }
 
-  void give_back(std::uint32_t slot) noexcept {
+  void release(std::uint32_t slot) noexcept {
     const std::uint64_t mask = std::uint64_t{1} << (slot % 64);
-    // order[give_back]: release; pairs [claim]; publishes this thread's writes to the slot's next
+    // order[release]: release; pairs [claim]; publishes this thread's writes to the slot's next
     // thread.
     words_[slot / 64].fetch_and(~mask, std::memory_order_release);
   }
@@ -68,7 +68,7 @@ struct [[gnu::visibility("default")]] slot_guard {
   slot_guard& operator=(const slot_guard&) = delete;
   ~slot_guard() {
     if (memory == nullptr || memory->slot == no_slot) return;
-    registry->give_back(memory->slot);
+    registry->release(memory->slot);
     memory->slot = no_slot;
   }
 };

@@ -47,7 +47,11 @@ struct [[gnu::visibility("default")]] tracing_waits : derived_world<tracing_wait
     const span stamps{trace::event_kind::wake_begin, trace::event_kind::wake_end, wake_count};
     return native::requeue(from, expected, wake_count, move_count, to);
   }
-  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
+  static bool pi_lock(atomic<std::uint32_t>& word) noexcept {
+    const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end, of(never)};
+    return native::pi_lock(word);
+  }
+  static bool pi_lock(atomic<std::uint32_t>& word, deadline limit) noexcept {
     const span stamps{trace::event_kind::sleep_begin, trace::event_kind::sleep_end, of(limit)};
     return native::pi_lock(word, limit);
   }

@@ -124,7 +124,7 @@ concept provides_inheritance =
     };
 
 template <class W>
-concept provides_surroundings =
+concept provides_environment =
     requires(const void* address, typename W::deadline deadline, std::chrono::nanoseconds duration,
              const adjustable_limit& limit) {
       { W::now() } noexcept -> std::same_as<typename W::time_point>;
@@ -208,7 +208,7 @@ concept provides_observation =
 ///   highest priority if there is one; a release. Does not access the word once another thread can
 ///   own it. Fatal if another thread owns the word.
 ///
-/// Surroundings
+/// Environment
 /// - `now()` is a point in time for arithmetic; `deadline_after(duration)`, `passed(deadline)`.
 ///   `deadline_at(limit, left)`: passes when the limit's clock has reached it, which may be sooner
 ///   or later than `left` says. A world reads the clock again at intervals, also during a sleep.
@@ -243,7 +243,7 @@ concept provides_observation =
 template <class W>
 concept complete_world =
     detail::provides_memory<W> && detail::provides_waiting<W> && detail::provides_inheritance<W> &&
-    detail::provides_surroundings<W> && detail::provides_observation<W>;
+    detail::provides_environment<W> && detail::provides_observation<W>;
 
 /// True for a world that a test asserts to be complete: programs then compile faster, without the
 /// probe of every member.

@@ -43,7 +43,7 @@ def described(check: Check, covered: checker.Progress, spent_s: float) -> str:
     text = f"{check.label}{injected}"
     if not covered or spent_s <= 0:
         return text
-    executions, states = covered.get("executions", 0), covered.get("prefixes", 0)
+    executions, states = covered.get("executions", 0), covered.get("states", 0)
     rate_k = (states or executions) / spent_s / 1e3
     kind = "states" if states else "executions"
     return f"{text} · {executions:,} executions, {states:,} states, {rate_k:,.0f} k {kind}/s"

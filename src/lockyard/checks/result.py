@@ -68,7 +68,7 @@ class Check:
     def to_job(self) -> dict[str, Any]:
         return {
             "ask": "check",
-            "subject": self.client.name,
+            "client": self.client.name,
             **self.size.to_json(),
             **self.settings.to_job(),
             "mutation": self.mutation,
@@ -97,7 +97,7 @@ class Result:
         """Converts an answer; a pass without full coverage becomes inconclusive."""
         keys = ("what", "executions", "cut", "too_deep", "left_out", "seconds", "steps")
         values = {key: answer[key] for key in keys}
-        values |= {"states": answer["prefixes"]}
+        values |= {"states": answer["states"]}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
         values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
         found = cls(check, answer["verdict"], **values)

@@ -68,7 +68,7 @@ class Session:
             what=what,
             left_out=left_out,
             executions=self._covered.get("executions", 0),
-            states=self._covered.get("prefixes", 0),
+            states=self._covered.get("states", 0),
             seconds=time.monotonic() - self._start_s,
         )
 

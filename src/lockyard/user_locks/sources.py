@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lockyard.user_locks.lock_spec import UserLock
 
-LOCKS = "own_locks.hpp"
+LOCKS = "user_lock.hpp"
 HEADER = "// SPDX-License-Identifier: Apache-2.0\n// Written by lockyard.\n"
 
 
@@ -44,7 +44,7 @@ def check(named: Sequence[UserLock]) -> str:
         for number, lock in enumerate(named)
     )
     return (
-        f'{HEADER}#include "{LOCKS}"\n#include <own/requirements.hpp>\n'
+        f'{HEADER}#include "{LOCKS}"\n#include <user_locks/requirements.hpp>\n'
         f"namespace lockyard::harness {{\n{uses}}}\n"
     )
 
@@ -70,13 +70,13 @@ def study(
     )
     return (
         f"{HEADER}#define LOCKYARD_OWN_LOCKS\n#define {name}_study own_{name}_study\n"
-        f'#include "{LOCKS}"\n#include <own/adopted.hpp>\n'
+        f'#include "{LOCKS}"\n#include <user_locks/adopted.hpp>\n'
         "namespace lockyard::harness::own {\n"
         "template <class Visitor>\nvoid for_each_lock(Visitor&& visit) {\n"
         f"{entries}}}\n}}\n"
         f'#include "{source}"\n'
         "namespace lockyard::harness {\n"
-        f"static const adoption adopted_locks_of_{name}{{std::vector<own_lock>{{\n{adopted}}}}};\n"
+        f"static const adoption adopted_locks_of_{name}{{std::vector<user_lock>{{\n{adopted}}}}};\n"
         f"static const adoption adopted_{name}{{own_{name}_study()}};\n}}\n"
     )
 

@@ -17,13 +17,14 @@ namespace lockyard::model {
 namespace {
 
 const client_maker& racing() {
-  static const checker::subject& subject = *checker::find_subject("mcs_dequeue_relaxed");
-  static const client_maker make = subject.make(subject.shape);
+  static const checker::checked_client& checked_client =
+      *checker::find_client("mcs_dequeue_relaxed");
+  static const client_maker make = checked_client.make(checked_client.size);
   return make;
 }
 
-client_maker correct(const exclusion_shape& shape) {
-  return checker::find_subject("mcs_lock_own_nodes")->make(shape);
+client_maker correct(const client_size& size) {
+  return checker::find_client("mcs_lock_own_nodes")->make(size);
 }
 
 found replayed(const std::string& text) {
@@ -165,7 +166,7 @@ TEST(Search, is_inconclusive_where_memory_does_not_suffice) {
   EXPECT_NE(result.left_out.find("memory"), std::string::npos) << result.left_out;
 }
 
-TEST(Search, comes_to_the_same_prefixes_wherever_objects_lie) {
+TEST(Search, comes_to_the_same_states_wherever_objects_lie) {
   // Memory that was left allocated moves the next lock to another address.
   std::vector<std::unique_ptr<char[]>> left;
   const client_maker make = correct({.threads = 2});
@@ -175,7 +176,7 @@ TEST(Search, comes_to_the_same_prefixes_wherever_objects_lie) {
   };
   const found here = explore(make, {.workers = 1});
   const found there = explore(moving, {.workers = 1});
-  EXPECT_EQ(here.prefixes, there.prefixes);
+  EXPECT_EQ(here.states, there.states);
 }
 
 TEST(Replay, names_a_list_of_choices_that_ends_too_early) {

@@ -23,9 +23,9 @@ const std::vector<plain::entry>& entries() {
   return all;
 }
 
-model::found search(const plain::entry& of, const model::exclusion_shape& shape,
+model::found search(const plain::entry& of, const model::client_size& size,
                     model::site_list* sites = nullptr) {
-  const auto clients = plain::clients_of(of, shape);
+  const auto clients = plain::clients_of(of, size);
   return plain::searched(
       [&] { return model::explore(clients, {.workers = 1, .seconds = 60, .sites = sites}); });
 }

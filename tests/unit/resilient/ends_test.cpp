@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/exclusion.hpp"
 #include "support/resilient.hpp"
-#include "support/told_world.hpp"
 
 namespace lockyard::testing {
 namespace {
@@ -194,7 +194,7 @@ TYPED_TEST(Ends, by_fork_leave_the_child_with_its_own_locks_and_dead_owners_of_o
 
 template <class Lock>
 class ForkBetweenSteps : public ::testing::Test {};
-using told_forms = both_forms<told_world>;
+using told_forms = both_forms<directed_world>;
 TYPED_TEST_SUITE(ForkBetweenSteps, told_forms, form_name);
 
 /// It has come too late to be known as a waiter.

@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "support/hooked_world.hpp"
+#include "support/callback_world.hpp"
 #include "support/resilient.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -57,7 +57,7 @@ step_hook raises_before(int nth) {
 
 template <class Lock>
 class Handlers : public ::testing::Test {};
-using hooked_forms = both_forms<hooked_world>;
+using hooked_forms = both_forms<callback_world>;
 TYPED_TEST_SUITE(Handlers, hooked_forms, form_name);
 
 constexpr int steps_of_lock_and_unlock = 40;  // more than there are

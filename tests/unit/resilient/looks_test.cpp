@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/resilient.hpp"
-#include "support/told_world.hpp"
 
 namespace lockyard::testing {
 namespace {
@@ -17,7 +17,7 @@ using std::chrono::hours;
 
 template <class Lock>
 class Looks : public ::testing::Test {};
-TYPED_TEST_SUITE(Looks, both_forms<told_world>, form_name);
+TYPED_TEST_SUITE(Looks, both_forms<directed_world>, form_name);
 
 /// The older wait of the other one is over; what it wanted is in no table any more.
 TYPED_TEST(Looks, do_not_believe_in_a_wait_that_is_over) {
@@ -48,7 +48,7 @@ TYPED_TEST(Looks, do_not_believe_in_a_wait_that_is_over) {
   one.arrive();
   one.look();
   EXPECT_EQ(waiters_of(second), 1U);
-  told_world::now_ns += 1'000'000;
+  directed_world::now_ns += 1'000'000;
   one.let_look();
   other.arrive();
   for (int i = 0; i < 5; ++i) other.look();
@@ -199,7 +199,7 @@ TYPED_TEST(Looks, without_a_node_end_the_wait_after_a_second) {
   }};
   first.arrive();
   actor without{[&] {
-    told_world::has_slot = false;
+    directed_world::has_slot = false;
     how = lock.lock().code();
   }};
   without.arrive();
@@ -272,7 +272,7 @@ TYPED_TEST(Looks, let_waiters_leave_in_the_order_of_their_limits) {
     line[i]->look();
   }
   for (int now_ms = 10; now_ms <= 50; now_ms += 10) {
-    told_world::now_ns += 10'000'000;
+    directed_world::now_ns += 10'000'000;
     for (std::size_t i = 0; i < line.size(); ++i) {
       if (!line[i]->is_over()) line[i]->look();
       EXPECT_EQ(line[i]->is_over(), length_ms[i] <= now_ms) << i << " at " << now_ms;

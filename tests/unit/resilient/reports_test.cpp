@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/resilient.hpp"
-#include "support/told_world.hpp"
 
 namespace lockyard::testing {
 namespace {
 
 template <class Lock>
 class Reports : public ::testing::Test {};
-using told_forms = both_forms<told_world>;
+using told_forms = both_forms<directed_world>;
 TYPED_TEST_SUITE(Reports, told_forms, form_name);
 
 bool is_here(const std::source_location& at, unsigned line) {
@@ -85,7 +85,7 @@ TYPED_TEST(Reports, of_a_cycle_list_its_threads_in_order) {
     await([&] { return holding == length; });
     for (const auto& each : actors) {
       ++may_begin;
-      ++told_world::now_ns;
+      ++directed_world::now_ns;
       each->arrive();
       each->look();
     }

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/resilient.hpp"
-#include "support/told_world.hpp"
 
 namespace lockyard::testing {
 namespace {
@@ -43,7 +43,7 @@ class Steps : public ::testing::Test {
   Lock lock_;
   std::atomic<int> served_{0};
 };
-using told_forms = both_forms<told_world>;
+using told_forms = both_forms<directed_world>;
 TYPED_TEST_SUITE(Steps, told_forms, form_name);
 
 /// A thread that passes the head's place on while the next one is on its way does not wait for it,
@@ -121,7 +121,7 @@ TYPED_TEST(Steps, of_a_head_that_leaves_lose_no_newcomer) {
     };
     if (where == step_kind::fetch_or) come();
     leaving.arm();
-    told_world::now_ns += 10'000'000;
+    directed_world::now_ns += 10'000'000;
     head->let_look();
     leaving.await();
     if (where == step_kind::compare_exchange) come();
@@ -204,7 +204,7 @@ TYPED_TEST(Steps, of_a_waiter_that_leaves_when_it_is_granted_lose_nobody) {
     });
     const auto last = this->in_line(this->use());
     before_cancel.arm();
-    told_world::now_ns += 10'000'000;
+    directed_world::now_ns += 10'000'000;
     leaver->let_look();
     before_cancel.await();
     lock.unlock();
@@ -239,13 +239,13 @@ TYPED_TEST(Steps, of_the_last_waiter_that_leaves_leave_the_lock_free) {
       this->give_up()();
     };
     const auto first = this->in_line(give_up);
-    told_world::now_ns += 5'000'000;
+    directed_world::now_ns += 5'000'000;
     const auto last = place == 1 ? this->in_line(give_up) : nullptr;
     if (place == 1) first->look_after(milliseconds{5});
     const auto& leaver = place == 1 ? last : first;
     leaver->look();
     leaving.arm();
-    told_world::now_ns += 10'000'000;
+    directed_world::now_ns += 10'000'000;
     leaver->let_look();
     leaving.await();
     this->lock_.unlock();

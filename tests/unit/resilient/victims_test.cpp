@@ -7,20 +7,20 @@
 #include <memory>
 #include <vector>
 
+#include "support/directed_world.hpp"
 #include "support/resilient.hpp"
-#include "support/told_world.hpp"
 
 namespace lockyard::testing {
 namespace {
 
 template <class Lock>
 class Victims : public ::testing::Test {};
-TYPED_TEST_SUITE(Victims, both_forms<told_world>, form_name);
+TYPED_TEST_SUITE(Victims, both_forms<directed_world>, form_name);
 
 constexpr resilience every_detector{.victim = deadlock_victim::detector};
 template <class Lock>
 class DetectorVictims : public ::testing::Test {};
-using detector_forms = both_forms<told_world, every_detector>;
+using detector_forms = both_forms<directed_world, every_detector>;
 TYPED_TEST_SUITE(DetectorVictims, detector_forms, form_name);
 
 /// A ring of actors: each holds its lock and wants the next one's. Their tables are in the order of
@@ -80,7 +80,7 @@ TYPED_TEST(Victims, are_the_youngest_of_a_cycle_and_nobody_else) {
       ring<TypeParam> threads{length};
       for (std::size_t i = 1; i <= length; ++i) {
         for (std::size_t each = 0; each < length; ++each) EXPECT_FALSE(threads.is_over(each));
-        told_world::now_ns += 1000;
+        directed_world::now_ns += 1000;
         threads.begin((youngest + i) % length);
       }
       threads.join();

@@ -49,7 +49,7 @@ TEST(SlotRegistry, has_no_slot_when_all_are_taken_and_gives_out_what_comes_back)
     ASSERT_EQ(registry->claim(), i);
   }
   EXPECT_EQ(registry->claim(), no_slot);
-  registry->give_back(777);
+  registry->release(777);
   EXPECT_EQ(registry->claim(), 777U);
 }
 
@@ -61,7 +61,7 @@ TEST(SlotRegistry, hands_over_what_the_last_holder_of_a_slot_wrote) {
     for (int i = 0; i < 2000; ++i) {
       const std::uint32_t slot = registry->claim();
       ++kept[slot];
-      registry->give_back(slot);
+      registry->release(slot);
     }
   };
   std::thread first{use};

@@ -12,7 +12,7 @@
 
 namespace lockyard::checker {
 
-void PrintTo(const subject& each, std::ostream* to) {
+void PrintTo(const checked_client& each, std::ostream* to) {
   *to << each.name;
 }
 
@@ -22,13 +22,13 @@ using model::found;
 using model::plan;
 using model::verdict;
 
-class Subject : public ::testing::TestWithParam<subject> {
+class Client : public ::testing::TestWithParam<checked_client> {
  protected:
-  static const subject& of() { return GetParam(); }
-  static found check(const plan& by) { return model::explore(of().make(of().shape), by); }
+  static const checked_client& of() { return GetParam(); }
+  static found check(const plan& by) { return model::explore(of().make(of().size), by); }
 };
 
-TEST_P(Subject, has_the_verdict_expected_of_it_and_fails_again_when_replayed) {
+TEST_P(Client, has_the_verdict_expected_of_it_and_fails_again_when_replayed) {
   const found with_two = check({.how = of().how, .workers = 2});
   EXPECT_EQ(with_two.result, of().expected) << with_two.what << "\n" << to_text(with_two.steps);
   // A search that fails ends there.
@@ -36,15 +36,15 @@ TEST_P(Subject, has_the_verdict_expected_of_it_and_fails_again_when_replayed) {
     EXPECT_EQ(with_two.left_out, "");
     return;
   }
-  const found again = model::replay(of().make(of().shape), of().how, with_two.replay);
+  const found again = model::replay(of().make(of().size), of().how, with_two.replay);
   EXPECT_EQ(again.result, of().expected);
   EXPECT_EQ(again.what, with_two.what);
   EXPECT_FALSE(again.steps.empty());
 }
 
-class SmallSubject : public Subject {};
+class SmallClient : public Client {};
 
-TEST_P(SmallSubject, has_the_same_verdict_with_one_worker_and_without_the_cache) {
+TEST_P(SmallClient, has_the_same_verdict_with_one_worker_and_without_the_cache) {
   const found with_one = check({.how = of().how, .workers = 1});
   EXPECT_EQ(with_one.result, of().expected) << with_one.what;
   const found without_cache = check({.how = of().how, .uses_cache = false, .workers = 2});
@@ -54,7 +54,7 @@ TEST_P(SmallSubject, has_the_same_verdict_with_one_worker_and_without_the_cache)
   EXPECT_GE(without_cache.executions, with_one.executions - with_one.cut);
 }
 
-std::string name_of_test(const ::testing::TestParamInfo<subject>& of) {
+std::string name_of_test(const ::testing::TestParamInfo<checked_client>& of) {
   std::string name{of.param.name};
   for (char& each : name) {
     if (std::isalnum(static_cast<unsigned char>(each)) == 0) each = '_';
@@ -63,38 +63,37 @@ std::string name_of_test(const ::testing::TestParamInfo<subject>& of) {
 }
 
 /// What tells of the engine. Locks and their clients are checked by `lockyard check --all`.
-std::vector<subject> subjects_of_the_engine() {
-  std::vector<subject> found;
-  for (const subject& each : all_subjects()) {
+std::vector<checked_client> clients_of_the_engine() {
+  std::vector<checked_client> found;
+  for (const checked_client& each : all_clients()) {
     if (each.of == group::litmus || each.of == group::mutant) found.push_back(each);
   }
   return found;
 }
 
-/// Returns the subjects that are small enough to be searched without the cache, too.
-std::vector<subject> small_subjects() {
-  std::vector<subject> found = subjects_of_the_engine();
-  std::erase_if(found, [](const subject& each) {
+/// Returns the clients that are small enough to be searched without the cache, too.
+std::vector<checked_client> small_clients() {
+  std::vector<checked_client> found = clients_of_the_engine();
+  std::erase_if(found, [](const checked_client& each) {
     const bool is_small =
-        each.shape.threads == 2 || (each.of == group::litmus && each.shape.threads == 3);
+        each.size.threads == 2 || (each.of == group::litmus && each.size.threads == 3);
     return each.bound || !is_small;
   });
   return found;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Subject, ::testing::ValuesIn(subjects_of_the_engine()),
-                         &name_of_test);
-INSTANTIATE_TEST_SUITE_P(All, SmallSubject, ::testing::ValuesIn(small_subjects()), &name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, Client, ::testing::ValuesIn(clients_of_the_engine()), &name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, SmallClient, ::testing::ValuesIn(small_clients()), &name_of_test);
 
 TEST(Registry, knows_everything_by_a_name_of_its_own) {
-  for (const subject& each : all_subjects()) {
-    EXPECT_EQ(find_subject(each.name), &each) << each.name << " is there twice";
+  for (const checked_client& each : all_clients()) {
+    EXPECT_EQ(find_client(each.name), &each) << each.name << " is there twice";
   }
-  EXPECT_EQ(find_subject("no such thing"), nullptr);
+  EXPECT_EQ(find_client("no such thing"), nullptr);
 }
 
 TEST(Registry, expects_every_mutant_to_be_found) {
-  for (const subject& each : all_subjects()) {
+  for (const checked_client& each : all_clients()) {
     if (each.of == group::mutant) {
       EXPECT_NE(each.expected, verdict::passed) << each.name;
     }

@@ -9,8 +9,8 @@ namespace {
 
 // Functions, because objects use them before main, in an unknown order.
 
-std::vector<own_lock>& locks() {
-  static std::vector<own_lock> all;
+std::vector<user_lock>& locks() {
+  static std::vector<user_lock> all;
   return all;
 }
 
@@ -21,7 +21,7 @@ std::vector<study>& studies() {
 
 }  // namespace
 
-adoption::adoption(std::vector<own_lock> of_user) {
+adoption::adoption(std::vector<user_lock> of_user) {
   locks() = std::move(of_user);
 }
 
@@ -29,7 +29,7 @@ adoption::adoption(study with_own_cells) {
   studies().push_back(std::move(with_own_cells));
 }
 
-const std::vector<own_lock>& adopted_locks() {
+const std::vector<user_lock>& adopted_locks() {
   return locks();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <draws.hpp>
+#include <random.hpp>
 
 #include <gtest/gtest.h>
 

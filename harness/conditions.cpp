@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "surroundings.hpp"
+#include "conditions.hpp"
 
 #include "schedule.hpp"
 #include "topology.hpp"
@@ -70,8 +70,7 @@ void limit_cpu_time(decltype(RLIMIT_CPU) resource, double limit) {
 
 /// Runs in its own session, as another program would: if the kernel groups processes by session,
 /// the neighbour is a separate group.
-[[noreturn]] void be_the_neighbour(const surroundings_request& wanted, pid_t parent,
-                                   int report_to) {
+[[noreturn]] void be_the_neighbour(const conditions_request& wanted, pid_t parent, int report_to) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   setsid();
@@ -121,7 +120,7 @@ void set_timer_slack(std::uint64_t slack_ns) {
   }
 }
 
-busy_neighbour::busy_neighbour(const surroundings_request& wanted) {
+busy_neighbour::busy_neighbour(const conditions_request& wanted) {
   if (wanted.load == 0) return;
   pipe_ends reports;
   const pid_t parent = getpid();
@@ -160,7 +159,7 @@ busy_neighbour::~busy_neighbour() {
   if (process_ > 0) end(process_);
 }
 
-surroundings::surroundings(const surroundings_request& wanted) : neighbour_{wanted} {
+enforced_conditions::enforced_conditions(const conditions_request& wanted) : neighbour_{wanted} {
   limit_cpu_time(RLIMIT_RTTIME, (wanted.limit_s + spare_s) * 1e6);
   if (wanted.cgroup) join(*wanted.cgroup);  // the neighbour stays outside
 }

@@ -16,28 +16,28 @@
 namespace lockyard::harness {
 
 /// Facts about a user lock, besides its name.
-struct own_source {
+struct user_source {
   std::string_view header;    ///< as the user wrote it
   std::string_view sha256;    ///< hash of the header
   std::string_view compiler;  ///< the compiler of this lock's studies, with its flags
   std::string_view flags;
 };
 
-struct own_lock {
+struct user_lock {
   lock_traits traits;
   std::size_t size_bytes;
-  own_source source;
+  user_source source;
 };
 
 /// The locks in the order in which they were given.
-const std::vector<own_lock>& adopted_locks();
+const std::vector<user_lock>& adopted_locks();
 
 /// Returns null if the study was not compiled for that lock.
 const cell* find_adopted_cell(std::string_view study, std::string_view lock);
 
 /// Declared static, each object registers its argument.
 struct adoption {
-  explicit adoption(std::vector<own_lock> locks);
+  explicit adoption(std::vector<user_lock> locks);
   explicit adoption(study with_own_cells);
 };
 

@@ -11,16 +11,16 @@
 #include <type_traits>
 #include <utility>
 
-#include "support/hooked_world.hpp"
+#include "support/callback_world.hpp"
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
 
 /// Threads other than actors look whenever they can, which takes no time here. Steps may be
 /// hooked.
-struct told_world : derived_world<told_world, native> {
+struct directed_world : derived_world<directed_world, native> {
   template <class T>
-  using atomic = hooked_atomic<T>;
+  using atomic = callback_atomic<T>;
 
   struct actor_state {
     std::atomic<int> allowed{0};  ///< looks that it may still make
@@ -39,7 +39,7 @@ struct told_world : derived_world<told_world, native> {
   template <class Atomic, class Predicate, class Policy>
   static auto await(const Atomic& word, Predicate predicate, std::memory_order order,
                     Policy&& policy) noexcept {
-    return derived_world<told_world, native>::await(word, predicate, order, policy);
+    return derived_world<directed_world, native>::await(word, predicate, order, policy);
   }
   static std::uint32_t thread_slot() noexcept { return has_slot ? native::thread_slot() : no_slot; }
 
@@ -72,7 +72,7 @@ struct told_world : derived_world<told_world, native> {
     return wait_result::woken;
   }
 };
-static_assert(world<told_world>);
+static_assert(world<directed_world>);
 
 /// A thread of that world, which looks only when it is told to.
 class actor {
@@ -80,7 +80,7 @@ class actor {
   template <class Body>
   explicit actor(Body body)
       : thread_{[this, body] {
-          told_world::self = &state_;
+          directed_world::self = &state_;
           body();
           is_over_ = true;
         }} {}
@@ -104,7 +104,7 @@ class actor {
   void let_look() { ++state_.allowed; }
   /// The same; so much later than before.
   void look_after(std::chrono::nanoseconds time) {
-    told_world::now_ns += time.count();
+    directed_world::now_ns += time.count();
     look();
   }
   [[nodiscard]] bool is_over() const { return is_over_; }
@@ -113,7 +113,7 @@ class actor {
   }
 
  private:
-  told_world::actor_state state_;
+  directed_world::actor_state state_;
   std::atomic<bool> is_over_{false};
   std::thread thread_;
 };

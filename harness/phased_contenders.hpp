@@ -45,7 +45,7 @@ struct alignas(detail::arch::interference_size) books_of_kinds {
 };
 
 /// What the contenders share besides the lock.
-struct lockers_scene {
+struct contended_state {
   void* lock;
   ownership& state;
   phases& stage;
@@ -55,12 +55,12 @@ struct lockers_scene {
 
 /// One thread's part in a phase: it locks and unlocks until the phase is over, and returns how
 /// often. At `end` it ends the phase itself.
-using locking_phase = std::uint64_t(const lockers_scene& on, worker& work, unsigned thread,
+using locking_phase = std::uint64_t(const contended_state& on, worker& work, unsigned thread,
                                     const phases::phase& in, ticks end);
 
 template <class Lock>
-[[gnu::noinline]] std::uint64_t lock_through(const lockers_scene& on, worker& work, unsigned thread,
-                                             const phases::phase& in, ticks end) {
+[[gnu::noinline]] std::uint64_t lock_through(const contended_state& on, worker& work,
+                                             unsigned thread, const phases::phase& in, ticks end) {
   Lock& lock = *static_cast<Lock*>(on.lock);
   worker own = work;
   std::uint64_t done = 0;
@@ -81,15 +81,15 @@ template <class Lock>
 
 /// What the threads share in a run whose phases have several kinds, and each thread's books.
 template <unsigned Kinds>
-struct contending_scene {
-  contending_scene(const job& of, const subject& lock, const work_request& lengths)
+struct phased_contenders {
+  phased_contenders(const job& of, const subject& lock, const work_request& lengths)
       : place{lock, of.seed},
         work{lengths, of.threads, of.seed},
         looks{lengths},
         stage{of.threads, Kinds, of.bound.duration_s * 1e9, of.seed},
         books{std::make_unique<books_of_kinds<Kinds>[]>(of.threads)} {}
 
-  [[nodiscard]] lockers_scene scene(std::uint64_t loops) noexcept {
+  [[nodiscard]] contended_state scene(std::uint64_t loops) noexcept {
     return {.lock = place.lock(),
             .state = place.data(),
             .stage = stage,

@@ -37,7 +37,7 @@ using step_hook = std::function<void(step)>;
 inline thread_local const step_hook* before_step = nullptr;
 
 template <class T>
-struct hooked_atomic : std::atomic<T> {
+struct callback_atomic : std::atomic<T> {
   using base = std::atomic<T>;
   using base::base;
 
@@ -88,11 +88,11 @@ struct hooked_atomic : std::atomic<T> {
     before_step = now;
   }
 };
-struct hooked_world : derived_world<hooked_world, native> {
+struct callback_world : derived_world<callback_world, native> {
   template <class T>
-  using atomic = hooked_atomic<T>;
+  using atomic = callback_atomic<T>;
 };
-static_assert(world<hooked_world>);
+static_assert(world<callback_world>);
 
 /// Hooks the calling thread's steps to the end of the scope.
 class hooking {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "company.hpp"
+#include "companions.hpp"
 
 #include <sched.h>
 #include <time.h>

@@ -12,7 +12,7 @@
 
 namespace lockyard::harness {
 
-struct surroundings_request {
+struct conditions_request {
   unsigned load;  ///< busy threads of another process
   int load_nice;
   std::optional<std::uint64_t> timer_slack_ns;  ///< each thread's; nullopt: unchanged
@@ -24,7 +24,7 @@ struct surroundings_request {
 class busy_neighbour {
  public:
   /// Returns when each of its threads has had a processor. Throws condition_error.
-  explicit busy_neighbour(const surroundings_request& wanted);
+  explicit busy_neighbour(const conditions_request& wanted);
   busy_neighbour(const busy_neighbour&) = delete;
   busy_neighbour& operator=(const busy_neighbour&) = delete;
   ~busy_neighbour();
@@ -42,9 +42,9 @@ void set_timer_slack(std::uint64_t slack_ns);
 /// In force from construction on, for this process and the threads that it starts later; the
 /// neighbour until destruction. Throws condition_error if something is unavailable. Must be
 /// constructed while there is only one thread.
-class surroundings {
+class enforced_conditions {
  public:
-  explicit surroundings(const surroundings_request& wanted);
+  explicit enforced_conditions(const conditions_request& wanted);
 
   /// Throws condition_error if something did not last until now.
   void check_in_force() { neighbour_.check_alive(); }

@@ -13,9 +13,9 @@
 namespace lockyard::model {
 
 /// The states that some execution has reached; shared by all workers.
-class prefix_cache {
+class state_cache {
  public:
-  explicit prefix_cache(std::size_t memory_bytes)
+  explicit state_cache(std::size_t memory_bytes)
       : room_{memory_bytes / bytes_of_entry / shards_.size()} {}
 
   /// Tells whether no execution has been there. A state that does not fit any longer counts as new,
