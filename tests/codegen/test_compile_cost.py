@@ -52,7 +52,7 @@ def test_a_source_that_leaves_the_slow_paths_to_another_one_inlines_the_fast_pat
     )
 
     def symbols(which: str) -> str:
-        listed = ["nm", "-C", which, compiled]
+        listed: list[str | Path] = ["nm", "-C", which, compiled]
         return subprocess.run(listed, check=True, capture_output=True, text=True, timeout=60).stdout
 
     assert "basic_mutex<" not in symbols("--defined-only")
