@@ -4,7 +4,7 @@
 # other tree is brought up to date first, so an edited source is compiled there.
 find_package(nlohmann_json 3.11 REQUIRED)
 set(built ${LOCKYARD_BUILT}/virtual)
-set(archives lockyard-model lockyard-simulation lockyard-checked_clients)
+set(archives lockyard-model lockyard-simulation lockyard-clients)
 file(GLOB plain_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} plain/*.cpp)
 set(plain_objects ${plain_sources})
 list(TRANSFORM plain_objects REPLACE "(.+)" "${built}/CMakeFiles/lockyard-plain.dir/\\1.o")
@@ -25,7 +25,7 @@ foreach(name IN LISTS archives)
   add_dependencies(${name} built-virtual)
 endforeach()
 target_link_libraries(lockyard-model INTERFACE absl::flat_hash_set)
-target_link_libraries(lockyard-checked_clients INTERFACE lockyard-model)
+target_link_libraries(lockyard-clients INTERFACE lockyard-model)
 target_link_libraries(lockyard-simulation INTERFACE
   nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
 add_library(lockyard::model ALIAS lockyard-model)
