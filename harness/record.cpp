@@ -136,7 +136,7 @@ ordered_json describe_parameters(const study& of) {
                           {"summary", each.summary},
                           {"least", each.least},
                           {"most", each.most},
-                          {"usual", each.defaults},
+                          {"defaults", each.defaults},
                           {"choices", describe_choices(each, of)},
                           {"below_threads", each.below_threads}});
   }
@@ -262,7 +262,7 @@ ordered_json describe_environment() {
     if (!each.version.empty()) libraries[std::string{each.name}] = each.version;
   }
   return {{"compiler", LOCKYARD_COMPILER},     {"compiler_flags", LOCKYARD_COMPILER_FLAGS},
-          {"libraries", std::move(libraries)}, {"user_lock", describe_own_sources()},
+          {"libraries", std::move(libraries)}, {"own_locks", describe_own_sources()},
           {"clock", describe_clock()},         {"default_slice_ns", default_slice_ns()},
           {"topology", describe_topology()}};
 }

@@ -20,7 +20,7 @@ namespace lockyard::harness {
 namespace {
 
 /// The fault of a scenario, which determines its figures.
-enum class fault : std::uint8_t { none, user_lock, cycle, stuck_owner, dead_owner };
+enum class fault : std::uint8_t { none, own_lock, cycle, stuck_owner, dead_owner };
 
 struct recovery_scenario {
   listed_choice listed;
@@ -41,7 +41,7 @@ constexpr listed_choice patient(std::string_view name, unsigned waiters) {
 
 // A cycle has an innocent thread in addition, and waiters have an owner.
 constexpr recovery_scenario recovery_scenarios[] = {
-    {{"aa", "", 1}, fault::user_lock, lock_again},
+    {{"aa", "", 1}, fault::own_lock, lock_again},
     {{"abba", "", 3}, fault::cycle, close_cycles},
     {{"cycle3", "cycle", 4}, fault::cycle, close_cycles},
     {{"cycle4", "cycle", 5}, fault::cycle, close_cycles},

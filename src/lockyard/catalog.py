@@ -69,7 +69,7 @@ class Parameter:
     summary: str
     least: float
     most: float
-    usual: tuple[float, ...]  # the default values; of a choice, all choices are the default
+    defaults: tuple[float, ...]  # the default values; of a choice, all choices are the default
     type: str = "number"  # or "count", a whole number, or "choice"
     choices: tuple[Choice, ...] = ()
     below_threads: bool = False  # counts some of the threads, of which others must remain
@@ -86,7 +86,7 @@ class Parameter:
 
     @property
     def default(self) -> str:
-        return "all" if self.choices else ",".join(f"{value:.10g}" for value in self.usual)
+        return "all" if self.choices else ",".join(f"{value:.10g}" for value in self.defaults)
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Study:
     default_gap_ns: float = 0
     clock_reads: int = 0  # for each operation; an interval must be longer than they take
     scheduled: bool = False  # its threads call at scheduled times
-    usual_locks: tuple[str, ...] = ()  # the default locks; empty: the seed locks
-    usual_policies: tuple[str, ...] = ()  # by default, the first of these that is permitted
+    default_locks: tuple[str, ...] = ()  # the default locks; empty: the seed locks
+    default_policies: tuple[str, ...] = ()  # by default, the first of these that is permitted
     only_policies: tuple[str, ...] = ()  # the policies that it can be measured under; empty: all
     keeps_traces: bool = False  # writes traces next to its records
     ways: tuple[str, ...] = ()  # ways to wait, if it measures these
@@ -131,7 +131,7 @@ class Study:
             parameters=tuple(
                 replace(each, choices=(choice,))
                 if each == parameter
-                else replace(each, usual=choice.presets.get(each.name, each.usual))
+                else replace(each, defaults=choice.presets.get(each.name, each.defaults))
                 for each in self.parameters
             ),
             default_run_s=choice.default_run_s,

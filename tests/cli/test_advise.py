@@ -205,7 +205,9 @@ def test_measures_what_no_record_has(lockyard: Callable[..., Outcome], tmp_path:
     (found,) = json.loads(told.stdout)["advice"]
     assert found["source"] == "measured now"
     assert {found["lock"], found["runner_up"]} == {"mutex", "std::mutex"}
-    assert all(each["wait_p999_ns"] > 0 < each["operations_per_s"] for each in found["locks"])
+    for each in found["locks"]:  # too few waits, on a busy machine, have no such percentile
+        assert each["operations_per_s"] > 0
+        assert each["wait_p999_ns"] is None or each["wait_p999_ns"] > 0
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_measures_it_with_the_catalogue(home: Path, environment: dict[str, str])
         digest = hashlib.sha256(header.read_bytes()).hexdigest()
         assert run["lock_source"]["sha256"] == digest
     environment_record, plan = lines[:2]
-    assert list(environment_record["harness"]["user_lock"]) == ["my::ticket_lock"]
+    assert list(environment_record["harness"]["own_locks"]) == ["my::ticket_lock"]
     assert plan["own"]["locks"] == [
         {"header": "my/ticket_lock.hpp", "type_name": "my::ticket_lock"}
     ]
@@ -157,7 +157,7 @@ def test_continues_with_the_same_lock_only(home: Path, environment: dict[str, st
     header.write_text(header.read_text() + "// Another lock.\n")
     refused = measure(home, environment, "--resume", str(path))
     assert refused.returncode == 2
-    assert "harness.user_lock" in refused.stderr
+    assert "harness.own_locks" in refused.stderr
 
 
 def test_leaves_out_of_readers_what_cannot_be_shared(

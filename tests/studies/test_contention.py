@@ -252,7 +252,7 @@ def test_the_harness_lists_the_parameters_and_the_preset() -> None:
     names = [each.name for each in studies["contention"].parameters]
     assert names == ["workload", "rate_per_s", "share_percent"]
     workload, rate, _ = studies["contention"].parameters
-    assert rate.usual == (15_000,)
+    assert rate.defaults == (15_000,)
     (allocator,) = [each for each in workload.choices if each.name == "allocator"]
     assert allocator.threads == 3
     assert allocator.presets == {"rate_per_s": (15_000, 100_000), "share_percent": (2,)}

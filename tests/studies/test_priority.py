@@ -130,7 +130,7 @@ def test_an_unprivileged_user_is_told_and_measures_by_nice_unless_asked_otherwis
 
 
 RANKED = a_study(
-    "priority", usual_locks=("pi_mutex", "mutex"), usual_policies=("fifo", "rr", "other")
+    "priority", default_locks=("pi_mutex", "mutex"), default_policies=("fifo", "rr", "other")
 )
 PLAIN = a_study("wait")
 
@@ -155,7 +155,7 @@ def test_takes_the_first_policy_that_is_permitted_and_says_which_are_not(
 def test_default_locks_belong_to_their_study_alone() -> None:
     default_conditions, _ = defaults.conditions([RANKED], Conditions(), lambda _policy: True)
     request = Request(
-        [2], usual_locks={"priority": ["pi_mutex"]}, default_conditions=default_conditions
+        [2], default_locks={"priority": ["pi_mutex"]}, default_conditions=default_conditions
     )
     cells = plan_cells([PLAIN, RANKED], [], request)
     assert [(cell.study, cell.lock, cell.conditions.policy) for cell in cells] == [
@@ -179,8 +179,8 @@ def test_the_default_locks_are_locks_and_others_are_added() -> None:
     catalog = harness.catalog()
     (study,) = catalog.select_studies(["priority"])
     found = defaults.locks(catalog, [study], ["futex_mutex", "mutex"])
-    assert found == {"priority": [*study.usual_locks, "futex_mutex"]}
-    assert {"pi_mutex", "pthread_mutex[pi]", "mutex"} <= set(study.usual_locks)
+    assert found == {"priority": [*study.default_locks, "futex_mutex"]}
+    assert {"pi_mutex", "pthread_mutex[pi]", "mutex"} <= set(study.default_locks)
 
 
 def test_shows_waits_inversion_and_rescues() -> None:

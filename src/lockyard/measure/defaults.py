@@ -22,9 +22,9 @@ def locks(
 ) -> dict[str, list[str]]:
     """Returns the locks of studies that have default locks; `others` are added to them."""
     return {
-        study.name: [lock.name for lock in catalog.select_locks([*study.usual_locks, *others])]
+        study.name: [lock.name for lock in catalog.select_locks([*study.default_locks, *others])]
         for study in studies
-        if study.usual_locks
+        if study.default_locks
     }
 
 
@@ -39,9 +39,9 @@ def conditions(
     found: dict[str, list[Conditions]] = {}
     remarks: list[str] = []
     for study in studies:
-        for policy in study.usual_policies:
+        for policy in study.default_policies:
             found[study.name] = [_under(policy, asked)]
-            if policy == study.usual_policies[-1] or permits(policy):
+            if policy == study.default_policies[-1] or permits(policy):
                 break
             remarks.append(
                 f"{study.name}: this process may not use the policy {policy}, so the study runs "

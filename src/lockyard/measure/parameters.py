@@ -104,7 +104,7 @@ def _values(of: Parameter, texts: Sequence[str] | None, threads: int) -> Sequenc
     if of.choices:
         return [each.name for each in of.choices]
     if not texts:
-        defaults = [_number(of, f"{value:.17g}") for value in of.usual]
+        defaults = [_number(of, f"{value:.17g}") for value in of.defaults]
         return [value for value in defaults if not of.below_threads or value < threads]
     found = [_number(of, text) for text in texts]
     if of.below_threads and max(found) >= threads:

@@ -87,8 +87,8 @@ def _names_of_study(
         return [None]
     if study.pools:
         return [pool.name for pool in request.pools]
-    if study.name in request.usual_locks:
-        return request.usual_locks[study.name]
+    if study.name in request.default_locks:
+        return request.default_locks[study.name]
     if study.measures == "shared_locks" and not request.shared:
         raise UsageError(
             f"study '{study.name}' measures only locks that readers can share, and --locks names "

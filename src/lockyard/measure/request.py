@@ -33,7 +33,7 @@ class Request:
     shared: Sequence[Lock] = ()  # measured instead of locks by studies of readers
     recovering: Sequence[Lock] = ()  # for studies that measure only some locks
     parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # others: the defaults
-    usual_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
+    default_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)  # defaults by study
     default_conditions: Mapping[str, Sequence[Conditions]] = field(default_factory=dict)  # likewise
     budget_s: float | None = None
     runs: int | None = None

@@ -81,7 +81,7 @@ def _grids(sweep: Sweep, references: Sequence[Lock], catalog: Catalog) -> list[G
     check_names(request.parameters, studies, catalog.studies)
     if choice.added_to_defaults is not None:
         beside = [*choice.added_to_defaults, *(lock.name for lock in references if lock in locks)]
-        request = replace(request, usual_locks=defaults.locks(catalog, studies, beside))
+        request = replace(request, default_locks=defaults.locks(catalog, studies, beside))
     if not choice.policy_given:
         conditions, remarks = defaults.conditions(studies, request.conditions[0])
         request = replace(request, default_conditions=conditions)

@@ -57,7 +57,7 @@ class Recipe:
                 f"the harness's recipe {path} is missing or damaged ({error}), {CONSEQUENCE}; "
                 "reinstall lockyard, or correct or unset LOCKYARD_HARNESS"
             ) from None
-        for needed in (recipe.includes[0] / "own", *recipe.archives):
+        for needed in (recipe.includes[0] / "user_locks", *recipe.archives):
             if not needed.exists():
                 raise MissingCapabilityError(
                     f"{needed} is missing, {CONSEQUENCE}; reinstall lockyard"
