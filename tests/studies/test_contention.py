@@ -211,6 +211,7 @@ def test_the_mean_interval_and_the_share_are_as_requested(
 ) -> None:
     """A thread that has used each of its lengths once has done exactly their sum."""
     some = ("--threads", "1", "--loops", "1024", "--runs", "2", "--workload", "draws")
+    some = (*some, "--for", "60s")  # its loops end long before this limit
     shares = ("--set", "share_percent=0,2.5,50,100", "--set", "rate_per_s=20000,1e6")
     for run in measured(lockyard, "contention", "--locks", "mutex", *some, *shares):
         values, parameters = run["values"], run["conditions"]["parameters"]
