@@ -49,14 +49,18 @@ HOLDERS = {"asleep": "sleep_in_section", "system_call": "read_in_section",
            "convoy": "short_section"}  # fmt: skip
 
 
+BY_MEDIAN = "by the median"
+
+
 @dataclass(frozen=True)
 class Line:
-    """A line of the table; `is_met` is None without a target or without a figure."""
+    """A line of the table; `is_met` is None without a target or without a figure, and BY_MEDIAN
+    if the median meets the target and the interval does not decide."""
 
     what: str
     figure: str
     target: str = ""
-    is_met: bool | None = None
+    is_met: bool | str | None = None
 
 
 class Programs:
@@ -112,6 +116,17 @@ def ratio_of(figures: dict[str, dict[int, float]], name: str) -> Ratio:
     return ratio
 
 
+def above(ratio: Ratio, target: float) -> bool | str:
+    """Returns whether the ratio is at least the target: by its interval, or else by its median."""
+    if ratio.low is not None and ratio.low >= target:
+        return True
+    return BY_MEDIAN if ratio.median >= target else False
+
+
+def below(ratio: Ratio, target: float) -> bool | str:
+    return above(ratio.inverse, 1 / target)
+
+
 def shown(ratio: Ratio) -> str:
     low, high = (f"{bound:.3f}" if bound is not None else "?" for bound in (ratio.low, ratio.high))
     return f"{ratio.median:.3f} [{low}, {high}], {ratio.blocks} pairs"
@@ -135,7 +150,7 @@ def pair(programs: Programs) -> Iterator[Line]:
     yield Line("pair of lock and unlock: glibc", f"{alone:.2f} ns")
     yield Line("pair: control that forwards to glibc", shown(ratio_of(figures, "glibc")))
     swapped = ratio_of(figures, "mutex")
-    yield Line("pair: swapped mutex", shown(swapped), "<= 0.70", swapped.median <= 0.70)
+    yield Line("pair: swapped mutex", shown(swapped), "<= 0.70", below(swapped, 0.70))
     more = difference(figures, "profile")
     text = f"{more:+.2f} ns; {shown(ratio_of(figures, 'profile'))}"
     yield Line("pair: profile", text, "<= +5 ns", more <= 5)
@@ -169,7 +184,7 @@ def real_programs(programs: Programs) -> Iterator[Line]:
         folder.mkdir(exist_ok=True)
         figures = paired(programs, ("alone", "profile"), 7, each.prepare(folder))
         ratio = ratio_of(figures, "profile")
-        yield Line(what, f"{shown(ratio)}", target, ratio.median >= each.target)
+        yield Line(what, f"{shown(ratio)}", target, above(ratio, each.target))
 
 
 def rocksdb_swapped(programs: Programs) -> Iterator[Line]:
@@ -191,9 +206,9 @@ def rocksdb_swapped(programs: Programs) -> Iterator[Line]:
         return found(r"readrandom .* ([0-9]+) ops/sec", text)
 
     ratio = ratio_of(paired(programs, ("alone", "mutex"), 9, operations), "mutex")
-    yield Line(what, f"{shown(ratio)}", ">= 1.8", ratio.median >= 1.8)
+    yield Line(what, f"{shown(ratio)}", ">= 1.8", above(ratio, 1.8))
     tail = ratio_of(longest, "mutex")
-    yield Line(f"{what}: p99", shown(tail), "<= 0.2", tail.median <= 0.2)
+    yield Line(f"{what}: p99", shown(tail), "<= 0.2", below(tail, 0.2))
 
 
 def causes(programs: Programs) -> Iterator[Line]:
@@ -286,7 +301,7 @@ PARTS = {
     "pair": pair, "start": start, "programs": real_programs, "rocksdb": rocksdb_swapped,
     "causes": causes, "guard": guard, "hang": hang,
 }  # fmt: skip
-VERDICTS = {True: "yes", False: "**no**", None: ""}
+VERDICTS = {True: "yes", BY_MEDIAN: BY_MEDIAN, False: "**no**", None: ""}
 
 
 def main() -> None:
