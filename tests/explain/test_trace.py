@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import fake_stalls as injected
 import numpy as np
 import pytest
-from fake_trace import LOCK, MS, US, FakeTrace
+from fake_trace import LOCK, MS, START, US, FakeTrace
 
 from lockyard.errors import UsageError
 from lockyard.explain.stalls import explain
-from lockyard.explain.trace import EVENT, HEADER_BYTES, RING, Kind, RingKind, read_trace
+from lockyard.explain.trace import EVENT, HEADER_BYTES, NO_CPU, RING, Kind, RingKind, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,6 +122,23 @@ def test_does_not_read_the_event_that_is_being_written(
     path.write_bytes(content)
     (ring,) = read_trace(path).of_kind(RingKind.STAMPS)
     assert [int(ticks) // US for ticks in ring.events["ticks"]] == [15, 16, 17, 18, 19]
+
+
+def test_a_ring_with_less_room_than_the_file_begins_at_its_oldest_event(path: Path) -> None:
+    """The largest ring of a file decides the room of all; what the others never had is empty."""
+    made = FakeTrace(ring_events=8)
+    made.stamps(1, *((at, Kind.CALLED) for at in range(20)))
+    content = made.write(path).read_bytes()
+    for at in range(12, 16):  # of the eight that are left, the oldest four
+        event = struct.pack("<qQIIq", START + at * US, LOCK, Kind.CALLED, NO_CPU, 0)
+        assert event in content
+        content = content.replace(event, bytes(EVENT.itemsize))
+    path.write_bytes(content)
+    trace = read_trace(path)
+    (ring,) = trace.of_kind(RingKind.STAMPS)
+    assert [int(ticks) // US for ticks in ring.events["ticks"]] == [16, 17, 18, 19]
+    assert ring.overwritten == 16
+    assert trace.begin == 16 * US
 
 
 @pytest.mark.parametrize(

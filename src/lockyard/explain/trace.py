@@ -286,6 +286,9 @@ def _ring(content: NDArray[np.uint8], ring_events: int, start: int) -> Ring | No
     # The event being written may already overlap the oldest one.
     oldest = max(0, later - ring_events + (1 if later != written else 0))
     kept = events[np.arange(min(oldest, written), written) % ring_events].copy()
+    # Where the writer's own ring had less room than the file's, the oldest places are empty.
+    empty = len(kept) - len(np.trim_zeros(kept["kind"], "f"))
+    kept, oldest = kept[empty:], oldest + empty
     kept["ticks"] -= np.int64(start) if before["kind"] != RingKind.NAMES else 0
     return Ring(
         kind=int(before["kind"]),
