@@ -129,7 +129,7 @@ def test_a_ring_with_less_room_than_the_file_begins_at_its_oldest_event(path: Pa
     made = FakeTrace(ring_events=8)
     made.stamps(1, *((at, Kind.CALLED) for at in range(20)))
     content = made.write(path).read_bytes()
-    for at in range(12, 16):  # of the eight that are left, the oldest four
+    for at in range(12, 16):  # the oldest four of the eight that are left
         event = struct.pack("<qQIIq", START + at * US, LOCK, Kind.CALLED, NO_CPU, 0)
         assert event in content
         content = content.replace(event, bytes(EVENT.itemsize))

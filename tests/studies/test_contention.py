@@ -210,8 +210,8 @@ def test_the_mean_interval_and_the_share_are_as_requested(
     lockyard: Callable[..., Outcome],
 ) -> None:
     """A thread that has used each of its lengths once has done exactly their sum."""
-    some = ("--threads", "1", "--loops", "1024", "--runs", "2", "--workload", "draws")
-    some = (*some, "--for", "60s")  # its loops end long before this limit
+    loops = ("--loops", "1024", "--for", "60s")  # the loops end long before this limit
+    some = ("--threads", "1", *loops, "--runs", "2", "--workload", "draws")
     shares = ("--set", "share_percent=0,2.5,50,100", "--set", "rate_per_s=20000,1e6")
     for run in measured(lockyard, "contention", "--locks", "mutex", *some, *shares):
         values, parameters = run["values"], run["conditions"]["parameters"]
