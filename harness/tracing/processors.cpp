@@ -40,11 +40,6 @@ std::optional<processor_switch> switch_of(const kernel_record& record) {
                           .could_go_on = (record.flags & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
 }
 
-struct switches_read {
-  std::vector<processor_switch> all;  ///< ordered by time
-  std::uint64_t lost_bytes = 0;       ///< overwritten, before the first
-};
-
 switches_read read_from(const kernel_ring& ring) {
   switches_read found;
   found.lost_bytes = ring.read([&](const kernel_record& record) {
@@ -90,8 +85,9 @@ void processor_recorder::start() noexcept {
   for (const processor& each : processors_) each.ring.enable();
 }
 
-void processor_recorder::stop() noexcept {
+void processor_recorder::stop() {
   for (const processor& each : processors_) each.ring.disable();
+  for (processor& each : processors_) each.read = read_from(each.ring);
 }
 
 std::vector<int> processor_recorder::processors() const {
@@ -104,7 +100,7 @@ std::vector<int> processor_recorder::processors() const {
 std::vector<idle_time> processor_recorder::idle_times() const {
   std::vector<idle_time> found;
   for (const processor& each : processors_) {
-    const auto of_one = idle_times_of(each.cpu, read_from(each.ring).all);
+    const auto of_one = idle_times_of(each.cpu, each.read.all);
     found.insert(found.end(), of_one.begin(), of_one.end());
   }
   return found;
@@ -113,10 +109,9 @@ std::vector<idle_time> processor_recorder::idle_times() const {
 void processor_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
                                 const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const {
   for (const processor& each : processors_) {
-    const switches_read read = read_from(each.ring);
     constexpr std::size_t record_bytes = sizeof(perf_event_header) + sizeof(switch_record);
-    const std::uint64_t lost = (read.lost_bytes + record_bytes - 1) / record_bytes;
-    add_switches(histories, each.cpu, read.all, lost, ticks_of);
+    const std::uint64_t lost = (each.read.lost_bytes + record_bytes - 1) / record_bytes;
+    add_switches(histories, each.cpu, each.read.all, lost, ticks_of);
   }
   for (auto& [tid, history] : histories) {
     std::ranges::stable_sort(history.events, {}, &trace::event::ticks);

@@ -33,6 +33,12 @@ struct processor_switch {
   bool could_go_on;
 };
 
+/// The records of a processor that were not overwritten.
+struct switches_read {
+  std::vector<processor_switch> all;  ///< ordered by time
+  std::uint64_t lost_bytes = 0;       ///< overwritten, before the first
+};
+
 /// Returns the times in which a processor had no thread to run, as far as both ends are known.
 inline std::vector<idle_time> idle_times_of(int cpu, const std::vector<processor_switch>& all) {
   constexpr std::uint32_t idle_thread = 0;
@@ -81,7 +87,8 @@ class processor_recorder {
   processor_recorder();
 
   void start() noexcept;
-  void stop() noexcept;
+  /// Ends the recording, and reads the records.
+  void stop();
 
   /// Returns why there are no records; empty if there are.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
@@ -98,6 +105,7 @@ class processor_recorder {
   struct processor {
     int cpu;
     kernel_ring ring;
+    switches_read read{};
   };
 
   std::vector<processor> processors_;

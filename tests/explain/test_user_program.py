@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from conftest import Outcome
 
 HERE = Path(__file__).parent
-SOURCE = HERE / "own_program.cpp"
+SOURCE = HERE / "user_program.cpp"
 NOT_PERMITTED = "perf_event_open is not permitted"
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("program") / "own_program"
+    path = tmp_path_factory.mktemp("program") / "user_program"
     compiler = os.environ.get("CXX") or "c++"
     options = ("-std=c++20", "-O1", "-pthread", f"-I{HERE.parents[1] / 'include'}")
     subprocess.run([compiler, *options, SOURCE, "-o", path], check=True, timeout=100)

@@ -239,7 +239,7 @@ def test_a_trace_has_the_kernels_switches_or_says_why_not(
         pytest.skip(f"the kernel shows no switches here: {trace.why_no_wakeups}")
     by_thread = any(ring.records for ring in trace.of_kind(STAMPS))
     turns = turns_of_threads(trace) if by_thread else turns_of_processors(trace)
-    assert len(turns) == 2 < len(trace.of_kind(STAMPS))  # and not who starts them
+    assert len(turns) == 2 < len(trace.of_kind(STAMPS))  # the thread that starts them takes no part
     for of_one in turns.values():
         assert all(one != next_ for one, next_ in itertools.pairwise(of_one))
     assert trace.has_wakeups or any(remedy in trace.why_no_wakeups for remedy in REMEDIES)

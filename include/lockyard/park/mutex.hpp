@@ -18,6 +18,7 @@ class basic_condition_variable;
 
 /// The default mutex: it takes one byte, costs one locked operation and a plain store while no
 /// thread sleeps, and its waiters sleep. docs/locks/mutex.md explains it in detail.
+///
 /// Use: everywhere, unless waits must be first come, first served (fair_mutex), or a thread of high
 ///   priority must not wait for one of low priority (pi_mutex).
 /// Source: the summary and its barrier after the asymmetric Dekker protocols of D. Dice, H. Huang
@@ -177,9 +178,8 @@ class LOCKYARD_CAPABILITY basic_mutex : public detail::timed_lock<basic_mutex<W,
     });
   }
 
-  /// Hands off to the first sleeper if it was unparked before, has waited for longer than
-  /// `patience`, and there is no active waiter. Otherwise releases the lock. Returns the sleeper to
-  /// wake.
+  /// Hands off to the first sleeper if it was unparked before, its wait exceeds `patience`, and
+  /// there is no active waiter; releases the lock otherwise. Returns the sleeper to wake.
   [[nodiscard]] typename mutex_waiters::sleeper release_or_hand_off(guarded_bucket& home) noexcept {
     node* const first = home.first();
     if (first != nullptr && first->was_unparked() && W::now() - first->since() > patience &&

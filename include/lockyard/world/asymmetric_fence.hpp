@@ -77,8 +77,7 @@ class [[gnu::visibility("default")]] asymmetric_fence {
       mode_.store(asymmetric_mode::lost, std::memory_order_relaxed);
       return false;
     }
-    // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle of
-    // [light_full].
+    // order[heavy_full]: seq_cst; pairs [light_full]; forbids the cycle of [light_full].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return mode != asymmetric_mode::lost;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A user's program with a traced lock, whose holder is preempted: four others share its
-// processor. `own_program ENDING`, where ENDING is the end of the trace:
+// processor. `user_program ENDING`, where ENDING is the end of the trace:
 //   stop    a thread that has waited for long ends the trace, while all go on
 //   crash   no thread ends it
 //   stay    the program goes on until its input ends
