@@ -14,6 +14,7 @@ enum event_kind : std::uint64_t {
   changed,
   not_changed,
   fenced,
+  fenced_lightly,
   barred,
   awaited,
   timed_out,

@@ -93,12 +93,16 @@ void execution::reset() {
   short_spins_left_ = settings_.short_spins;
   old_reads_left_ = settings_.old_reads.value_or(1);
   barriers_lost_ = false;
+  last_heavy_ = {};
+  last_light_ = {};
   deadlines_.clear();
   plains_.clear();
   occupants_.clear();
   previous_.reset();
   learned_.reset();
   has_disturbed_ = false;
+  has_fenced_ = false;
+  has_fenced_heavily_ = false;
   newest_.clear();
   is_redundant_ = false;
   has_given_up_ = false;

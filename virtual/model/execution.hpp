@@ -92,6 +92,8 @@ class execution {
                         std::source_location where);
   void fence(std::memory_order order, std::source_location where);
   void light_fence(std::source_location where);
+  /// A light fence of code that has learned from barriers_are_there() that it may cost nothing.
+  void registered_light_fence(std::source_location where);
   bool heavy_fence(std::source_location where);
   /// Makes everything that the running thread does one step, until it says otherwise.
   void undisturbed(bool from_now_on);
@@ -280,6 +282,7 @@ class execution {
   void wake_after_step(thread_index ran);
   void note_newest(location_index where);
   void note_unordered();
+  void note_heavy_fence();
   void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
   [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
   std::size_t choose_candidate(std::source_location where);
@@ -353,7 +356,6 @@ class execution {
   bool compare_exchange_now(location_index on, std::uint64_t& expected, std::uint64_t desired,
                             std::memory_order success, std::memory_order failure, bool weak,
                             std::source_location where);
-  void fence_all();
   /// What a line of the account says besides its text.
   struct facts {
     std::string_view kind{};
@@ -401,6 +403,8 @@ class execution {
   unsigned short_spins_left_ = 0;
   unsigned old_reads_left_ = 0;
   bool barriers_lost_ = false;
+  origin last_heavy_{};
+  std::array<std::uint16_t, max_threads> last_light_{};  ///< the event of each thread's last one
   std::vector<option> options_;
   std::vector<option> all_options_;
   std::vector<std::vector<thread_index>> sleepers_ =
@@ -418,6 +422,8 @@ class execution {
   std::optional<conflicts> learned_;
   bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
   bool has_disturbed_ = false;          ///< the step has written, slept or woken
+  bool has_fenced_ = false;             ///< the step was a light or a heavy fence
+  bool has_fenced_heavily_ = false;     ///< a heavy one
   std::vector<location_index> newest_;  ///< the words whose newest message the step has looked at
   std::vector<std::uint8_t> allowed_;
   std::vector<std::pair<int, thread_index>> awake_;

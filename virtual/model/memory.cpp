@@ -19,6 +19,11 @@ message_index location::insert(message&& written, std::size_t place) {
 void memory::reset() noexcept {
   count_ = 0;
   order_.reset();
+  if (has_asymmetric_) {
+    known_at_fence_.fill({});
+    known_to_heavy_ = {};
+    has_asymmetric_ = false;
+  }
 }
 
 location_index memory::create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
@@ -56,6 +61,11 @@ std::optional<location_index> memory::find_last(const void* address) const noexc
 }
 
 void memory::join(view& to, const view& from) noexcept {
+  join_messages(to, from);
+  to.happened.join(from.happened);
+}
+
+void memory::join_messages(view& to, const view& from) noexcept {
   for (std::size_t i = 0; i < count_; ++i) {
     const auto of = static_cast<location_index>(i);
     if (to.oldest[i] == from.oldest[i]) {
@@ -65,7 +75,6 @@ void memory::join(view& to, const view& from) noexcept {
       to.has_read[i] = from.has_read[i];
     }
   }
-  to.happened.join(from.happened);
 }
 
 void memory::note_read(knowledge& reader, location_index of, message_index read,
@@ -133,6 +142,20 @@ void memory::fence(knowledge& of, std::memory_order order, origin by) {
     order_.fence(mine, of.current, std::span{locations_}.first(count_));
   }
   if (releases(order)) of.to_release = of.current;
+}
+
+void memory::light_fence(knowledge& of, thread_index by) {
+  has_asymmetric_ = true;
+  join_messages(of.current, known_to_heavy_);
+  known_at_fence_[by] = of.current;
+}
+
+void memory::heavy_fence(knowledge& of, origin by) {
+  has_asymmetric_ = true;
+  for (const view& each : known_at_fence_) join_messages(of.current, each);
+  fence(of, std::memory_order_seq_cst, by);
+  join_messages(known_to_heavy_, of.current);
+  known_at_fence_[by.thread] = of.current;
 }
 
 hash128 memory::digest() const noexcept {

@@ -153,9 +153,10 @@ class memory {
                       std::memory_order order, std::size_t place, origin by);
 
   void fence(knowledge& of, std::memory_order order, origin by);
-  /// The last sequentially consistent operation of one thread comes before the last one of another
-  /// thread.
-  void order_last(thread_index before, thread_index after) { order_.order_last(before, after); }
+  /// A light and a heavy fence order like two sequentially consistent fences: each has seen all that
+  /// the earlier one's thread knew. Two light fences order nothing.
+  void light_fence(knowledge& of, thread_index by);
+  void heavy_fence(knowledge& of, origin by);
 
   void join(view& to, const view& from) noexcept;
 
@@ -181,6 +182,9 @@ class memory {
   void put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,
            std::size_t place, origin by, const view* inherited, const clock& happened);
 
+  /// Makes the messages known, but lets nothing happen before.
+  void join_messages(view& to, const view& from) noexcept;
+
   [[nodiscard]] bool is_newer(location_index of, message_index a, message_index b) noexcept {
     return locations_[of].position[a] > locations_[of].position[b];
   }
@@ -188,6 +192,9 @@ class memory {
   std::vector<location> locations_ = std::vector<location>(max_locations);
   std::size_t count_ = 0;
   sequential_order order_;
+  std::array<view, max_threads> known_at_fence_{};  ///< at the thread's last asymmetric fence
+  view known_to_heavy_{};
+  bool has_asymmetric_ = false;
 };
 
 }  // namespace lockyard::model

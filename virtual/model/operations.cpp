@@ -23,6 +23,7 @@ bool leaves_no_trace(std::uint64_t kind) {
     case loaded:
     case not_changed:
     case fenced:
+    case fenced_lightly:
     case paused: return true;
     default: return false;
   }
@@ -238,8 +239,20 @@ void execution::fence(std::memory_order order, std::source_location where) {
   }
 }
 
+/// An order with a heavy fence of another thread, which comes before or after.
 void execution::light_fence(std::source_location where) {
-  if (settings_.asymmetric == barriers::fences) fence(std::memory_order_seq_cst, where);
+  if (settings_.asymmetric == barriers::fences) return fence(std::memory_order_seq_cst, where);
+  if (is_set_up()) return;
+  step_point({.does = upcoming::light_fence});
+  event(fenced_lightly, last_heavy_.name(), 0);
+  last_light_[running_] = this_event().event;
+  memory_.light_fence(me().known, running_);
+  has_fenced_ = true;
+  if (account_ != nullptr) tell(where, "light fence", {.kind = "fence"});
+}
+
+void execution::registered_light_fence(std::source_location where) {
+  if (settings_.asymmetric != barriers::fences) light_fence(where);
 }
 
 bool execution::barriers_are_there() {
@@ -252,39 +265,24 @@ bool execution::barriers_are_there() {
   return !barriers_lost_;
 }
 
-/// A fence of the caller, then one of each other thread, in no order among themselves, and then
-/// another one of the caller. A thread that has ended counts too: what it stored is out.
-void execution::fence_all() {
-  constexpr auto order = std::memory_order_seq_cst;
-  const thread_index caller = running_;
-  const origin first = this_event();
-  memory_.fence(me().known, order, first);
-  for (running_ = 0; running_ < count_; ++running_) {
-    if (running_ == caller) continue;
-    event(barred, 4, first.name());
-    memory_.fence(me().known, order, this_event());
-    memory_.order_last(caller, running_);
-  }
-  running_ = caller;
-  event(barred, 5, 0);
-  memory_.fence(me().known, order, this_event());
-  for (thread_index i = 0; i < count_; ++i) {
-    if (i != caller) memory_.order_last(i, caller);
-  }
-}
-
 bool execution::heavy_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) {
     fence(std::memory_order_seq_cst, where);
     return true;
   }
-  step_point({});
-  note_unordered();
-  if (settings_.asymmetric == barriers::may_be_lost && !barriers_lost_) {
-    barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
+  step_point({.does = upcoming::heavy_fence});
+  if (settings_.asymmetric == barriers::may_be_lost) {
+    note_unordered();
+    if (!barriers_lost_) barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
   }
-  event(barred, barriers_lost_ ? 1 : 0, 0);
-  if (!barriers_lost_ && !is_set_up()) fence_all();
+  event(barred, barriers_lost_ ? 1 : 0, last_heavy_.name());
+  if (!barriers_lost_ && !is_set_up()) {
+    note_heavy_fence();
+    for (const std::uint16_t each : last_light_) me().history.mix(each);
+    memory_.heavy_fence(me().known, this_event());
+    last_heavy_ = this_event();
+    last_light_[running_] = last_heavy_.event;
+  }
   if (account_ != nullptr) tell(where, barriers_lost_ ? "membarrier fails" : "membarrier");
   return !barriers_lost_;
 }

@@ -35,9 +35,11 @@ int rank_of(upcoming what) {
     case upcoming::alone: return 0;
     case upcoming::reads:
     case upcoming::changes:
-    case upcoming::awaits: return 1;
+    case upcoming::awaits:
+    case upcoming::light_fence: return 1;
     case upcoming::stores:
-    case upcoming::other: return 2;
+    case upcoming::other:
+    case upcoming::heavy_fence: return 2;
   }
   return 2;
 }
@@ -66,6 +68,16 @@ void execution::note_unordered() {
   learned_->has_unordered = true;
 }
 
+/// Called by the fence itself, at its step.
+void execution::note_heavy_fence() {
+  has_fenced_ = true;
+  has_fenced_heavily_ = true;
+  has_disturbed_ = true;
+  if (!reduces() || conflicts_->has_heavy_fence) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->has_heavy_fence = true;
+}
+
 /// The word that begins the section is the last one that the thread has changed.
 void execution::undisturbed(bool from_now_on) {
   me().undisturbed = from_now_on;
@@ -78,6 +90,9 @@ upcoming execution::upcoming_of(const thread_record& of) const {
   }
   if (of.now != status::ready) return upcoming::other;
   if (of.next.does == upcoming::stores && !is_in(conflicts_->newest, of.next.where)) {
+    return upcoming::alone;
+  }
+  if (of.next.does == upcoming::light_fence && !conflicts_->has_heavy_fence) {
     return upcoming::alone;
   }
   if (of.next.does == upcoming::changes && is_in(conflicts_->sections, of.next.where)) {
@@ -145,11 +160,15 @@ void execution::wake_after_step(thread_index ran) {
           depends |= each.exchanges && looks_at(where);
         }
         break;
-      case upcoming::other: depends = has_disturbed_; break;
+      case upcoming::other: depends = has_disturbed_ || has_fenced_; break;
+      case upcoming::light_fence: depends = has_fenced_heavily_; break;
+      case upcoming::heavy_fence: depends = has_fenced_; break;
     }
     if (depends) each.deferred = {};
   }
   has_disturbed_ = false;
+  has_fenced_ = false;
+  has_fenced_heavily_ = false;
   newest_.clear();
 }
 

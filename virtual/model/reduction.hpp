@@ -21,6 +21,8 @@ enum class upcoming : std::uint8_t {
   awaits,   ///< as reads or changes, of one of the words that an await looks at
   stores,   ///< on operations that look at the newest message of the word, if there are any
   other,    ///< on each step that writes, sleeps or wakes
+  light_fence,  ///< on heavy fences
+  heavy_fence,  ///< on light and heavy fences
 };
 
 struct pending {
@@ -41,9 +43,10 @@ struct deferral {
 /// threads will ever do, so the search begins anew when it has learned something. A word is known
 /// by the place of its creation in the source.
 struct conflicts {
-  /// There are operations that no rule covers: heavy fences, words with priority inheritance,
-  /// deadlines that threads share. Nothing is left out.
+  /// There are operations that no rule covers: heavy fences that may fail, words with priority
+  /// inheritance, deadlines that threads share. Nothing is left out.
   bool has_unordered = false;
+  bool has_heavy_fence = false;
   std::vector<std::uint64_t> newest;    ///< words whose newest message some operation looks at
   std::vector<std::uint64_t> sections;  ///< words that begin several operations in one step
 };

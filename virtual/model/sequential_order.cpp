@@ -73,13 +73,6 @@ void sequential_order::fence(const evaluation& by, const view& known,
   connect(&mine);
 }
 
-void sequential_order::order_last(thread_index before, thread_index after) {
-  clear_sets();
-  set(before_, threads_[before].all.back().which);
-  set(after_, threads_[after].all.back().which);
-  connect(nullptr);
-}
-
 void sequential_order::collect(const evaluation& by, bool sequential, const coherence_point& at,
                                const location& of) {
   add_fences_known(by.happened);

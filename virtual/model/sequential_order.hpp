@@ -63,9 +63,6 @@ class sequential_order {
   /// A fence, which is after everything that it knows of in `locations`.
   void fence(const evaluation& by, const view& known, std::span<const location> locations);
 
-  /// The last operation of `before` comes before the last one of `after`.
-  void order_last(thread_index before, thread_index after);
-
  private:
   using index = std::uint16_t;
   using bits = std::vector<std::uint64_t>;
