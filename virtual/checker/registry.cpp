@@ -56,7 +56,9 @@ model::settings checked_client::settings_in(const model::client_size& chosen) co
   model::settings bounded = how;
   if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
   if (bound && chosen.threads * chosen.acquisitions > 2) {
-    bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
+    // Three threads that stay awake, and acquire once, can be searched whole for most locks.
+    const bool is_whole = *bound > 1 && chosen.threads == 3 && chosen.acquisitions == 1;
+    if (!is_whole) bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
     // The timed size with three threads covers them all.
     bounded.timeouts = chosen.threads > 2 && !chosen.timed ? 0 : 1;
     // Three threads sleep in the clients that begin where the lock is held.

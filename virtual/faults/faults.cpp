@@ -192,7 +192,7 @@ std::vector<checked_client> mutex_mutants() {
       found(mutant("mutex_hands_on_without_barrier", verdict::hang, three,
                    held_mutex<hands_on_without_barrier, waits_a_while, waits, comes_back>,
                    "unlock counts on an active waiter that finds the lock held, and gives up"),
-            {.preemptions = 2, .timeouts = 1}),
+            {.preemptions = 1, .timeouts = 1}),
       found(mutant("mutex_hands_on_without_fence", verdict::hang, three,
                    held_mutex<hands_on_without_barrier, waits_a_while, waits, comes_back>,
                    "the same, where unlock has a fence"),
@@ -200,7 +200,7 @@ std::vector<checked_client> mutex_mutants() {
       found(mutant("mutex_keeps_designation", verdict::hang, three,
                    held_mutex<keeps_designation, waits_a_while, waits, comes_back>,
                    "unlock goes on counting on a waiter that has given up"),
-            {.preemptions = 2, .timeouts = 1}),
+            {.preemptions = 1, .timeouts = 1}),
       found(mutant("mutex_leaves_uncovered", verdict::hang, three,
                    held_mutex<leaves_uncovered, waits_a_while, waits, comes_back>,
                    "the same, if barriers became unavailable"),
@@ -351,10 +351,12 @@ std::vector<checked_client> condition_mutants() {
           "unlock does not look for threads that a notification has moved to the mutex"),
       condition_mutant<expects_silently, takes, gives_after, locks>(
           "condition_expects_silently", verdict::hang,
-          "an owner without a fence misses a thread that a notification has moved to the mutex"),
+          "an owner without a fence misses a thread that a notification has moved to the mutex",
+          {.preemptions = 2, .timeouts = 1, .short_spins = 1, .old_reads = 1}),
       condition_mutant<looks_first, takes, gives_after, locks>(
           "condition_looks_first", verdict::hang,
-          "the mutex is released between the look and the move"),
+          "the mutex is released between the look and the move",
+          {.preemptions = 2, .timeouts = 1, .short_spins = 1, .old_reads = 1}),
       condition_mutant<never_looks, takes, gives_after>(
           "condition_never_looks", verdict::hang, "a waiter is moved to a mutex that is free"),
       condition_mutant<forgets_others, takes, takes, gives, gives>(

@@ -51,7 +51,11 @@ class faulty_mutex : public detail::timed_lock<faulty_mutex<W, Fault>, W> {
     const bool may_have_waiters = waiters.may_have_waiters(before);
     if (may_have_waiters && !waiters.has_active_waiter()) return unlock_under_bucket_lock(waiters);
     held_.store(false, std::memory_order_release);
-    if (!before.may_elide_fence()) W::fence(seq_cst);
+    if (!before.may_elide_fence()) {
+      W::fence(seq_cst);
+    } else {
+      W::asymmetric_fence_light(W::registered);
+    }
     if (Fault == mutex_fault::looks_once) return;
     const detail::waiter_summary now = waiters.summary();
     if (Fault == mutex_fault::looks_late && held_.load(relaxed)) return;

@@ -158,6 +158,15 @@ std::vector<checked_client> store_buffering() {
           "sb_heavy_heavy", forbidden, "two heavy fences", with(barriers::membarrier)),
       litmus<both_zero, sb_x<rlx, rlx, light>, sb_y<rlx, rlx, light>>(
           "sb_light_light", allowed, "two light fences order nothing", with(barriers::membarrier)),
+      litmus<both_zero, sb_x<rlx, rlx>, sb_y<rlx, rlx, heavy>>(
+          "sb_only_heavy", allowed, "a heavy fence without a light one orders nothing",
+          with(barriers::membarrier)),
+      litmus<both_zero, sb_x<rlx, rlx, full>, sb_y<rlx, rlx, heavy>>(
+          "sb_fence_heavy", forbidden, "a seq_cst fence and a heavy fence",
+          with(barriers::membarrier)),
+      litmus<both_zero, sb_x<rlx, rlx, full>, sb_y<rlx, rlx, light>>(
+          "sb_fence_light", allowed, "a light fence orders with heavy fences only",
+          with(barriers::membarrier)),
       litmus<both_zero, sb_x<rlx, rlx, light>, sb_y<rlx, rlx, heavy>>(
           "sb_heavy_lost", allowed, "a heavy fence that is unavailable",
           with(barriers::may_be_lost)),

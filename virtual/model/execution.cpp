@@ -35,7 +35,10 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
     count_ = static_cast<thread_index>(std::min<std::size_t>(client_->threads(), max_threads - 1));
     if (count_ != client_->threads()) {
       verdict_ = verdict::inconclusive;
-      what_ = "more threads than the engine has room for";
+      what_ = "the client has " + std::to_string(client_->threads()) +
+              " threads, more than the checker has room for, so nothing was searched; give it at "
+              "most " +
+              std::to_string(max_threads - 1);
     }
     for (thread_index i = 0; i < count_; ++i) {
       threads_[i].known = threads_[setter_].known;

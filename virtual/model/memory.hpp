@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <string>
 #include <vector>
 
 namespace lockyard::model {
@@ -45,6 +46,13 @@ struct message {
   clock written_at{};  ///< what happened before the write, and before all reads; kept where
   clock read_at{};     ///< there are sequentially consistent fences
 };
+
+/// What a client is told that has more words.
+inline std::string no_room_for_words() {
+  return "an execution has more than " + std::to_string(max_locations) +
+         " atomic objects, those that have ended included, so it was not searched to its end; use "
+         "fewer, or a smaller client";
+}
 
 struct location {
   std::uint64_t name;  ///< the same in every execution that created it at the same point

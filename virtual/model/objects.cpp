@@ -24,7 +24,7 @@ void execution::check_alive(location_index which, std::source_location where) {
 location_index execution::create(std::uint64_t value, std::source_location where,
                                  std::uint64_t name, const place& lies) {
   if (memory_.count() >= max_locations) {
-    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
+    fail(verdict::inconclusive, no_room_for_words(), where);
   }
   // Objects of the process existed before all threads, in their own memory.
   if (name != 0) {

@@ -54,7 +54,10 @@ std::memory_order execution::order_at(std::memory_order written, unsigned argume
 
 void execution::check_room(location_index to) {
   if (memory_.at(to).messages.size() >= max_messages) {
-    fail(verdict::inconclusive, "more writes than the engine has room for", {});
+    fail(verdict::inconclusive, "an atomic object is written more than " + std::to_string(max_messages) +
+                                    " times, so the execution was not searched to its end; use a "
+                                    "smaller client",
+         {});
   }
 }
 
@@ -239,11 +242,12 @@ void execution::fence(std::memory_order order, std::source_location where) {
   }
 }
 
-/// An order with a heavy fence of another thread, which comes before or after.
+/// Comes before or after each heavy fence of another thread. Where preemptions count, it is no step
+/// of its own: a heavy fence between the last step and this one might as well come before that step.
 void execution::light_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) return fence(std::memory_order_seq_cst, where);
   if (is_set_up()) return;
-  step_point({.does = upcoming::light_fence});
+  if (!settings_.preemptions) step_point({.does = upcoming::light_fence});
   event(fenced_lightly, last_heavy_.name(), 0);
   last_light_[running_] = this_event().event;
   memory_.light_fence(me().known, running_);

@@ -43,7 +43,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
                                      std::source_location where, std::uint64_t name,
                                      const place& lies) {
   if (memory_.count() >= max_locations) {
-    fail(verdict::inconclusive, "more atomic objects than the engine has room for", where);
+    fail(verdict::inconclusive, no_room_for_words(), where);
   }
   origin by{.thread = setter_, .event = 0};
   clock readers;

@@ -175,7 +175,7 @@ class generator {
   program make() {
     program all;
     const unsigned threads = below(3) == 0 ? 3 : 2;
-    has_barriers_ = below(6) == 0;
+    has_barriers_ = below(3) == 0;
     for (unsigned i = 0; i < threads; ++i) {
       auto& list = all.emplace_back();
       const unsigned length = 1 + below(threads == 2 ? 4 : 3);
