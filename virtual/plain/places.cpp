@@ -39,7 +39,7 @@ struct line_of_source {
 
 bool is_of_system(std::string_view path) {
   return path.starts_with("/usr/") || path.find("/c++/") != std::string_view::npos ||
-         path.find("plain/std/bits/") != std::string_view::npos ||
+         path.find("plain/std/") != std::string_view::npos ||
          path.ends_with("plain/module.hpp") || path.starts_with("?");
 }
 

@@ -40,6 +40,10 @@ COMPILING = (
     "-fPIC",
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
+    # An access is a use, whatever becomes of its value: a race that the compiler may leave out is one.
+    "-fno-toplevel-reorder",
+    "-fno-tree-dce",
+    "-fno-tree-dse",
     "-fno-omit-frame-pointer",
     "-fno-gnu-unique",
     "-Wno-tsan",
