@@ -175,7 +175,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
   if (done) {
     loop.act();
   } else if (expected == wanted) {
-    loop.forget(call.pc, call.at);  // a failure for no reason; the engine knows such loops
+    loop.excuse();  // a failure for no reason; the engine knows such loops
   }
   clear_dead_stack();
   return done;
@@ -203,7 +203,7 @@ T change_by(volatile T* address, T operand, int order, const void* pc, wide (*ap
   }
   const site call = site_of(address, pc, operation::change, order);
   const part_change by{word_of(call), sizeof(T), operand, apply};
-  clear_dead_stack();  // of what looked up the word
+  clear_dead_stack();  // removes what the search for the word has left
   return static_cast<T>(change(call, by, order_of(order)));
 }
 

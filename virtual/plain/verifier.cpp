@@ -16,7 +16,7 @@ namespace {
 long long any_number(bool has_sign, std::source_location where) {
   constexpr unsigned numbers = 4;
   if (!is_active()) return 0;
-  // CAP
+  now().note_cap(model::cap::open_numbers);
   const unsigned which = now().random(numbers + (has_sign ? 1U : 0U), where);
   return which == numbers ? -1 : static_cast<long long>(which);
 }
@@ -27,10 +27,9 @@ long long any_number(bool has_sign, std::source_location where) {
 
 // NOLINTBEGIN(bugprone-reserved-identifier, bugprone-macro-parentheses): the names are the
 // programs', and the arguments are types.
-#define LOCKYARD_ANY(name, type)                                                           \
-  type __VERIFIER_nondet_##name() {                                                        \
-    return static_cast<type>(                                                                       \
-        lockyard::plain::any_number(std::is_signed_v<type>, LOCKYARD_HERE));               \
+#define LOCKYARD_ANY(name, type)                                                                  \
+  type __VERIFIER_nondet_##name() {                                                               \
+    return static_cast<type>(lockyard::plain::any_number(std::is_signed_v<type>, LOCKYARD_HERE)); \
   }
 
 extern "C" {

@@ -40,7 +40,7 @@ COMPILING = (
     "-fPIC",
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
-    # An access is a use, whatever becomes of its value: a race that the compiler may leave out is one.
+    # An access is one, whatever becomes of its value: the compiler must not leave a race out.
     "-fno-toplevel-reorder",
     "-fno-tree-dce",
     "-fno-tree-dse",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT race. consume counts as acquire (as every compiler has it); relaxed does not
+// passed; with FAULT race. consume counts as acquire, as in all compilers; relaxed does not
 // synchronise, although a dependency leads to the data.
 #include <assert.h>
 #include <pthread.h>

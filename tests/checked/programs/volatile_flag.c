@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT race. volatile is no synchronisation: two accesses, one of them a write, race.
+// passed; with FAULT race. volatile does not synchronise: two accesses, one of them a write, race.
 #include <pthread.h>
 #include <stdatomic.h>
 #ifdef FAULT

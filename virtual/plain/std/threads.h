@@ -2,7 +2,7 @@
 #pragma once
 
 // Takes the place of the C library's header in a program that is compiled for the checker: C11's
-// threads by those of pthreads, which the checker has models of.
+// threads by pthreads, which the checker has models of.
 #pragma GCC system_header
 
 #include <errno.h>
