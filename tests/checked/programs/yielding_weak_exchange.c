@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // passed; with FAULT hang. The same with sched_yield between the attempts; with FAULT the thread
-// waits for a value that nobody writes.
+// waits for a value that no thread writes.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
