@@ -34,6 +34,8 @@ class Lock:
     recovering: bool
     excludes: bool
     origin: str
+    zero_is_free: bool | None = None  # whether all zero bytes are the free state
+    locked_instructions: int | None = None  # of an uncontended pair on x86-64; None: not stated
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Study:
     default_budget_s: float
     published_loops: int
     published_runs: int
+    preset_of: str = ""  # the study of which this one is a preset; empty: none
     measures: str = "locks"  # or shared_locks, some_locks, ways, pools, machine
     takes: str = (
         "hold_and_gap"  # the times of its threads that can be requested: or gap, hold, none
@@ -113,6 +116,11 @@ class Study:
     ways: tuple[str, ...] = ()  # ways to wait, if it measures these
     pools: tuple[Lock, ...] = ()  # worker pools, if it measures these
     only_locks: tuple[str, ...] = ()  # the locks that it can measure, if these are some
+
+    @property
+    def stem(self) -> str:
+        """Returns the name of the study's files."""
+        return self.preset_of or self.name
 
     @property
     def takes_hold(self) -> bool:
