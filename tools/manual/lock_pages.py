@@ -89,7 +89,10 @@ def main() -> int:
         written = text[: found.start()] + facts(instances) + text[found.end() :]
         if written != text:
             stale = True
-            print(f"{name}: its facts are not those of the catalogue", file=sys.stderr)
+            print(
+                f"{name}: its facts differ from the catalogue; run this without --check",
+                file=sys.stderr,
+            )
             if not only_check:
                 path.write_text(written)
     return int(stale and only_check)

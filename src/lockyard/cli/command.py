@@ -41,6 +41,29 @@ class Parsed(click.ParamType):
         return self._parse(option_name(param) if param else "", value)
 
 
+def option(  # noqa: PLR0913 - an option has this many properties
+    metavar: str,
+    meaning: str,
+    parse: Callable[[str, str], Any] | click.ParamType | None = None,
+    *,
+    names: Sequence[str] = (),
+    shown: str | bool = True,
+    complete: Callable[[str], Any] | None = None,
+    panel: str | None = None,
+) -> Any:
+    """Declares an option that has a value. `parse` reads the text; without it, Typer does. Its
+    name is the field's unless other names are given. `shown` is the default value in the help."""
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=meaning,
+        click_type=parse if parse is None or isinstance(parse, click.ParamType) else Parsed(parse),
+        show_default=shown,
+        autocompletion=complete,
+        rich_help_panel=panel,
+    )
+
+
 def option_name(param: click.Parameter) -> str:
     """Returns the name of an option as users write it, or of an argument."""
     return max(param.opts, key=len)

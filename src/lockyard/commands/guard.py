@@ -14,7 +14,7 @@ import typer
 
 from lockyard import options as parse
 from lockyard.cli.arguments import FILE, Program
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
@@ -61,32 +61,21 @@ class GuardOptions:
     program: Program = None
     on_deadlock: Annotated[
         str,
-        typer.Option(
-            metavar="REACTION",
-            help="The reaction of the thread that closes a deadlock: report; error, which also "
+        option(
+            "REACTION",
+            "The reaction of the thread that closes a deadlock: report; error, which also "
             "returns EDEADLK where the mutex is error-checking; error-to-all, which returns it "
             "always, though most programs then go on without the lock; abort.",
-            click_type=Parsed(_reaction),
+            _reaction,
         ),
     ] = "report"
     long_hold: Annotated[
         float,
-        typer.Option(
-            metavar="TIME",
-            help="Report mutexes that are held this long.",
-            show_default="1s",
-            click_type=Parsed(parse.duration_ns),
-        ),
+        option("TIME", "Report mutexes that are held this long.", parse.duration_ns, shown="1s"),
     ] = 1e9
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the findings as JSON Lines, too.",
-            click_type=FILE,
-        ),
+        option("FILE", "Write the findings as JSON Lines, too.", FILE, names=("-o", "--out")),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
         False
