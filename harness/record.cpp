@@ -93,9 +93,6 @@ ordered_json describe(const lock_traits& traits, const facts_of_type& facts) {
           {"fairness", name_of(traits.fairness)},
           {"size_bytes", facts.size_bytes},
           {"zero_is_free", facts.zero_is_free},
-          {"locked_instructions", traits.locked_instructions == 0
-                                      ? ordered_json(nullptr)
-                                      : ordered_json(traits.locked_instructions)},
           {"timed", traits.timed},
           {"shared", traits.shared},
           {"recursive", traits.recursive},

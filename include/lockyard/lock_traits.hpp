@@ -35,13 +35,12 @@ struct lock_traits {
   lock_family family;
   lockyard::waiting waiting;
   lockyard::fairness fairness;
-  bool timed = false;                ///< has try_lock_for and try_lock_until
-  bool shared = false;               ///< has lock_shared
-  bool recursive = false;            ///< the owner may lock again
-  bool recovering = false;           ///< a deadlock or a dead owner ends in an error
-  bool excludes = true;              ///< provides mutual exclusion
-  bool owned = true;                 ///< only the thread that holds it may unlock it
-  unsigned locked_instructions = 0;  ///< of an uncontended pair on x86-64; 0: not stated
+  bool timed = false;       ///< has try_lock_for and try_lock_until
+  bool shared = false;      ///< has lock_shared
+  bool recursive = false;   ///< the owner may lock again
+  bool recovering = false;  ///< a deadlock or a dead owner ends in an error
+  bool excludes = true;     ///< provides mutual exclusion
+  bool owned = true;        ///< only the thread that holds it may unlock it
   std::string_view origin;
 };
 

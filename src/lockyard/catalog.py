@@ -35,7 +35,6 @@ class Lock:
     excludes: bool
     origin: str
     zero_is_free: bool | None = None  # whether all zero bytes are the free state
-    locked_instructions: int | None = None  # of an uncontended pair on x86-64; None: not stated
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import platform
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-
-from lockyard import harness
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,15 +18,11 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x8
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The disassembly of the pairs, as the compiler of this machine makes them."""
-    return disassembled("uncontended", tmp_path_factory.mktemp("codegen"))
-
-
-def disassembled(source: str, folder: Path) -> str:
-    binary = folder / f"{source}.o"
+    binary = tmp_path_factory.mktemp("codegen") / "uncontended.o"
+    source = ROOT / "tests/codegen/uncontended.cpp"
     subprocess.run(
-        ["c++", "-std=c++20", "-O2", f"-I{ROOT}/include", "-c", f"{source}.cpp", "-o", binary],
+        ["c++", "-std=c++20", "-O2", f"-I{ROOT}/include", "-c", source, "-o", binary],
         check=True,
-        cwd=ROOT / "tests/codegen",
         timeout=100,
     )
     shown = subprocess.run(
@@ -117,47 +109,3 @@ def test_notifying_nobody_is_a_load_a_comparison_and_a_branch(code: str) -> None
     assert len([each for each in hot if each.startswith("j")]) == 1, hot
     # An own instruction for the load, and a mark for indirect branches.
     assert len(hot) <= 5, hot
-
-
-def fewest_locked(body: str) -> int | None:
-    """Returns the number of locked instructions on the way from the function's entry to its return
-    that has the fewest, without a call; None if each way calls. No way that waits for a lock has
-    fewer than the uncontended one."""
-    found = re.findall(r"^ *(\w+):\t([^\n]*)", body, re.MULTILINE)
-    code = {int(address, 16): instruction.strip() for address, instruction in found}
-    following = dict(itertools.pairwise(code))
-    ways = [(0, next(iter(code)))]
-    seen = set()
-    while ways:
-        locked, at = heapq.heappop(ways)
-        if at in seen or at not in code:
-            continue
-        seen.add(at)
-        instruction = code[at]
-        if instruction.startswith("ret"):
-            return locked
-        jump = re.match(r"j\w+ +(\w+) <([^>+]+)\+", instruction)
-        if jump and not jump[2].endswith(".cold"):
-            heapq.heappush(ways, (locked, int(jump[1], 16)))
-        if not instruction.startswith(("jmp", "call", "ud2")) and at in following:
-            heapq.heappush(ways, (locked + is_locked(instruction), following[at]))
-    return None
-
-
-def test_a_pair_has_the_locked_instructions_of_the_catalogue(tmp_path: Path) -> None:
-    bodies = re.findall(
-        r"^\w+ <_Z\w*pair_atILm(\d+)E\w*>:\n(.*?)(?=^\w+ <|\Z)",
-        disassembled("catalogue_pairs", tmp_path),
-        re.MULTILINE | re.DOTALL,
-    )
-    found = {int(place): fewest_locked(body) for place, body in bodies}
-    ours = [lock for lock in harness.catalog().locks if lock.kind == "ours"]
-    assert found.keys() == set(range(len(ours)))
-    # An owner that locks a recursive lock again has fewer; a lock that releases by a call has more.
-    stated = {
-        lock.name: (found[place], lock.locked_instructions)
-        for place, lock in enumerate(ours)
-        if not lock.recursive and found[place] is not None
-    }
-    assert len(stated) > len(ours) / 2
-    assert {name: counts for name, counts in stated.items() if counts[0] != counts[1]} == {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An uncontended pair of every lock of the catalogue, by its place there, for test_codegen.py.
+// An uncontended pair of every lock of the catalogue, by its place there, for pair_code.py.
 
 #include <lockyard/catalog.hpp>
 
