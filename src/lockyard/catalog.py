@@ -257,6 +257,29 @@ class Catalog:
         return list(chosen.values())
 
 
+class Listing(msgspec.Struct):
+    """The output of lockyard list --json. A study includes its pools."""
+
+    locks: tuple[Lock, ...]
+    studies: tuple[Study, ...]
+
+
+class Peer(msgspec.Struct):
+    """A lock or pool of another library; `missing` says why it is missing, and what to do."""
+
+    name: str
+    library: str
+    version: str | None
+    missing: str | None
+
+
+class Peers(msgspec.Struct):
+    """The output of lockyard list --peers --json."""
+
+    peers: list[Peer]
+    pools: list[Peer]
+
+
 GROUPS = ("seeds", "ours", "peers", "all")
 # The name for the best of the sleeping peers in each cell.
 BEST_SLEEPING_PEER = "best-sleeping-peer"

@@ -4,12 +4,12 @@ that could deadlock, long holds, and mutexes unlocked or destroyed wrongly."""
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from lockyard import options as parse
@@ -20,6 +20,9 @@ from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
 from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
 
+if TYPE_CHECKING:
+    from lockyard.field_kit.guard_document import FindingDocument
+
 MODES = ("report", "error", "error-to-all", "abort")
 
 
@@ -28,7 +31,7 @@ class _Findings:
     """The findings of all processes so far; each is told when it is first seen."""
 
     folder: Path
-    documents: list[dict[str, Any]] = field(default_factory=list)
+    documents: list[FindingDocument] = field(default_factory=list)
     _told: set[tuple[str, int]] = field(default_factory=set)
     _used: dict[str, int] = field(default_factory=dict)
 
@@ -108,8 +111,8 @@ def command(options: GuardOptions) -> int:
     if not options.quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
     if options.out is not None:
-        lines = (f"{json.dumps(each)}\n" for each in findings.documents)
-        profile_files.write(options.out, "".join(lines).encode())
+        lines = (msgspec.json.encode(each) + b"\n" for each in findings.documents)
+        profile_files.write(options.out, b"".join(lines))
     return preload.end_as(status)
 
 
