@@ -63,7 +63,8 @@ def facts(instances: Sequence[Lock], locked: Mapping[str, int]) -> str:
         if any(values):
             cells = [*values, *[""] * (len(instances) - len(values))]
             lines.append(f"| {name} |" + "".join(f" {each} |" for each in cells))
-    return "\n".join(lines).replace("|  |", "| |") + "\n"
+    table = "\n".join(re.sub(r"\|  (?=\|)", "| ", line) for line in lines)
+    return f"\n{table}\n\n"
 
 
 def _policies(of: Lock) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RatioDocument(Struct):
-    """With the lock / alone, and its interval of 95 %, if there is one."""
+    """A figure with the lock divided by the figure alone, and the interval of 95 %, if any."""
 
     median: float
     low: float | None

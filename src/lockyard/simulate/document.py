@@ -31,7 +31,7 @@ class SimulationDocument(Struct):
 
 
 class AgreementDocument(Struct):
-    """With --against-published and --like: published or measured figures, and simulated ones."""
+    """Figures that were published or measured, and simulated: --against-published, --like."""
 
     figures: list[Figure]
     agreement: list[Agreement]
