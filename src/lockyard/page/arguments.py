@@ -32,6 +32,7 @@ Simulated = Annotated[
     option(
         "FILE.json",
         "Draw what 'lockyard simulate --json' printed into the page's charts; repeatable.",
+        names=("--simulated",),
         shown=False,
     ),
 ]
