@@ -90,7 +90,10 @@ def command_of(
             raise typer.Exit(run(of(**values)))
 
         hints = get_type_hints(of, include_extras=True)
-        parameters = inspect.signature(of).parameters.values()
+        # Those of bases that have a panel would otherwise come first.
+        parameters = sorted(
+            inspect.signature(of).parameters.values(), key=lambda each: _has_panel(hints[each.name])
+        )
         typed = [each.replace(annotation=_for_typer(hints[each.name])) for each in parameters]
         call.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined] # for Typer
         call.__annotations__ = {each.name: each.annotation for each in typed}
@@ -106,6 +109,10 @@ def command_of(
         return typer.main.get_command(app)
 
     return build
+
+
+def _has_panel(hint: Any) -> bool:
+    return any(getattr(info, "rich_help_panel", None) for info in hint.__metadata__)
 
 
 def _for_typer(hint: Any) -> Any:
