@@ -9,8 +9,6 @@ namespace lockyard::checker {
 
 /// Faults, each with the verdict that finds it and the smallest size that shows it.
 std::vector<checked_client> lock_faults();
-std::vector<checked_client> idle_faults();
-std::vector<checked_client> resilient_faults();
-std::vector<checked_client> semaphore_faults();
+std::vector<checked_client> seeded_faults();  ///< the faults of the tables (README.md)
 
 }  // namespace lockyard::checker
