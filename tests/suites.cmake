@@ -21,8 +21,7 @@ macro(end_suite)
       string(APPEND content " [==[${word}]==]")
     endforeach()
     string(APPEND content " [==[--gtest_filter=${suite}.*]==])\n"
-      "set_tests_properties([==[${suite}]==] PROPERTIES TIMEOUT ${timeout_s}\n"
-      "  SKIP_REGULAR_EXPRESSION [==[\\[  SKIPPED \\]]==])\n")
+      "set_tests_properties([==[${suite}]==] PROPERTIES TIMEOUT ${timeout_s})\n")
   endif()
 endmacro()
 
