@@ -23,6 +23,10 @@
 #include <string_view>
 #include <vector>
 
+/// A debugger stops here, before the execution that it shows.
+extern "C" void lockyard_replay_begins();
+extern "C" [[gnu::noipa]] void lockyard_replay_begins() {}
+
 namespace lockyard::checker {
 
 namespace {
@@ -250,7 +254,11 @@ json answer(const json& job) {
   }
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
-    const found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    if (job.value("stops", false)) {
+      lockyard_replay_begins();
+      again = model::replay(make, by.how, text);
+    }
     return to_json(again, by.how, of.threads(size));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};

@@ -50,6 +50,7 @@ void spins::reset() {
   read_ = {};
   futile_ = {};
   repeated_ = 0;
+  is_excused_ = false;
 }
 
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
@@ -62,11 +63,13 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
   looks_.emplace_back(from, at);
 }
 
-void spins::forget(const void* from, std::uintptr_t at) {
-  std::erase(looks_, std::pair{from, at});
+void spins::excuse() {
+  looks_.clear();
+  is_excused_ = true;
 }
 
 void spins::act() {
+  is_excused_ = false;
   looks_.clear();
   futile_ = {};
 }
@@ -75,12 +78,13 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
   clear_dead_stack();
   const std::uint64_t state = local_state();
-  const bool is_same_state = state == std::exchange(state_, state);
+  const bool seems_same_state = state == std::exchange(state_, state);
   if (!is_repeated) {
     repeated_ = 0;
     return attempt::make;
   }
-  if (is_same_state || repeated_ > most_skipped) return attempt::await;
+  if (model::execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
+    return attempt::await;
   return ++repeated_ > most_counted ? attempt::skip : attempt::make;
 }
 

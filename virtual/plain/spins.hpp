@@ -30,8 +30,10 @@ class spins {
 
   /// Called before a look; pauses if it is a repetition.
   void look(const void* from, std::uintptr_t at, std::source_location where);
-  /// The look does not wait: a compare-exchange failed for no reason.
-  void forget(const void* from, std::uintptr_t at);
+  /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
+  void excuse();
+  /// Whether that was so since the thread was here last.
+  bool is_excused() { return std::exchange(is_excused_, false); }
   /// A fence orders, so an attempt before it is another attempt than one after it.
   void fence() { futile_ = {}; }
   /// The thread has written something that others may see.
@@ -79,6 +81,7 @@ class spins {
   futile_change futile_{};
   std::uint64_t state_ = 0;
   unsigned repeated_ = 0;
+  bool is_excused_ = false;
 };
 
 }  // namespace lockyard::plain
