@@ -188,6 +188,15 @@ json to_json(const model::trace_line& each) {
           {"conflicts_with", or_null(each.conflicts_with)}};
 }
 
+/// The user's lines that a search has taken as loops that wait.
+json spins_found() {
+  auto list = json::array();
+  for (const auto& [file, line] : plain::known_spins()) {
+    list.push_back(model::file_name(file) + ":" + std::to_string(line));
+  }
+  return list;
+}
+
 json to_json(const found& result, const model::settings& how, unsigned threads) {
   auto steps = json::array();
   for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
@@ -203,6 +212,7 @@ json to_json(const found& result, const model::settings& how, unsigned threads) 
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
           {"threads", threads},
           {"steps", std::move(steps)},
+          {"spins", spins_found()},
           {"replay", result.replay}};
 }
 

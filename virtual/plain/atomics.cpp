@@ -94,6 +94,7 @@ part word_of(const site& call) {
       now().note_cap(model::cap::counted_pauses);
       return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
     case spins::attempt::await: {
+      note_spin(call.where);
       const model::look changes{.where = by.at.word,
                                 .order = std::memory_order_relaxed,
                                 .predicate = &by,

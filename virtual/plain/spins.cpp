@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 
 namespace lockyard::plain {
 
@@ -18,7 +19,32 @@ constexpr unsigned most_counted = 4;
 /// After so many attempts a loop that counts them is taken for one that does not end.
 constexpr unsigned most_skipped = 20'000;
 
+struct guarded_lines {
+  std::mutex guard;
+  waiting_lines lines;
+};
+
+guarded_lines& all_spins() {
+  static guarded_lines all;
+  return all;
+}
+
 }  // namespace
+
+waiting_lines known_spins() {
+  const std::scoped_lock held{all_spins().guard};
+  return all_spins().lines;
+}
+
+void note_spin(std::source_location where) {
+  const std::scoped_lock held{all_spins().guard};
+  all_spins().lines.emplace(where.file_name(), where.line());
+}
+
+void forget_spins() {
+  const std::scoped_lock held{all_spins().guard};
+  all_spins().lines.clear();
+}
 
 [[gnu::noinline]] void clear_dead_stack() {
   volatile std::uint64_t dead[160];  // NOLINT(*-avoid-c-arrays): an array is not volatile
@@ -56,6 +82,7 @@ void spins::reset() {
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
   futile_ = {};
   if (std::ranges::find(looks_, std::pair{from, at}) != looks_.end()) {
+    note_spin(where);
     clear_dead_stack();
     model::execution::current()->pause(where);
     looks_.clear();

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -23,6 +24,13 @@ namespace lockyard::plain {
 void clear_dead_stack();
 /// Returns a hash of the thread's stack and of its registers.
 std::uint64_t local_state();
+
+/// Lines of the user's that were taken as loops that wait, as file and number, since they were
+/// forgotten; the file's name lives as long as the program.
+using waiting_lines = std::set<std::pair<const char*, unsigned>>;
+waiting_lines known_spins();
+void note_spin(std::source_location where);
+void forget_spins();
 
 class spins {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // passed; with FAULT race. The worker ends when its stop token says so, and the jthread's
-// destructor asks for that and joins. Without the join by scope the read below runs beside the
+// destructor asks for that and joins. Without the join by scope the read below runs next to the
 // worker.
 #include <atomic>
 #include <cassert>
