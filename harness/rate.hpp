@@ -31,7 +31,7 @@ template <class Lock>
        ++span.operations) {
     work.stay_away();
     lock.lock();
-    state.enter(thread);
+    if constexpr (!requires { Lock::counts_by_itself; }) state.enter(thread);
     work.hold();
     lock.unlock();
   }

@@ -7,8 +7,10 @@
 
 #include <peers/all.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,22 +61,38 @@ ordered_json record(const job& of, std::string_view status, const ordered_json& 
           {"environment", of.environment}};
 }
 
-/// Returns null if the lock's library is missing.
+/// The facts that only the type of a lock has; null for a pool, and where the library is missing.
+struct facts_of_type {
+  ordered_json size_bytes = nullptr;
+  ordered_json zero_is_free = nullptr;  ///< whether all zero bytes are the free state
+};
+
 template <class Lock>
-ordered_json size_of() {
-  if constexpr (peers::is_built<Lock>) return sizeof(Lock);
-  return nullptr;
+facts_of_type facts_of() {
+  if constexpr (peers::is_built<Lock>) {
+    alignas(Lock) std::array<std::byte, sizeof(Lock)> bytes{};
+    // Padding, which no constructor writes, must stay zero: the compiler may not drop the zeros.
+    asm volatile("" : : "r"(bytes.data()) : "memory");
+    auto* const lock = std::construct_at(reinterpret_cast<Lock*>(bytes.data()));
+    asm volatile("" : : "r"(bytes.data()) : "memory");
+    const bool zero =
+        std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{}; });
+    std::destroy_at(lock);
+    return {.size_bytes = sizeof(Lock), .zero_is_free = zero};
+  }
+  return {};
 }
 
-/// Describes a lock, or a worker pool, which has no size.
-ordered_json describe(const lock_traits& traits, const ordered_json& size_bytes) {
+/// Describes a lock, or a worker pool.
+ordered_json describe(const lock_traits& traits, const facts_of_type& facts) {
   return {{"name", traits.name},
           {"seed_name", traits.seed_name},
           {"kind", name_of(traits.kind)},
           {"family", name_of(traits.family)},
           {"waiting", name_of(traits.waiting)},
           {"fairness", name_of(traits.fairness)},
-          {"size_bytes", size_bytes},
+          {"size_bytes", facts.size_bytes},
+          {"zero_is_free", facts.zero_is_free},
           {"timed", traits.timed},
           {"shared", traits.shared},
           {"recursive", traits.recursive},
@@ -100,7 +118,7 @@ constexpr std::string_view name_of(parameter_type type) {
 ordered_json describe_pools(const study& of) {
   auto pools = ordered_json::array();
   for (const cell& each : of.cells) {
-    if (of.measures == subjects::pools) pools.push_back(describe(each.traits, nullptr));
+    if (of.measures == subjects::pools) pools.push_back(describe(each.traits, {}));
   }
   return pools;
 }
@@ -209,10 +227,10 @@ ordered_json unavailable_record(const job& of, const std::string& reason) {
 ordered_json describe_catalog() {
   auto locks = ordered_json::array();
   catalogued::for_each_lock([&locks]<class Lock>(const catalog_entry<Lock>& entry) {
-    locks.push_back(describe(entry.traits, size_of<Lock>()));
+    locks.push_back(describe(entry.traits, facts_of<Lock>()));
   });
   for (const user_lock& each : adopted_locks()) {
-    locks.push_back(describe(each.traits, each.size_bytes));
+    locks.push_back(describe(each.traits, {.size_bytes = each.size_bytes}));
   }
   auto libraries = ordered_json::array();
   for (const peers::library& each : peers::libraries) {
@@ -229,6 +247,7 @@ ordered_json describe_catalog() {
       if (each.measures == subjects::ways) ways.push_back(one.lock);
     }
     studies.push_back({{"name", each.name},
+                       {"preset_of", each.preset_of},
                        {"summary", each.summary},
                        {"default_run_s", each.default_run_s},
                        {"default_budget_s", each.default_budget_s},

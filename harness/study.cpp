@@ -12,12 +12,35 @@ namespace lockyard::harness {
 #include <listed_studies.inc>
 #undef LOCKYARD_STUDY
 
+namespace {
+
+/// Returns the studies and, as studies of their own, their presets.
+std::vector<study> with_presets(const std::vector<study>& declared) {
+  std::vector<study> all = declared;
+  for (const study& of : declared) {
+    for (const study_preset& each : of.presets) {
+      study& named = all.emplace_back(of);
+      named.name = each.name;
+      named.summary = each.summary;
+      named.place = each.place;
+      named.default_run_s = each.default_run_s;
+      named.default_budget_s = each.default_budget_s;
+      named.parameters = each.parameters;
+      named.clock_reads = each.clock_reads;
+      named.preset_of = of.name;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies = [] {
 #define LOCKYARD_STUDY(name) name##_study(),
-    std::vector<study> found{
+    std::vector<study> found = with_presets({
 #include <listed_studies.inc>
-    };
+    });
 #undef LOCKYARD_STUDY
     std::ranges::sort(found, {}, &study::place);
     return found;
@@ -32,7 +55,7 @@ const study* find_study(std::string_view name) {
 
 const cell* find_cell(const study& in, std::string_view lock) {
   const auto found = std::ranges::find(in.cells, lock, &cell::lock);
-  return found == in.cells.end() ? find_adopted_cell(in.name, lock) : &*found;
+  return found == in.cells.end() ? find_adopted_cell(in.stem(), lock) : &*found;
 }
 
 }  // namespace lockyard::harness

@@ -82,6 +82,18 @@ struct listed_parameter {
   bool below_threads = false;  ///< a count of some of the threads, of which others must remain
 };
 
+/// A study under another name, with its own parameters and default values. `job::study` is the name
+/// under which the study was requested, and so is `study` in the record.
+struct study_preset {
+  std::string_view name;
+  std::string_view summary;
+  unsigned place;
+  double default_run_s;
+  double default_budget_s;
+  std::vector<listed_parameter> parameters;
+  unsigned clock_reads = 0;
+};
+
 struct study {
   std::string_view name;
   std::string_view summary;
@@ -110,6 +122,15 @@ struct study {
   bool keeps_traces = false;              ///< its runs write traces to the files that jobs name
   void (*prepare)(const job&) = nullptr;  ///< called before each run in the process that starts it
   std::vector<cell> cells;
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::vector<study_preset> presets{};
+  /// The study of which this one is a preset, and so the name of the files; empty: none.
+  // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
+  std::string_view preset_of{};
+
+  [[nodiscard]] std::string_view stem() const noexcept {
+    return preset_of.empty() ? name : preset_of;
+  }
 };
 
 /// A run that may hold locks for any time: a recovering lock does not give up.
@@ -145,7 +166,7 @@ std::vector<cell> machine_cell() {
            .traits = {}}};
 }
 
-/// Every study, by its place.
+/// Every study and every preset, by its place.
 const std::vector<study>& all_studies();
 
 /// Returns null if there is no study of that name.

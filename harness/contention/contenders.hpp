@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The common part of the studies contention and frequency: threads that work with and without a
-// lock in random intervals, and the amount of work that they get done together.
+// The threads of the study contention, which work with and without a lock in random intervals, and
+// the amount of work that they get done together.
 
 #include "../closing_time.hpp"
 #include "../ownership.hpp"
@@ -106,7 +106,7 @@ thread_span contention_loop(const contended& on, contender& self, Held work_held
   return span;
 }
 
-/// Returns the values that both studies have.
+/// Returns the values that the study and its preset have.
 outcome contenders_outcome(const job& of, const team_run& run, const ownership& state,
                            const contenders& all, const interval& between, const unit_costs& costs);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pattern.hpp"
 
+#include <time.h>
+
 #include <mutex>
 #include <new>
 #include <string>
@@ -134,6 +136,25 @@ class tried_lock final : public pattern {
   lock_array locks_;
 };
 
+/// One lock; after each operation a thread sleeps for the shortest time that the kernel grants.
+class sleeping_threads final : public pattern {
+ public:
+  explicit sleeping_threads(const subject& lock) : locks_{lock, 1, lock_array::placement::apart} {}
+
+  void step(pattern_thread& by) override {
+    count_under(locks_[0], locks_.counter(0), by.work);
+    constexpr timespec shortest{.tv_sec = 0, .tv_nsec = 1000};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &shortest, nullptr);
+  }
+  [[nodiscard]] bool is_whole(std::uint64_t operations) const override {
+    return locks_.sum() == operations;
+  }
+  [[nodiscard]] void* main_lock() const override { return locks_.lock_at(0); }
+
+ private:
+  lock_array locks_;
+};
+
 template <class Pattern, std::size_t Count, lock_array::placement How>
 std::unique_ptr<pattern> make_several(const job& /*of*/, const subject& lock) {
   return std::make_unique<Pattern>(lock, Count, How);
@@ -176,6 +197,7 @@ std::vector<listed_pattern> lock_patterns() {
   return {
       {"one_apart", "one lock", 1, make_several<locks_at_random, 1, apart>},
       {"one_beside_data", "one lock", 1, make_several<locks_at_random, 1, packed>},
+      {"one_sleeping", "one lock", 1, make_one<sleeping_threads>},
       {"random8", "several locks", 1, make_several<locks_at_random, several, apart>},
       {"striped8", "several locks", 1, make_several<striped_locks, several, apart>},
       {"own8", "several locks", 1, make_several<locks_of_their_own, several, apart>},

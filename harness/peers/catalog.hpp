@@ -25,6 +25,17 @@ inline constexpr std::tuple others{
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none, .shared = true,
         .origin = "the C++ standard library"}},
+    catalog_entry<peers::std_recursive_mutex>{{
+        .name = "std::recursive_mutex", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .recursive = true,
+        .origin = "the C++ standard library"}},
+    catalog_entry<peers::std_counting_semaphore>{{
+        .name = "std::counting_semaphore", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .origin = "the C++ standard library"}},
     catalog_entry<peers::pthread_mutex_normal>{{
         .name = "pthread_mutex[normal]", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::park,
@@ -56,6 +67,11 @@ inline constexpr std::tuple others{
         .name = "pthread_spinlock", .seed_name = "",
         .kind = lock_kind::peer, .family = lock_family::spin,
         .waiting = waiting::spin, .fairness = fairness::none,
+        .origin = "the C library"}},
+    catalog_entry<peers::posix_semaphore>{{
+        .name = "sem_t", .seed_name = "",
+        .kind = lock_kind::peer, .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
         .origin = "the C library"}},
     catalog_entry<peers::pthread_rwlock_readers>{{
         .name = "pthread_rwlock[readers]", .seed_name = "",
@@ -169,6 +185,21 @@ inline constexpr std::tuple others{
         .kind = lock_kind::control, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
         .origin = "enters the kernel for each call: what locks are said to cost"}},
+    catalog_entry<controls::lock_free>{{
+        .name = "lock_free", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::none,
+        .waiting = waiting::none, .fairness = fairness::none, .excludes = false,
+        .origin = "no lock: an atomic addition, in patterns a lock-free stack or queue"}},
+    catalog_entry<controls::cas_counter>{{
+        .name = "lock_free[cas]", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::none,
+        .waiting = waiting::none, .fairness = fairness::none, .excludes = false,
+        .origin = "no lock: compare-and-exchange, at once again after a failure"}},
+    catalog_entry<controls::backing_off_cas_counter>{{
+        .name = "lock_free[backoff]", .seed_name = "",
+        .kind = lock_kind::control, .family = lock_family::none,
+        .waiting = waiting::none, .fairness = fairness::none, .excludes = false,
+        .origin = "no lock: compare-and-exchange, with growing pauses after failures"}},
 };
 // clang-format on
 

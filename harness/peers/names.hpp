@@ -10,12 +10,15 @@ namespace lockyard::inline v0 {
 namespace peers {
 class std_mutex;
 class std_shared_mutex;
+class std_recursive_mutex;
+class std_counting_semaphore;
 class pthread_mutex_normal;
 class pthread_mutex_adaptive;
 class pthread_mutex_recursive;
 class pthread_mutex_pi;
 class pthread_mutex_robust;
 class pthread_spinlock;
+class posix_semaphore;
 class pthread_rwlock_readers;
 class pthread_rwlock_writers;
 class absl_mutex;
@@ -40,6 +43,9 @@ class broken_lock;
 class handwritten_spinlock;
 class handwritten_futex_mutex;
 class kernel_mutex;
+class lock_free;
+class cas_counter;
+class backing_off_cas_counter;
 }  // namespace controls
 
 }  // namespace lockyard::inline v0

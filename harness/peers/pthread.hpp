@@ -2,9 +2,11 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include <peers/names.hpp>
 
+#include <cerrno>
 #include <new>
 
 namespace lockyard::inline v0::peers {
@@ -95,6 +97,27 @@ class pthread_spinlock {
 
  private:
   pthread_spinlock_t lock_;
+};
+
+/// A sem_t of one unit, which the owner has while it holds the lock.
+class posix_semaphore {
+ public:
+  posix_semaphore() {
+    if (sem_init(&units_, 0, 1) != 0) throw std::bad_alloc{};
+  }
+  posix_semaphore(const posix_semaphore&) = delete;
+  posix_semaphore& operator=(const posix_semaphore&) = delete;
+  ~posix_semaphore() { sem_destroy(&units_); }
+
+  void lock() noexcept {
+    while (sem_wait(&units_) != 0 && errno == EINTR) {
+    }
+  }
+  bool try_lock() noexcept { return sem_trywait(&units_) == 0; }
+  void unlock() noexcept { sem_post(&units_); }
+
+ private:
+  sem_t units_;
 };
 
 }  // namespace lockyard::inline v0::peers

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::harness {
@@ -84,10 +86,22 @@ thread_span pattern_loop(pattern_scene& on, pattern_thread& by, own_data& data, 
   return span;
 }
 
+/// The control that stands for the lock-free counterpart of the data.
+constexpr std::string_view without_lock = "lock_free";
+
+std::unique_ptr<pattern> pattern_for(const job& of, const subject& lock,
+                                     const listed_pattern& chosen) {
+  if (lock.traits.name != without_lock) return chosen.make(of, lock);
+  if (auto found = lock_free_counterpart(chosen.name, of, lock)) return found;
+  throw condition_error{"the workload " + std::string{chosen.name} +
+                        " has no lock-free counterpart here; measure lock_free with "
+                        "--workload one_apart,list,queue"};
+}
+
 outcome measure_pattern(const job& of, const subject& lock) {
   const listed_pattern& chosen =
       *std::ranges::find(all_patterns(), of.choice("workload"), &listed_pattern::name);
-  const std::unique_ptr<pattern> used = chosen.make(of, lock);
+  const std::unique_ptr<pattern> used = pattern_for(of, lock, chosen);
   const workload work{of.work, of.threads, of.seed};
   work_request step = of.work;
   step.gap_ns += step_ns;
@@ -118,6 +132,7 @@ outcome measure_pattern(const job& of, const subject& lock) {
   result.values["acquisitions_per_operation"] = chosen.acquisitions;
   result.values["work_step_ns"] = to_json(work.step_ns());
   result.checks = checks_of(lock, refusal, used->is_whole(done));
+  if (lock.traits.name == without_lock) result.checks["counter"] = used->is_whole(done);
   return result;
 }
 

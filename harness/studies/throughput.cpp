@@ -107,7 +107,8 @@ outcome measure(const job& of, const subject& lock, rate_loop loop) {
         return loop(place.lock(), state, closing, work.of(thread), thread, limit);
       });
   const auto used_j = energy.used_j();
-  outcome result = rate_outcome(of, run, &state);
+  // No thread enters where the operation is lock-free.
+  outcome result = rate_outcome(of, run, state.counter == 0 ? nullptr : &state);
   result.values["work_step_ns"] = to_json(work.step_ns());
   result.values["spin_share"] = to_json(spin_share(run, work));
   result.values["energy_per_operation_j"] = nullptr;

@@ -106,6 +106,7 @@ void recording::start() {
   head_->has_switches = has_switches_ && !is_by_processor() ? 1 : 0;
   wakeups_.start(threads_);
   processors_.start();
+  interrupts_.start(threads_);
 }
 
 void recording::record_switches() noexcept {
@@ -115,6 +116,7 @@ void recording::record_switches() noexcept {
 void recording::stop() {
   wakeups_.stop();
   processors_.stop();
+  interrupts_.stop();
   trace::stop();
   histories_ = switches_of(*head_);
   const auto ticks_of = [this](std::uint64_t raw_ns) {
@@ -130,6 +132,12 @@ void recording::stop() {
     const ticks begin = ticks_of(each.begin_ns);
     const ticks length = ticks_of(each.begin_ns + each.length_ns) - begin;
     idle_times_.push_back(seen_on(each.cpu, trace::event_kind::idle, begin, length));
+  }
+  for (const interrupt& each : interrupts_.interrupts()) {
+    const ticks begin = ticks_of(each.begin_ns);
+    const ticks length = ticks_of(each.begin_ns + each.length_ns) - begin;
+    gaps_.push_back(seen_on(each.cpu, trace::event_kind::interrupt, begin, length));
+    gaps_.back().what.lock = static_cast<std::uint64_t>(each.kind);
   }
   if (has_wakeups()) {
     wakeups_.add_to(histories_, ticks_of);

@@ -5,6 +5,7 @@
 // over, and the kernel's records about them.
 
 #include "../clock.hpp"
+#include "interrupts.hpp"
 #include "processors.hpp"
 #include "switches.hpp"
 
@@ -78,6 +79,7 @@ class recording {
   std::vector<gap_seen> gaps_;
   wakeup_recorder wakeups_;
   processor_recorder processors_;
+  interrupt_recorder interrupts_;
   std::vector<gap_seen> idle_times_;
   std::map<std::uint32_t, thread_history> histories_;
 };

@@ -34,6 +34,7 @@ class Lock:
     recovering: bool
     excludes: bool
     origin: str
+    zero_is_free: bool | None = None  # whether all zero bytes are the free state
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Study:
     default_budget_s: float
     published_loops: int
     published_runs: int
+    preset_of: str = ""  # the study of which this one is a preset; empty: none
     measures: str = "locks"  # or shared_locks, some_locks, ways, pools, machine
     takes: str = (
         "hold_and_gap"  # the times of its threads that can be requested: or gap, hold, none
@@ -113,6 +115,11 @@ class Study:
     ways: tuple[str, ...] = ()  # ways to wait, if it measures these
     pools: tuple[Lock, ...] = ()  # worker pools, if it measures these
     only_locks: tuple[str, ...] = ()  # the locks that it can measure, if these are some
+
+    @property
+    def stem(self) -> str:
+        """Returns the name of the study's files."""
+        return self.preset_of or self.name
 
     @property
     def takes_hold(self) -> bool:
@@ -248,6 +255,29 @@ class Catalog:
         by_name = {study.name: study for study in self.studies}
         chosen = {name: _find("study", by_name, name) for name in names}
         return list(chosen.values())
+
+
+class Listing(msgspec.Struct):
+    """The output of lockyard list --json. A study includes its pools."""
+
+    locks: tuple[Lock, ...]
+    studies: tuple[Study, ...]
+
+
+class Peer(msgspec.Struct):
+    """A lock or pool of another library; `missing` says why it is missing, and what to do."""
+
+    name: str
+    library: str
+    version: str | None
+    missing: str | None
+
+
+class Peers(msgspec.Struct):
+    """The output of lockyard list --peers --json."""
+
+    peers: list[Peer]
+    pools: list[Peer]
 
 
 GROUPS = ("seeds", "ours", "peers", "all")

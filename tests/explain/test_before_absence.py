@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import fake_stalls as injected
 import pytest
-from fake_stalls import ACQUIRED, CALLED, HOLDER, IDLE, RELEASED, RELEASING, WAITER
+from fake_explanations import idle_of
+from fake_stalls import ACQUIRED, CALLED, HOLDER, RELEASED, RELEASING, WAITER
 from fake_trace import US, FakeTrace
 
 from lockyard.explain.causes import Cause
 from lockyard.explain.evidence import evidence
-from lockyard.explain.stalls import explain
-from lockyard.explain.trace import Kind, read_trace
+from lockyard.explain.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lockyard.explain.stalls import ExplainedLock, Explanation, Stall
+    from lockyard.explain.stalls import Stall
 
 
 def interrupted_waiter() -> FakeTrace:
@@ -51,14 +51,6 @@ def falls_asleep_at_last() -> FakeTrace:
     trace.back(WAITER, -5).out(WAITER, 50, preempted=False).back(WAITER, 60)
     trace.stamps(HOLDER, (58, Kind.WAKE_BEGIN), (58.4, Kind.WAKE_END))
     return injected.got(trace, 62)
-
-
-def explained(trace: FakeTrace, folder: Path) -> tuple[Explanation, ExplainedLock, Stall]:
-    """Returns the explanation with its longest idle time."""
-    explanation = explain(read_trace(trace.write(folder / "made-up.trace")), 10e3)
-    (lock,) = explanation.locks
-    ended = [each for each in lock.stalls if each.kind is IDLE and not each.is_open]
-    return explanation, lock, max(ended, key=lambda each: each.length)
 
 
 def naps() -> FakeTrace:
@@ -102,7 +94,7 @@ def stopped_release(usual_us: float = 0.1, releases: int = 120) -> FakeTrace:
 
 
 def idle(trace: FakeTrace, folder: Path) -> Stall:
-    return explained(trace, folder)[2]
+    return idle_of(trace, folder)[2]
 
 
 @pytest.mark.parametrize(
@@ -230,5 +222,5 @@ def test_only_evidence_explains_that_time(
 def test_the_evidence_names_the_events(
     tmp_path: Path, scene: Callable[[], FakeTrace], words: tuple[str, ...]
 ) -> None:
-    text = evidence(*explained(scene(), tmp_path))[0].text
+    text = evidence(*idle_of(scene(), tmp_path))[0].text
     assert all(each in text for each in words), text

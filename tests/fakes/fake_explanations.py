@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 LEAST_NS = 100e3
 
 
-def explanation_of(trace: FakeTrace, folder: Path) -> Explanation:
-    return explain(read_trace(trace.write(folder / "made-up.trace")), LEAST_NS)
+def explanation_of(trace: FakeTrace, folder: Path, least_ns: float = LEAST_NS) -> Explanation:
+    return explain(read_trace(trace.write(folder / "made-up.trace")), least_ns)
+
+
+def idle_of(trace: FakeTrace, folder: Path) -> tuple[Explanation, ExplainedLock, Stall]:
+    """Returns the explanation of a trace's one lock with its longest idle time of 10 µs or more."""
+    explanation = explanation_of(trace, folder, 10e3)
+    (lock,) = explanation.locks
+    ended = [each for each in lock.stalls if each.kind is StallKind.IDLE and not each.is_open]
+    return explanation, lock, max(ended, key=lambda each: each.length)
 
 
 def longest(found: Explanation, kind: StallKind) -> Stall:

@@ -76,6 +76,10 @@ class FakeTrace:
         row = (round(at * US), 0, int(Kind.GAP), cpu, round(length * US))
         return self._add(RingKind.GAPS, cpu, row)
 
+    def interrupt(self, cpu: int, at: float, length: float, kind: int) -> FakeTrace:
+        row = (round(at * US), kind, int(Kind.INTERRUPT), cpu, round(length * US))
+        return self._add(RingKind.GAPS, cpu, row)
+
     def idle(self, cpu: int, at: float, length: float) -> FakeTrace:
         row = (round(at * US), 0, int(Kind.IDLE), cpu, round(length * US))
         return self._add(RingKind.IDLE, cpu, row)

@@ -9,8 +9,7 @@
 namespace lockyard::testing {
 namespace {
 
-template <class Lock>
-class ThreadLockAlgorithm : public ::testing::Test {
+class ThreadLockAlgorithm : public ::testing::TestWithParam<subject> {
  protected:
   void expect_all_free() {
     EXPECT_TRUE(tried_elsewhere(first_));
@@ -23,107 +22,107 @@ class ThreadLockAlgorithm : public ::testing::Test {
     third_.unlock();
   }
 
-  Lock first_;
-  Lock second_;
-  Lock third_;
+  any_lock first_;
+  any_lock second_;
+  any_lock third_;
 };
-TYPED_TEST_SUITE(ThreadLockAlgorithm, our_locks, catalog_name);
+INSTANTIATE_TEST_SUITE_P(, ThreadLockAlgorithm, ::testing::ValuesIn(our_subjects()), name_of);
 
 /// A call that fails releases the locks before the one that refused, and asks none after it.
-TYPED_TEST(ThreadLockAlgorithm, p2_try_lock_releases_all_prior_ones_after_a_failure) {
+TEST_P(ThreadLockAlgorithm, p2_try_lock_releases_all_prior_ones_after_a_failure) {
   recording_lock refusing;
   recording_lock behind;
   refusing.refuses = true;
-  EXPECT_EQ(std::try_lock(this->first_, this->second_, refusing, behind), 2);
+  EXPECT_EQ(std::try_lock(first_, second_, refusing, behind), 2);
   EXPECT_EQ(behind.locks, 0);
-  this->expect_all_free();
+  expect_all_free();
 }
 
 /// An exception counts as a failure, and leaves the call.
-TYPED_TEST(ThreadLockAlgorithm, p2_try_lock_releases_all_prior_ones_after_an_exception) {
+TEST_P(ThreadLockAlgorithm, p2_try_lock_releases_all_prior_ones_after_an_exception) {
   recording_lock throwing_one;
   throwing_one.throws = true;
-  EXPECT_THROW(static_cast<void>(std::try_lock(this->first_, this->second_, throwing_one)), int);
-  this->expect_all_free();
+  EXPECT_THROW(static_cast<void>(std::try_lock(first_, second_, throwing_one)), int);
+  expect_all_free();
 }
 
-TYPED_TEST(ThreadLockAlgorithm, p3_try_lock_returns_minus_one_when_it_has_locked_all) {
-  ASSERT_EQ(std::try_lock(this->first_, this->second_, this->third_), -1);
-  EXPECT_FALSE(tried_elsewhere(this->first_));
-  EXPECT_FALSE(tried_elsewhere(this->second_));
-  EXPECT_FALSE(tried_elsewhere(this->third_));
-  this->unlock_all();
-  this->expect_all_free();
+TEST_P(ThreadLockAlgorithm, p3_try_lock_returns_minus_one_when_it_has_locked_all) {
+  ASSERT_EQ(std::try_lock(first_, second_, third_), -1);
+  EXPECT_FALSE(tried_elsewhere(first_));
+  EXPECT_FALSE(tried_elsewhere(second_));
+  EXPECT_FALSE(tried_elsewhere(third_));
+  unlock_all();
+  expect_all_free();
 }
 
 /// The number of the argument that refused: one that another thread owns.
-TYPED_TEST(ThreadLockAlgorithm, p3_try_lock_returns_the_index_of_the_one_that_failed) {
-  const auto failed = [&] { return std::try_lock(this->first_, this->second_, this->third_); };
-  this->first_.lock();
+TEST_P(ThreadLockAlgorithm, p3_try_lock_returns_the_index_of_the_one_that_failed) {
+  const auto failed = [&] { return std::try_lock(first_, second_, third_); };
+  first_.lock();
   EXPECT_TRUE(elsewhere([&] { return failed() == 0; }));
-  this->first_.unlock();
-  this->third_.lock();
+  first_.unlock();
+  third_.lock();
   EXPECT_TRUE(elsewhere([&] { return failed() == 2; }));
-  this->third_.unlock();
-  this->expect_all_free();
+  third_.unlock();
+  expect_all_free();
 }
 
-TYPED_TEST(ThreadLockAlgorithm, p5_lock_locks_all) {
-  std::lock(this->first_, this->second_, this->third_);
-  EXPECT_FALSE(tried_elsewhere(this->first_));
-  EXPECT_FALSE(tried_elsewhere(this->second_));
-  EXPECT_FALSE(tried_elsewhere(this->third_));
-  this->unlock_all();
-  this->expect_all_free();
+TEST_P(ThreadLockAlgorithm, p5_lock_locks_all) {
+  std::lock(first_, second_, third_);
+  EXPECT_FALSE(tried_elsewhere(first_));
+  EXPECT_FALSE(tried_elsewhere(second_));
+  EXPECT_FALSE(tried_elsewhere(third_));
+  unlock_all();
+  expect_all_free();
 }
 
 /// Three threads name three locks in three orders, each lock before and behind each other one.
-TYPED_TEST(ThreadLockAlgorithm, p5_lock_does_not_deadlock_whatever_the_orders) {
+TEST_P(ThreadLockAlgorithm, p5_lock_does_not_deadlock_whatever_the_orders) {
   constexpr int rounds = 60;
   int turns = 0;
   const auto take = [&](auto& one, auto& two, auto& three) {
     for (int i = 0; i < rounds; ++i) {
       std::lock(one, two, three);
       ++turns;
-      this->unlock_all();
+      unlock_all();
     }
   };
-  std::jthread second{[&] { take(this->second_, this->third_, this->first_); }};
-  std::jthread third{[&] { take(this->third_, this->second_, this->first_); }};
-  take(this->first_, this->second_, this->third_);
+  std::jthread second{[&] { take(second_, third_, first_); }};
+  std::jthread third{[&] { take(third_, second_, first_); }};
+  take(first_, second_, third_);
   second.join();
   third.join();
   EXPECT_EQ(turns, 3 * rounds);
 }
 
 /// Locks of other types, and guards of locks, are arguments as well.
-TYPED_TEST(ThreadLockAlgorithm, p5_lock_takes_locks_of_several_types) {
+TEST_P(ThreadLockAlgorithm, p5_lock_takes_locks_of_several_types) {
   std::mutex standard;
   mutex ours;
-  std::unique_lock deferred{this->first_, std::defer_lock};
-  std::lock(standard, deferred, ours, this->second_);
+  std::unique_lock deferred{first_, std::defer_lock};
+  std::lock(standard, deferred, ours, second_);
   EXPECT_TRUE(deferred.owns_lock());
-  EXPECT_FALSE(tried_elsewhere(this->first_));
-  EXPECT_FALSE(tried_elsewhere(this->second_));
+  EXPECT_FALSE(tried_elsewhere(first_));
+  EXPECT_FALSE(tried_elsewhere(second_));
   EXPECT_FALSE(tried_elsewhere(standard));
   EXPECT_FALSE(tried_elsewhere(ours));
   standard.unlock();
   ours.unlock();
-  this->second_.unlock();
+  second_.unlock();
 }
 
 /// It waits for a lock that another thread owns, wherever that one stands.
-TYPED_TEST(ThreadLockAlgorithm, p5_lock_waits_for_the_one_that_is_owned) {
-  const auto all = [&] { return std::lock(this->first_, this->second_, this->third_), true; };
-  this->second_.lock();
-  EXPECT_TRUE(waits_for([&] { this->second_.unlock(); }, all, [&] { this->unlock_all(); }));
+TEST_P(ThreadLockAlgorithm, p5_lock_waits_for_the_one_that_is_owned) {
+  const auto all = [&] { return std::lock(first_, second_, third_), true; };
+  second_.lock();
+  EXPECT_TRUE(waits_for([&] { second_.unlock(); }, all, [&] { unlock_all(); }));
 }
 
-TYPED_TEST(ThreadLockAlgorithm, p5_lock_releases_all_when_a_call_throws) {
+TEST_P(ThreadLockAlgorithm, p5_lock_releases_all_when_a_call_throws) {
   recording_lock throwing_one;
   throwing_one.throws = true;
-  EXPECT_THROW(std::lock(this->first_, throwing_one, this->second_), int);
-  this->expect_all_free();
+  EXPECT_THROW(std::lock(first_, throwing_one, second_), int);
+  expect_all_free();
 }
 
 }  // namespace

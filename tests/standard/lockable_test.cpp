@@ -11,42 +11,43 @@
 namespace lockyard::testing {
 namespace {
 
-template <class Lock>
-class ThreadReqLockableBasic : public ::testing::Test {
+class ThreadReqLockableBasic : public ::testing::TestWithParam<subject> {
  protected:
-  Lock lock_;
+  any_lock lock_;
 };
-TYPED_TEST_SUITE(ThreadReqLockableBasic, our_locks, catalog_name);
+INSTANTIATE_TEST_SUITE_P(, ThreadReqLockableBasic, ::testing::ValuesIn(our_subjects()), name_of);
 
 /// The concept of the library asks for the same expressions.
-TYPED_TEST(ThreadReqLockableBasic, p1_lock_and_unlock_are_well_formed) {
-  static_assert(basic_lockable<TypeParam>);
-  static_assert(requires(TypeParam& lock) {
-    lock.lock();
-    lock.unlock();
+TEST(ThreadReqLockableBasicTypes, p1_lock_and_unlock_are_well_formed) {
+  for_each_of_ours([]<class Lock>() {
+    static_assert(basic_lockable<Lock>);
+    static_assert(requires(Lock& lock) {
+      lock.lock();
+      lock.unlock();
+    });
   });
   static_assert(!basic_lockable<int>);
 }
 
 /// The agent that calls lock() holds a lock when the call returns.
-TYPED_TEST(ThreadReqLockableBasic, p2_lock_acquires_for_the_calling_agent) {
-  this->lock_.lock();
-  EXPECT_FALSE(tried_elsewhere(this->lock_));
-  this->lock_.unlock();
+TEST_P(ThreadReqLockableBasic, p2_lock_acquires_for_the_calling_agent) {
+  lock_.lock();
+  EXPECT_FALSE(tried_elsewhere(lock_));
+  lock_.unlock();
 }
 
 /// unlock() releases the lock of the agent that calls it.
-TYPED_TEST(ThreadReqLockableBasic, p4_unlock_releases_the_lock_of_the_calling_agent) {
+TEST_P(ThreadReqLockableBasic, p4_unlock_releases_the_lock_of_the_calling_agent) {
   for (int i = 0; i < 3; ++i) {
-    this->lock_.lock();
-    this->lock_.unlock();
-    EXPECT_TRUE(tried_elsewhere(this->lock_));
+    lock_.lock();
+    lock_.unlock();
+    EXPECT_TRUE(tried_elsewhere(lock_));
   }
 }
 
 /// unlock() throws nothing.
-TYPED_TEST(ThreadReqLockableBasic, p5_unlock_throws_nothing) {
-  static_assert(noexcept(this->lock_.unlock()));
+TEST(ThreadReqLockableBasicTypes, p5_unlock_throws_nothing) {
+  for_each_of_ours([]<class Lock>() { static_assert(noexcept(std::declval<Lock&>().unlock())); });
 }
 
 template <class Lock>
@@ -80,93 +81,91 @@ TYPED_TEST(ThreadReqLockableBasicThrowing, p2_lock_has_not_acquired_if_it_throws
   }
 }
 
-template <class Lock>
-class ThreadReqLockableReq : public ::testing::Test {
+class ThreadReqLockableReq : public ::testing::TestWithParam<subject> {
  protected:
-  Lock lock_;
+  any_lock lock_;
 };
-TYPED_TEST_SUITE(ThreadReqLockableReq, our_locks, catalog_name);
+INSTANTIATE_TEST_SUITE_P(, ThreadReqLockableReq, ::testing::ValuesIn(our_subjects()), name_of);
 
-TYPED_TEST(ThreadReqLockableReq, p1_try_lock_is_well_formed_too) {
-  static_assert(lockable<TypeParam>);
+TEST(ThreadReqLockableReqTypes, p1_try_lock_is_well_formed_too) {
+  for_each_of_ours([]<class Lock>() { static_assert(lockable<Lock>); });
   static_assert(!lockable<std::jthread>);
 }
 
 /// try_lock() neither waits nor acquires what another agent holds.
-TYPED_TEST(ThreadReqLockableReq, p2_try_lock_attempts_to_acquire_without_blocking) {
-  this->lock_.lock();
-  EXPECT_FALSE(elsewhere([&] { return this->lock_.try_lock(); }));
-  this->lock_.unlock();
+TEST_P(ThreadReqLockableReq, p2_try_lock_attempts_to_acquire_without_blocking) {
+  lock_.lock();
+  EXPECT_FALSE(elsewhere([&] { return lock_.try_lock(); }));
+  lock_.unlock();
 }
 
-TYPED_TEST(ThreadReqLockableReq, p3_try_lock_returns_bool) {
-  static_assert(std::same_as<decltype(this->lock_.try_lock()), bool>);
-}
-
-/// The value returned says whether the agent holds the lock.
-TYPED_TEST(ThreadReqLockableReq, p4_try_lock_returns_whether_it_acquired) {
-  ASSERT_TRUE(this->lock_.try_lock());
-  EXPECT_FALSE(tried_elsewhere(this->lock_));
-  this->lock_.unlock();
-  EXPECT_TRUE(tried_elsewhere(this->lock_));
-}
-
-template <class Lock>
-class ThreadReqLockableTimed : public ::testing::Test {
- protected:
-  Lock lock_;
-};
-TYPED_TEST_SUITE(ThreadReqLockableTimed, our_timed_locks, catalog_name);
-
-TYPED_TEST(ThreadReqLockableTimed, p1_timed_attempts_are_well_formed_too) {
-  static_assert(timed_lockable<TypeParam>);
-  static_assert(requires(TypeParam& lock, std::chrono::duration<double> duration,
-                         std::chrono::time_point<slow_clock, std::chrono::minutes> limit) {
-    lock.try_lock_for(duration);
-    lock.try_lock_until(limit);
+TEST(ThreadReqLockableReqTypes, p3_try_lock_returns_bool) {
+  for_each_of_ours([]<class Lock>() {
+    static_assert(std::same_as<decltype(std::declval<Lock&>().try_lock()), bool>);
   });
 }
 
+/// The value returned says whether the agent holds the lock.
+TEST_P(ThreadReqLockableReq, p4_try_lock_returns_whether_it_acquired) {
+  ASSERT_TRUE(lock_.try_lock());
+  EXPECT_FALSE(tried_elsewhere(lock_));
+  lock_.unlock();
+  EXPECT_TRUE(tried_elsewhere(lock_));
+}
+
+class ThreadReqLockableTimed : public ::testing::TestWithParam<subject> {
+ protected:
+  any_lock lock_;
+};
+INSTANTIATE_TEST_SUITE_P(, ThreadReqLockableTimed, ::testing::ValuesIn(our_timed_subjects()),
+                         name_of);
+
+template <class Lock>
+concept takes_all_times =
+    requires(Lock& lock, std::chrono::duration<double> duration,
+             std::chrono::time_point<slow_clock, std::chrono::minutes> limit) {
+      { lock.try_lock_for(duration) } -> std::same_as<bool>;
+      { lock.try_lock_until(limit) } -> std::same_as<bool>;
+    };
+
+TEST(ThreadReqLockableTimedTypes, p1_p3_p6_timed_attempts_are_well_formed_and_return_bool) {
+  for_each_of_ours(
+      []<class Lock>() { static_assert(timed_lockable<Lock> == traits_of<Lock>().timed); });
+  for_each_timed_of_ours([]<class Lock>() { static_assert(takes_all_times<Lock>); });
+}
+
 /// Within the time-out the call returns only with the lock.
-TYPED_TEST(ThreadReqLockableTimed, p2_try_lock_for_returns_within_the_time_out_only_with_the_lock) {
-  this->lock_.lock();
+TEST_P(ThreadReqLockableTimed, p2_try_lock_for_returns_within_the_time_out_only_with_the_lock) {
+  lock_.lock();
   EXPECT_TRUE(elsewhere([&] {
     const auto start = steady::now();
-    return !this->lock_.try_lock_for(2ms) && steady::now() - start >= 2ms;
+    return !lock_.try_lock_for(2ms) && steady::now() - start >= 2ms;
   }));
-  this->lock_.unlock();
+  lock_.unlock();
 }
 
-TYPED_TEST(ThreadReqLockableTimed, p3_try_lock_for_returns_bool) {
-  static_assert(std::same_as<decltype(this->lock_.try_lock_for(1s)), bool>);
-}
-
-TYPED_TEST(ThreadReqLockableTimed, p4_try_lock_for_returns_whether_it_acquired) {
-  ASSERT_TRUE(this->lock_.try_lock_for(never));
-  EXPECT_FALSE(elsewhere([&] { return this->lock_.try_lock_for(1us); }));
-  this->lock_.unlock();
-  EXPECT_TRUE(tried_elsewhere(this->lock_));
+TEST_P(ThreadReqLockableTimed, p4_try_lock_for_returns_whether_it_acquired) {
+  ASSERT_TRUE(lock_.try_lock_for(never));
+  EXPECT_FALSE(elsewhere([&] { return lock_.try_lock_for(1us); }));
+  lock_.unlock();
+  EXPECT_TRUE(tried_elsewhere(lock_));
 }
 
 /// Before the limit the call returns only with the lock.
-TYPED_TEST(ThreadReqLockableTimed, p5_try_lock_until_returns_before_the_limit_only_with_the_lock) {
-  this->lock_.lock();
+TEST_P(ThreadReqLockableTimed, p5_try_lock_until_returns_before_the_limit_only_with_the_lock) {
+  lock_.lock();
   EXPECT_TRUE(elsewhere([&] {
     const auto limit = steady::now() + 2ms;
-    return !this->lock_.try_lock_until(limit) && steady::now() >= limit;
+    return !lock_.try_lock_until(limit) && steady::now() >= limit;
   }));
-  this->lock_.unlock();
+  lock_.unlock();
 }
 
-TYPED_TEST(ThreadReqLockableTimed, p6_try_lock_until_returns_bool) {
-  static_assert(std::same_as<decltype(this->lock_.try_lock_until(steady::now())), bool>);
-}
-
-TYPED_TEST(ThreadReqLockableTimed, p7_try_lock_until_returns_whether_it_acquired) {
-  ASSERT_TRUE(this->lock_.try_lock_until(steady::now() + never));
-  EXPECT_FALSE(elsewhere([&] { return this->lock_.try_lock_until(steady::now() + 1us); }));
-  this->lock_.unlock();
-  EXPECT_TRUE(tried_elsewhere(this->lock_));
+TEST_P(ThreadReqLockableTimed, p7_try_lock_until_returns_whether_it_acquired) {
+  ASSERT_TRUE(lock_.try_lock_until(steady::now() + never));
+  EXPECT_FALSE(elsewhere([&] { return lock_.try_lock_until(steady::now() + 1us); }));
+  lock_.unlock();
+  EXPECT_TRUE(tried_elsewhere(lock_));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 
 #include "support/catalog_types.hpp"
 #include "support/exclusion.hpp"
+#include "support/subjects.hpp"
 
 namespace lockyard::testing {
 
@@ -51,18 +52,29 @@ struct ours_shared_timed : std::bool_constant<ours_shared<Lock>::value && ours_t
 template <class Lock>
 struct ours_recursive : std::bool_constant<is_ours<Lock> && traits_of<Lock>().recursive> {};
 template <class Lock>
-struct ours_recursive_timed
-    : std::bool_constant<ours_recursive<Lock>::value && ours_timed<Lock>::value> {};
-template <class Lock>
 struct ours_recovering : std::bool_constant<is_recovering<Lock>> {};
 }  // namespace detail
+
+/// Calls `check`, a generic function without parameters, with each lock's type.
+template <class Check>
+void for_each_of_ours(const Check& check) {
+  for_each_lock([&check]<class Lock>(const catalog_entry<Lock>&) {
+    if constexpr (is_ours<Lock>) check.template operator()<Lock>();
+  });
+}
+
+template <class Check>
+void for_each_timed_of_ours(const Check& check) {
+  for_each_of_ours([&check]<class Lock>() {
+    if constexpr (traits_of<Lock>().timed) check.template operator()<Lock>();
+  });
+}
 
 using our_locks = detail::types<detail::ours>;
 using our_timed_locks = detail::types<detail::ours_timed>;
 using our_shared_locks = detail::types<detail::ours_shared>;
 using our_shared_timed_locks = detail::types<detail::ours_shared_timed>;
 using our_recursive_locks = detail::types<detail::ours_recursive>;
-using our_recursive_timed_locks = detail::types<detail::ours_recursive_timed>;
 using our_recovering_locks = detail::types<detail::ours_recovering>;
 
 /// The stall time-outs of the resilient locks are off, so that a busy machine ends no wait.

@@ -169,6 +169,7 @@ TYPED_TEST(ThreadReqTiming, p3_a_relative_time_out_lasts_by_the_steady_clock) {
   this->expect_no_early_time_out(std::chrono::duration<double>{0.0015});
   this->expect_no_early_time_out(std::chrono::duration<float, std::micro>{700.5F});
   this->expect_no_early_time_out(std::chrono::duration<long, std::pico>{300'000'001});
+  this->expect_no_early_time_out(std::chrono::hours::min());
 }
 
 /// No duration is too long for the arithmetic: such a wait ends by what it waits for.

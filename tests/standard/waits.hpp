@@ -24,20 +24,10 @@ struct waits_with {
   using lock = Lock;
 };
 
-namespace detail {
-template <class... Locks>
-auto any_with_each(::testing::Types<Locks...>)
-    -> ::testing::Types<waits_with<condition_variable_any, Locks>...>;
-template <class... Locks>
-auto both_with_each(::testing::Types<Locks...>)
-    -> ::testing::Types<waits_with<condition_variable, mutex>,
-                        waits_with<condition_variable_any, Locks>...>;
-}  // namespace detail
-
-/// condition_variable_any with each lock of the catalogue.
-using any_waits = decltype(detail::any_with_each(our_locks{}));
-/// And condition_variable with its mutex.
-using all_waits = decltype(detail::both_with_each(our_locks{}));
+/// Both condition variables with a mutex, and with a lock that never sleeps the one that takes any.
+using all_waits = ::testing::Types<waits_with<condition_variable, mutex>,
+                                   waits_with<condition_variable_any, mutex>,
+                                   waits_with<condition_variable_any, ticket_spinlock>>;
 
 struct wait_name {
   template <class Wait>

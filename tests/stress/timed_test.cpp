@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include "stress/contention.hpp"
 #include "support/worlds.hpp"
@@ -49,10 +50,22 @@ class RestlessLock : public Stress {};
 INSTANTIATE_TEST_SUITE_P(Spurious, RestlessLock,
                          ::testing::ValuesIn(parking_subjects_in<restless_world>()), name_of);
 
+class RestlessTimedLock : public Stress {};
+
+std::vector<subject> timed_restless_subjects() {
+  std::vector<subject> all = parking_subjects_in<restless_world>();
+  std::erase_if(all, [](const subject& each) { return !each.traits.timed; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Spurious, RestlessTimedLock,
+                         ::testing::ValuesIn(timed_restless_subjects()), name_of);
+
 TEST_P(RestlessLock, loses_no_update_when_sleeps_end_for_no_reason) {
   contention team{lock(), {.rounds = scaled(300), .sleep = microseconds{20}}};
   EXPECT_TRUE(team.kept_its_word());
-  if (!GetParam().traits.timed) return;
+}
+
+TEST_P(RestlessTimedLock, loses_no_update_when_sleeps_with_time_outs_end_for_no_reason) {
   contention timed{
       lock(), {.rounds = scaled(300), .sleep = microseconds{20}, .patience = microseconds{60}}};
   EXPECT_TRUE(timed.kept_its_word());

@@ -51,6 +51,33 @@ def test_only_tried_locks_are_skipped_while_another_thread_holds_them(
     assert skipped["try_or_skip"] > 0
 
 
+COUNTERPARTS = "one_apart,list,queue"
+
+
+def test_lock_free_counterparts_keep_their_data_whole(lockyard: Callable[..., Outcome]) -> None:
+    found = measured(
+        lockyard,
+        # Long enough for threads that really run at the same time.
+        *("patterns", "--for", "300ms", "--runs", "1", "--locks", "lock_free"),
+        *("--threads", "1,2,6", "--workload", COUNTERPARTS),
+    )
+    ran = {run["conditions"]["parameters"]["workload"] for run in found}
+    assert ran == set(COUNTERPARTS.split(","))
+    for run in found:
+        assert run["checks"]["counter"] is True, run
+        assert run["values"]["operations"] > 0
+
+
+def test_a_workload_without_a_lock_free_counterpart_says_so(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    refused = lockyard(
+        *("measure", "patterns", *SHORT, "--locks", "lock_free", "--workload", "hash_map")
+    )
+    assert refused.returncode != 0
+    assert "has no lock-free counterpart here" in refused.stdout + refused.stderr
+
+
 def test_a_single_thread_both_fills_and_empties(lockyard: Callable[..., Outcome]) -> None:
     (run,) = measured(
         lockyard,

@@ -91,6 +91,16 @@ def test_throughput_counts_every_operation_and_every_change_of_owner(
             assert values["owner_switch_share"] == pytest.approx(share)
 
 
+def test_lock_free_controls_count_by_themselves(lockyard: Callable[..., Outcome]) -> None:
+    controls = "lock_free,lock_free[cas],lock_free[backoff]"
+    runs = measured(lockyard, "throughput", "--locks", controls, "--threads", "3", "--for", "60ms")
+    assert {run["lock"] for run in runs} == set(controls.split(","))
+    for run in runs:
+        assert run["values"]["operations"] > 0
+        assert run["values"]["owner_switches"] is None
+        assert run["checks"] == {"refused_while_held": None, "counter": None}
+
+
 def test_one_thread_becomes_the_owner_once(lockyard: Callable[..., Outcome]) -> None:
     runs = measured(
         lockyard,

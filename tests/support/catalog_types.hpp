@@ -20,12 +20,12 @@ using harness::catalogued::traits_of;
 template <class Lock>
 inline constexpr bool is_ours = traits_of<Lock>().kind == lock_kind::ours;
 
-/// Ours, and the controls but for the two that are made to fail. The peers have tests of their own,
-/// because their libraries may be missing.
+/// Ours, and the controls that exclude other threads, as they claim. The peers have tests of their
+/// own, because their libraries may be missing.
 template <class Lock>
 inline constexpr bool is_sound = [] {
   if constexpr (traits_of<Lock>().kind == lock_kind::control) {
-    return !std::is_base_of_v<controls::null_lock, Lock>;
+    return !std::is_base_of_v<controls::null_lock, Lock> && traits_of<Lock>().excludes;
   }
   return is_ours<Lock>;
 }();

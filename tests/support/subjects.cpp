@@ -21,6 +21,15 @@ std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&)) {
   return found;
 }
 
+std::vector<subject> our_subjects() {
+  return sound_subjects([](const lock_traits& lock) { return lock.kind == lock_kind::ours; });
+}
+
+std::vector<subject> our_timed_subjects() {
+  return sound_subjects(
+      [](const lock_traits& lock) { return lock.kind == lock_kind::ours && lock.timed; });
+}
+
 void PrintTo(const subject& each, std::ostream* to) {
   *to << each.traits.name;
 }

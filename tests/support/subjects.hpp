@@ -90,6 +90,26 @@ std::vector<subject> sound_subjects();
 /// The locks that the predicate accepts.
 std::vector<subject> sound_subjects(bool (*accepts)(const lock_traits&));
 
+/// Ours, and of these the timed ones.
+std::vector<subject> our_subjects();
+std::vector<subject> our_timed_subjects();
+
+/// The lock that the running test's parameter names, as one type for what is made of any lock.
+class any_lock {
+ public:
+  void lock() { lock_->lock(); }
+  bool try_lock() { return lock_->try_lock(); }
+  bool try_lock_for(std::chrono::nanoseconds duration) { return lock_->try_lock_for(duration); }
+  template <class Limit>
+  bool try_lock_until(Limit limit) {
+    return lock_->try_lock_until(limit);
+  }
+  void unlock() { lock_->unlock(); }
+
+ private:
+  std::unique_ptr<some_lock> lock_ = ::testing::TestWithParam<subject>::GetParam().make();
+};
+
 void PrintTo(const subject& each, std::ostream* to);
 
 /// Names a test after its catalogue entry.

@@ -100,23 +100,6 @@ TEST(Catalog, knows_the_locks_of_the_text_by_their_seed_names) {
   EXPECT_EQ(traits_of<peers::std_mutex>().seed_name, "std::mutex");
 }
 
-TEST(Catalog, states_the_sizes_that_the_documentation_promises) {
-  static_assert(sizeof(tas_spinlock) == 1 && sizeof(ttas_spinlock) == 1);
-  static_assert(sizeof(yielding_spinlock) == 1 && sizeof(backoff_spinlock) == 1);
-  static_assert(sizeof(ticket_spinlock) == 8);
-  static_assert(sizeof(array_spinlock) == 9 * lockyard::detail::arch::interference_size);
-  static_assert(sizeof(mcs_spinlock) == 16 && sizeof(clh_spinlock) == 16);
-  static_assert(sizeof(queued_spinlock) == 4);
-  static_assert(sizeof(mutex) == 1 && sizeof(byte_mutex) == 1);
-  static_assert(sizeof(futex_mutex) == 4);
-  static_assert(sizeof(adaptive_mutex) == 8 && sizeof(single_spinner_mutex) == 4);
-  static_assert(sizeof(ticket_mutex) == 8 && sizeof(pi_mutex) == 4);
-  static_assert(sizeof(recursive_mutex<>) == 16 && sizeof(recursive_mutex<futex_mutex>) == 16);
-  static_assert(sizeof(shared_mutex) == 4 && sizeof(semaphore_mutex) == 4);
-  static_assert(sizeof(fair_mutex) == 8 && sizeof(byte_mutex) == 1);
-  static_assert(sizeof(shared_memory_mutex) == 40);
-}
-
 TEST(ExclusionCheck, catches_a_lock_that_admits_everybody) {
   controls::broken_lock lock;
   EXPECT_FALSE(refuses_while_held(lock));

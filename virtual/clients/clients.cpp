@@ -14,20 +14,16 @@
 
 #include <atomic>
 #include <optional>
-#include <type_traits>
 
 #include "asymmetric_unlock.hpp"
 #include "clients/event_locks.hpp"
-#include "event.hpp"
 #include "event_clients.hpp"
-#include "faults/faulty_shared_mutex.hpp"
 #include "mcs_lock.hpp"
 #include "parking_clients.hpp"
 #include "queue_clients.hpp"
 #include "robust_clients.hpp"
 #include "seqlock.hpp"
 #include "shared_clients.hpp"
-#include "small_queued_lock.hpp"
 
 namespace lockyard::checker {
 
@@ -64,8 +60,6 @@ struct one_look : model::model {
   }
 };
 
-constexpr mcs_rules nodes_in_lock{.nodes_in_thread = false};
-
 checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
                                     unsigned threads, model::barriers behaviour) {
   model::settings how;
@@ -87,28 +81,8 @@ std::vector<checked_client> other_clients() {
        .of = group::client,
        .summary = "the queue lock of Mellor-Crummey and Scott, nodes in the threads",
        .make = &model::exclusion_of<mcs_lock<model::model>>,
-       .size = {.threads = 3}},
-      {.name = "mcs_lock_own_nodes",
-       .of = group::client,
-       .summary = "the same with nodes in the lock",
-       .make = &model::exclusion_of<mcs_lock<model::model, nodes_in_lock>>,
-       .size = {.threads = 3}},
-      {.name = "small_queued_lock",
-       .of = group::client,
-       .summary = "queued_spinlock in small, with a pending waiter that may time out; no one tries",
-       .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .size = {.threads = 3}},
-      {.name = "small_queued_lock_tries",
-       .of = group::client,
-       .summary = "the same with a pending waiter that may time out",
-       .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .size = {.threads = 3, .tries = true}},
-      {.name = "small_queued_lock_four",
-       .of = group::client,
-       .summary = "the same with two in the queue; at most 2 preemptions",
-       .make = &model::exclusion_of<small_queued_lock<model::model>>,
-       .size = {.threads = 4},
-       .how = {.preemptions = 2}},
+       .size = {.threads = 3},
+       .offers_try = false},
       {.name = "queued_spinlock_returning",
        .of = group::client,
        .summary = "queued_spinlock with two in the queue: the first of three threads comes back",
@@ -183,11 +157,6 @@ std::vector<checked_client> other_clients() {
        .make = &client_of<dying_owner_client>,
        .size = {.threads = 3},
        .how = {.preemptions = 2}},
-      {.name = "event",
-       .of = group::client,
-       .summary = "an event on a futex: no waiter is forgotten",
-       .make = &client_of<event_client<false>>,
-       .size = {.threads = 3}},
       {.name = "seqlock",
        .of = group::client,
        .summary = "a sequence lock: no reader takes half a write",
@@ -271,14 +240,14 @@ std::vector<checked_client> parking_clients() {
 }
 
 /// shared_mutex, whose exclusive half is checked with the catalogue's locks.
-template <role... Roles, class Lock = basic_shared_mutex<model::model>>
-checked_client of_shared_mutex(std::string_view name, std::string_view summary, model::settings how,
-                               std::type_identity<Lock> /*lock*/ = {}) {
+template <role... Roles>
+checked_client of_shared_mutex(std::string_view name, std::string_view summary,
+                               model::settings how) {
   how.spurious_wakes = 0;  // for the size of the search
   return {.name = name,
           .of = group::client,
           .summary = summary,
-          .make = &client_of<shared_client<Lock, Roles...>>,
+          .make = &client_of<shared_client<basic_shared_mutex<model::model>, Roles...>>,
           .size = {.threads = sizeof...(Roles)},
           .how = how};
 }
@@ -287,7 +256,6 @@ std::vector<checked_client> shared_clients() {
   using enum role;
   constexpr model::settings none{.preemptions = 0, .timeouts = 0};
   constexpr model::settings two{.preemptions = 2, .timeouts = 1, .short_spins = 1};
-  using faultless = faulty_shared_mutex<model::model, shared_fault::none>;
   return {
       of_shared_mutex<reads, writes>("shared_mutex_read_write", "a reader and a writer", {}),
       of_shared_mutex<reads_a_while, writes_a_while>("shared_mutex_timed", "both may give up", {}),
@@ -311,9 +279,6 @@ std::vector<checked_client> shared_clients() {
           "shared_mutex_downgrade_halfway", "a downgrade to an upgrader, another, and a try", two),
       of_shared_mutex<reads_a_while, writes, writes, reads>("shared_mutex_four",
                                                             "two readers and two writers", none),
-      of_shared_mutex<upgrades, writes_a_while, reads>(
-          "shared_mutex_copy", "the copy of it that has the faults of the mutants, without one",
-          two, std::type_identity<faultless>{}),
   };
 }
 

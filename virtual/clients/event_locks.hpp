@@ -13,7 +13,7 @@
 namespace lockyard::testing {
 
 /// The event is set while no thread holds the lock.
-template <world W>
+template <world W, class Event = basic_auto_reset_event<W>>
 class auto_event_lock {
  public:
   void lock() noexcept { free_.wait(); }
@@ -29,7 +29,7 @@ class auto_event_lock {
   void unlock() noexcept { free_.set(); }
 
  private:
-  basic_auto_reset_event<W> free_{true};
+  Event free_{true};
 };
 
 /// Waiters of a flag sleep by an event count. Unlock uses it after the release, so the lock must

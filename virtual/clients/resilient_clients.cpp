@@ -2,7 +2,6 @@
 #include "resilient_clients.hpp"
 
 #include "clients.hpp"
-#include "faults/faulty_resilient_line.hpp"
 
 namespace lockyard::checker {
 
@@ -52,9 +51,6 @@ std::vector<checked_client> resilient_clients() {
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
       client<overtaking>("resilient_overtaken", "the same, and an owner that comes back",
                          {.threads = 3}, {.preemptions = 0, .timeouts = 0, .short_spins = 2}),
-      client<line_client<faulty_resilient_line<model::model, line_fault::none>>>(
-          "resilient_copy", "the copy that has the faults of the mutants, without one",
-          {.threads = 4}, some_leave),
       client<abba_client<model::model>>(
           "resilient_abba", "the thread that closes a cycle of two finds it at the first look",
           {.threads = 2}, {}),

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "clients.hpp"
-#include "faults/faulty_semaphore.hpp"
 
 namespace lockyard::checker {
 
@@ -17,7 +16,6 @@ namespace {
 
 using small = basic_futex_mutex<model::model>;
 using shipped = basic_semaphore<model::model>;
-using faultless = faulty_semaphore<model::model, semaphore_fault::none>;
 
 checked_client client(std::string_view name, std::string_view summary,
                       model::client_maker (*make)(const model::client_size&),
@@ -49,7 +47,6 @@ std::vector<checked_client> semaphore_clients() {
   constexpr deed gives_one{gives, 1}, gives_two{gives, 2}, gives_two_singly{gives_singly, 2};
   constexpr deed takes_one{takes, 1}, takes_two{takes, 2}, takes_one_a_while{takes_a_while, 1};
   constexpr deed takes_two_a_while{takes_a_while, 2}, ends_one{ends, 1};
-  using faultless_mutex = faulty_recursive_mutex<small, model::model, recursion_fault::none>;
   return {
       of_semaphore<shipped, gives_two_singly, takes_two>(
           "semaphore", "semaphore: two at once, given singly", {}),
@@ -67,12 +64,8 @@ std::vector<checked_client> semaphore_clients() {
           "semaphore_gives_up", "one that wants too much gives up, another one is behind it", two),
       of_semaphore<shipped, gives_one, gives_one, takes_one_a_while>(
           "semaphore_mark_goes", "two give while the only taker gives up", two),
-      of_semaphore<faultless, gives_one, takes_two_a_while, takes_one>(
-          "semaphore_copy", "the copy of it that has the faults of the mutants, without one", two),
       client("recursive_mutex_held_twice", "recursive_mutex over futex_mutex, held twice by each",
              recursion<recursive_mutex<small>>, {.threads = 2}, {}),
-      client("recursive_mutex_copy", "the copy of it that has the faults, without one",
-             recursion<faultless_mutex>, {.threads = 2, .acquisitions = 2}, two),
   };
 }
 

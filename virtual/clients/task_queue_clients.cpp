@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "clients.hpp"
-#include "faults/faulty_idle.hpp"
 
 namespace lockyard::checker {
 
@@ -58,13 +57,6 @@ std::vector<checked_client> task_queue_clients() {
              queue_of<event, two_submitters>, 3, 1),
       client("task_queue_stopped", "two who wait for room that never comes",
              queue_of<event, without_workers>, 3, 2),
-      client(
-          "task_queue_copy", "the copy of it that has the faults of the mutants, without one",
-          &client_of<task_queue_client<faulty_task_queue<unsigned, model::model, queue_fault::none>,
-                                       too_many_tasks>>,
-          2, 2),
-      client("task_queue_event_copy", "the copy of an idle policy that has those, without one",
-             queue_of<faulty_event<idle_fault::none>, awaited>, 2, 2),
       client("task_queue_cancelled", "tasks that no worker has begun are taken back",
              queue_of<event, cancelled>, 2, 2),
   };

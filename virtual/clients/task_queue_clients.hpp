@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace lockyard::checker {
 
@@ -54,6 +55,7 @@ class task_queue_client : public model::client {
   }
 
  private:
+  using push_result = decltype(std::declval<Queue>().try_push(0));
   struct place {
     model::plain_data<unsigned> work{0};
     model::plain_data<unsigned> runs{0};

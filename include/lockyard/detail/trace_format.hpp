@@ -13,7 +13,8 @@ namespace lockyard::inline v0::trace {
 
 /// The kinds of events, with their numbers in the file.
 enum class event_kind : std::uint32_t {
-  called = 1,  ///< a lock was called; the argument of these five kinds is an `attempt`
+  called = 1,  ///< a lock was called; the argument of these five kinds is an `attempt`, with 256
+               ///< times the pauses since the last stamp plus 1 for the next two
   acquired = 2,
   failed = 3,
   releasing = 4,
@@ -31,6 +32,8 @@ enum class event_kind : std::uint32_t {
   records_lost = 36,  ///< switches before the next one are missing; the argument is their number
   gap = 48,           ///< time that the machine took away; the argument is its length in ticks
   idle = 49,          ///< time in which a processor had no thread to run; the argument as above
+  interrupt = 50,     ///< time in which a processor served an interrupt; the argument as above, and
+                      ///< `lock` is an `interrupt_kind`
   named = 64,         ///< the argument is the index of the lock's name
 };
 
@@ -40,9 +43,18 @@ enum class ring_kind : std::uint32_t {
   stamps = 1,  ///< a thread's own records, and the kernel's records of its switches
   switches =
       2,     ///< kernel's records of a thread; thread 0: of all, `lock` of an event is the thread
-  gaps = 3,  ///< the gaps of a processor
+  gaps = 3,  ///< the gaps and the interrupts of a processor
   names = 4,
   idle = 5,  ///< the idle times of a processor
+};
+
+/// The kinds of interrupts, with their numbers in the file.
+enum class interrupt_kind : std::uint64_t {
+  timer = 1,
+  device = 2,
+  deferred = 3,    ///< work that an earlier interrupt left (a softirq)
+  call = 4,        ///< work for another processor
+  page_fault = 5,  ///< its end is not recorded, so its length is 0
 };
 
 inline constexpr std::uint32_t unknown_cpu = UINT32_MAX;

@@ -135,9 +135,21 @@ inline void stamp(event_kind kind, const void* lock, std::uint64_t argument,
          .kind = kind,
          .cpu = cpu,
          .argument = argument});
+  mine.pauses = 0;
   // order[done]: seq_cst; pairs [writing]; for the compiler alone, no test: as above.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   mine.is_writing = false;
+}
+
+/// Counts a pause: an acquisition without any since the last stamp did not wait.
+inline void count_pause() noexcept {
+  ++native::thread_state<own_ring>().pauses;
+}
+
+/// Returns the argument of an `acquired` or `failed`: the attempt, and the pauses since the last
+/// stamp plus 1, so that 0 stands for unknown.
+inline std::uint64_t attempt_with_pauses(std::uint64_t attempt) noexcept {
+  return attempt | (std::uint64_t{native::thread_state<own_ring>().pauses} + 1) << 8U;
 }
 
 /// Makes all threads write to `to` from now on. Returns false if another trace is being written.

@@ -84,6 +84,7 @@ struct [[gnu::visibility("default")]] own_ring {
   std::uint32_t last = 0;  ///< place of a ring
   bool uses_counter = false;
   bool is_writing = false;               ///< a signal handler's stamps meanwhile are lost
+  std::uint32_t pauses = 0;              ///< since the last stamp
   std::uint64_t* switch_head = nullptr;  ///< how far the kernel is with this thread's records
   os::switch_pages switches{};
   os::switch_reader reader{};

@@ -26,6 +26,11 @@ struct [[gnu::visibility("default")]] tracing_waits : derived_world<tracing_wait
     static constexpr std::string_view text = "tracing_waits";
   };
 
+  static void pause() noexcept {
+    trace::detail::count_pause();
+    native::pause();
+  }
+
   static void yield() noexcept {
     const span stamps{trace::event_kind::yield_begin, trace::event_kind::yield_end};
     native::yield();
@@ -100,7 +105,8 @@ struct [[gnu::visibility("default")]] tracing : tracing_waits {
     // Settled, because an early stamp could precede the release for which this acquisition waited.
     ~acquiring() {
       using enum trace::event_kind;
-      trace::detail::stamp(acquired_ ? acquired : failed, lock_, static_cast<std::uint64_t>(kind_),
+      trace::detail::stamp(acquired_ ? acquired : failed, lock_,
+                           trace::detail::attempt_with_pauses(static_cast<std::uint64_t>(kind_)),
                            trace::detail::reading::settled);
     }
     bool result(bool acquired) noexcept { return acquired_ = native_.result(acquired); }

@@ -10,27 +10,16 @@ import click
 import typer
 
 from lockyard import options as parse
-from lockyard.cli.command import Parsed
+from lockyard.cli.command import option
 
 FILE = click.Path(path_type=Path)
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output, and nothing else.")
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Write the records to FILE.", show_default=False, click_type=FILE
-    ),
-]
+Out = Annotated[Path | None, option("FILE", "Write the records to FILE.", FILE, shown=False)]
 Seed = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Seed for order and placement.",
-        show_default="random; printed",
-        click_type=Parsed(parse.seed),
-    ),
+    int | None, option("N", "Seed for order and placement.", parse.seed, shown="random; printed")
 ]
 Program = Annotated[
     list[str] | None,

@@ -41,6 +41,29 @@ class Parsed(click.ParamType):
         return self._parse(option_name(param) if param else "", value)
 
 
+def option(  # noqa: PLR0913 - an option has this many properties
+    metavar: str,
+    meaning: str,
+    parse: Callable[[str, str], Any] | click.ParamType | None = None,
+    *,
+    names: Sequence[str] = (),
+    shown: str | bool = True,
+    complete: Callable[[str], Any] | None = None,
+    panel: str | None = None,
+) -> Any:
+    """Declares an option that has a value. `parse` reads the text; without it, Typer does. Its
+    name is the field's unless other names are given. `shown` is the default value in the help."""
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=meaning,
+        click_type=parse if parse is None or isinstance(parse, click.ParamType) else Parsed(parse),
+        show_default=shown,
+        autocompletion=complete,
+        rich_help_panel=panel,
+    )
+
+
 def option_name(param: click.Parameter) -> str:
     """Returns the name of an option as users write it, or of an argument."""
     return max(param.opts, key=len)
@@ -67,7 +90,10 @@ def command_of(
             raise typer.Exit(run(of(**values)))
 
         hints = get_type_hints(of, include_extras=True)
-        parameters = inspect.signature(of).parameters.values()
+        # Those of bases that have a panel would otherwise come first.
+        parameters = sorted(
+            inspect.signature(of).parameters.values(), key=lambda each: _has_panel(hints[each.name])
+        )
         typed = [each.replace(annotation=_for_typer(hints[each.name])) for each in parameters]
         call.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined] # for Typer
         call.__annotations__ = {each.name: each.annotation for each in typed}
@@ -83,6 +109,10 @@ def command_of(
         return typer.main.get_command(app)
 
     return build
+
+
+def _has_panel(hint: Any) -> bool:
+    return any(getattr(info, "rich_help_panel", None) for info in hint.__metadata__)
 
 
 def _for_typer(hint: Any) -> Any:

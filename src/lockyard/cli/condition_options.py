@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from lockyard import options as parse
 from lockyard.cli import completions
-from lockyard.cli.command import Parsed, options_class
+from lockyard.cli.command import option, options_class
 from lockyard.machine.conditions import NO_LOAD, Deadline, Load, RequestedConditions
 
 PANEL = "Conditions"
@@ -20,126 +18,126 @@ PANEL = "Conditions"
 class ConditionOptions:
     policy: Annotated[
         Sequence[str] | None,
-        typer.Option(
-            metavar="other|batch|idle|fifo|rr|deadline,…",
-            help="Scheduling policies, one cell each.",
-            show_default="as lockyard was started; in priority fifo, if permitted",
-            click_type=Parsed(parse.policies),
-            autocompletion=completions.policies,
-            rich_help_panel=PANEL,
+        option(
+            "other|batch|idle|fifo|rr|deadline,…",
+            "Scheduling policies, one cell each.",
+            parse.policies,
+            shown="as lockyard was started; in priority fifo, if permitted",
+            complete=completions.policies,
+            panel=PANEL,
         ),
     ] = None
     priority: Annotated[
         int | None,
-        typer.Option(
-            metavar="1..99",
-            help="Real-time priority, for the policies fifo and rr.",
-            show_default="1, or lockyard's own",
-            click_type=Parsed(parse.priority),
-            rich_help_panel=PANEL,
+        option(
+            "1..99",
+            "Real-time priority, for the policies fifo and rr.",
+            parse.priority,
+            shown="1, or lockyard's own",
+            panel=PANEL,
         ),
     ] = None
     nice: Annotated[
         int | None,
-        typer.Option(
-            metavar="-20..19",
-            help="Nice value, for the policies other and batch.",
-            show_default="as lockyard was started",
-            click_type=Parsed(parse.nice),
-            rich_help_panel=PANEL,
+        option(
+            "-20..19",
+            "Nice value, for the policies other and batch.",
+            parse.nice,
+            shown="as lockyard was started",
+            panel=PANEL,
         ),
     ] = None
     slice_: Annotated[
         Sequence[int] | None,
-        typer.Option(
-            "--slice",
-            metavar="TIME,…",
-            help="Time slices for the policies other and batch, 100us to 100ms, one cell each.",
-            show_default="the kernel's",
-            click_type=Parsed(parse.slices_ns),
-            rich_help_panel=PANEL,
+        option(
+            "TIME,…",
+            "Time slices for the policies other and batch, 100us to 100ms, one cell each.",
+            parse.slices_ns,
+            names=("--slice",),
+            shown="the kernel's",
+            panel=PANEL,
         ),
     ] = None
     deadline: Annotated[
         Deadline | None,
-        typer.Option(
-            metavar="RUNTIME/DEADLINE/PERIOD",
-            help="Reservation for the policy deadline, as in 3ms/10ms/10ms.",
-            show_default="equal shares of 80 % in 10 ms",
-            click_type=Parsed(parse.deadline),
-            rich_help_panel=PANEL,
+        option(
+            "RUNTIME/DEADLINE/PERIOD",
+            "Reservation for the policy deadline, as in 3ms/10ms/10ms.",
+            parse.deadline,
+            shown="equal shares of 80 % in 10 ms",
+            panel=PANEL,
         ),
     ] = None
     load: Annotated[
         Load,
-        typer.Option(
-            metavar="N|build[:N]",
-            help="Number of busy threads that another process runs meanwhile; or a build of this "
+        option(
+            "N|build[:N]",
+            "Number of busy threads that another process runs meanwhile; or a build of this "
             "project's headers, with 16 or N compilers at a time.",
-            show_default="0",
-            click_type=Parsed(parse.load),
-            rich_help_panel=PANEL,
+            parse.load,
+            shown="0",
+            panel=PANEL,
         ),
     ] = NO_LOAD
     load_nice: Annotated[
         int | None,
-        typer.Option(
-            metavar="-20..19",
-            help="Nice value of the threads that --load adds.",
-            show_default="as lockyard was started",
-            click_type=Parsed(parse.nice),
-            rich_help_panel=PANEL,
+        option(
+            "-20..19",
+            "Nice value of the threads that --load adds.",
+            parse.nice,
+            shown="as lockyard was started",
+            panel=PANEL,
         ),
     ] = None
     timer_slack: Annotated[
         int | None,
-        typer.Option(
-            metavar="TIME",
-            help="How late the kernel may fire a timer.",
-            show_default="the kernel's",
-            click_type=Parsed(parse.timer_slack_ns),
-            rich_help_panel=PANEL,
+        option(
+            "TIME",
+            "How late the kernel may fire a timer.",
+            parse.timer_slack_ns,
+            shown="the kernel's",
+            panel=PANEL,
         ),
     ] = None
     autogroup: Annotated[
         bool | None,
-        typer.Option(
-            metavar="on|off",
-            help="Whether the scheduler groups processes by session; restored afterwards.",
-            show_default="as it is",
-            click_type=Parsed(parse.switch),
-            rich_help_panel=PANEL,
+        option(
+            "on|off",
+            "Whether the scheduler groups processes by session; restored afterwards.",
+            parse.switch,
+            shown="as it is",
+            panel=PANEL,
         ),
     ] = None
     quota: Annotated[
         float | None,
-        typer.Option(
-            metavar="PROCESSORS",
-            help="Processor time that all threads share, limited by a control group.",
-            show_default="none",
-            click_type=Parsed(parse.quota_cpus),
-            rich_help_panel=PANEL,
+        option(
+            "PROCESSORS",
+            "Processor time that all threads share, limited by a control group.",
+            parse.quota_cpus,
+            shown="none",
+            panel=PANEL,
         ),
     ] = None
     rest: Annotated[
         float | None,
-        typer.Option(
-            metavar="TIME",
-            help="Pause before each run, as in 60ms.",
-            show_default="none",
-            click_type=Parsed(parse.duration_s),
-            rich_help_panel=PANEL,
+        option(
+            "TIME",
+            "Pause before each run, as in 60ms.",
+            parse.duration_s,
+            shown="none",
+            panel=PANEL,
         ),
     ] = None
 
     machine: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE,…",
-            help="Settings of the whole machine, one cell for each value; restored afterwards. "
+        option(
+            "NAME=VALUE,…",
+            "Settings of the whole machine, one cell for each value; restored afterwards. "
             "Several --machine are combined. docs/conditions.md lists them.",
-            autocompletion=completions.machine_settings,
-            rich_help_panel=PANEL,
+            complete=completions.machine_settings,
+            panel=PANEL,
         ),
     ] = None
 

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from lockyard import options as parse
 from lockyard.cli.arguments import Program, Seed
-from lockyard.cli.command import Parsed, options_class
+from lockyard.cli.command import option, options_class
 from lockyard.field_kit.trial import Wanted, metric_of
 
 
@@ -20,29 +18,21 @@ class TrialOptions:
     program: Program = None
     mutex: Annotated[
         Sequence[str],
-        typer.Option(
-            "--mutex",
-            metavar="NAMES",
-            help="The locks to try; the control glibc is always added.",
-            show_default="mutex,fair_mutex",
-            click_type=Parsed(partial(parse.names, known="names of locks")),
+        option(
+            "NAMES",
+            "The locks to try; the control glibc is always added.",
+            partial(parse.names, known="names of locks"),
+            shown="mutex,fair_mutex",
         ),
     ] = ("mutex", "fair_mutex")
     higher: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="REGEX",
-            help="A figure in the program's output, in parentheses, that should be high.",
-        ),
+        option("REGEX", "A figure in the program's output, in parentheses, that should be high."),
     ] = None
     lower: Annotated[
-        list[str] | None,
-        typer.Option(metavar="REGEX", help="The same for a figure that should be low."),
+        list[str] | None, option("REGEX", "The same for a figure that should be low.")
     ] = None
-    rounds: Annotated[
-        int,
-        typer.Option(metavar="N", help="How often the program runs alone and with each lock."),
-    ] = 7
+    rounds: Annotated[int, option("N", "How often the program runs alone and with each lock.")] = 7
     seed: Seed = None
 
     @property

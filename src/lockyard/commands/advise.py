@@ -18,7 +18,7 @@ from lockyard.advise.choice import Advice, advised
 from lockyard.advise.use import Use, of_row
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json, Seed
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 
@@ -51,65 +51,51 @@ class Wanted:
 @options_class
 class AdviseOptions:
     hold: Annotated[
-        str,
-        typer.Option(
-            metavar="0|TIME",
-            help="How long a thread holds the lock, as in 300ns.",
-            show_default=False,
-        ),
+        str, option("0|TIME", "How long a thread holds the lock, as in 300ns.", shown=False)
     ] = ""
     gap: Annotated[
-        str,
-        typer.Option(
-            metavar="0|TIME",
-            help="How long a thread stays away before each call.",
-            show_default="0",
-        ),
+        str, option("0|TIME", "How long a thread stays away before each call.", shown="0")
     ] = ""
-    threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="How many threads use the lock.", show_default=False),
-    ] = None
+    threads: Annotated[int | None, option("N", "How many threads use the lock.", shown=False)] = (
+        None
+    )
     tail: Annotated[
-        bool,
-        typer.Option("--tail", help="Choose by the longest of 1000 waits, not by throughput."),
+        bool, typer.Option("--tail", help="Choose by the longest of 1000 waits, not by throughput.")
     ] = False
     from_profile: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The most costly locks of a program instead, by its profile ('lockyard profile "
-            "-o').",
-            show_default=False,
-            click_type=FILE,
+        option(
+            "FILE",
+            "The most costly locks of a program instead, by its profile ('lockyard profile -o').",
+            FILE,
+            shown=False,
         ),
     ] = None
     records: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--from",
-            metavar="FILE|FOLDER",
-            help="Records of this machine; what they lack is measured.",
-            show_default=False,
+        option(
+            "FILE|FOLDER",
+            "Records of this machine; what they lack is measured.",
+            names=("--from",),
+            shown=False,
         ),
     ] = None
     locks: Annotated[
         str,
-        typer.Option(
-            "--locks",
-            metavar="NAME,…",
-            help="The locks to choose from: names, seeds, ours, peers or all.",
-            autocompletion=completions.locks,
+        option(
+            "NAME,…",
+            "The locks to choose from: names, seeds, ours, peers or all.",
+            complete=completions.locks,
         ),
     ] = "ours,std::mutex"
     for_: Annotated[
         float,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="About how long to measure, if need be.",
-            show_default="20s",
-            click_type=Parsed(options.duration_s),
+        option(
+            "TIME",
+            "About how long to measure, if need be.",
+            options.duration_s,
+            names=("--for",),
+            shown="20s",
         ),
     ] = 20.0
     no_measure: Annotated[

@@ -16,7 +16,7 @@ from lockyard.campaign.document import document, planned
 from lockyard.campaign.engine import Engine
 from lockyard.campaign.pools import LocalPool, cluster
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.measure.session import say
@@ -35,21 +35,19 @@ class CampaignOptions:
     ]
     cluster: Annotated[
         str,
-        typer.Option(
-            "--cluster",
-            metavar="tcp://HOST:PORT",
-            help="The scheduler of a cluster of Dask distributed; needs lockyard[cluster].",
-            show_default="this machine alone",
+        option(
+            "tcp://HOST:PORT",
+            "The scheduler of a cluster of Dask distributed; needs lockyard[cluster].",
+            shown="this machine alone",
         ),
     ] = ""
     patience: Annotated[
         Any,
-        typer.Option(
-            "--patience",
-            metavar="TIME",
-            help="How long to wait for a worker that is needed, such as one that was lost.",
-            show_default="60s",
-            click_type=Parsed(parse.duration_s),
+        option(
+            "TIME",
+            "How long to wait for a worker that is needed, such as one that was lost.",
+            parse.duration_s,
+            shown="60s",
         ),
     ] = 60.0
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and do none.")] = (

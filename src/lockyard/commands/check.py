@@ -13,7 +13,7 @@ from lockyard.checks.result import Settings
 from lockyard.checks.run import run
 from lockyard.cli import completions
 from lockyard.cli.arguments import Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.page.arguments import PageFile
 from lockyard.page.wanted import WantedPage
 from lockyard.user_locks.arguments import PANEL, Flags, Include
@@ -49,78 +49,72 @@ class CheckOptions:
         False
     )
     replay: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT",
-            help="Show the execution that a failed check of LOCK printed.",
-            show_default=False,
-        ),
+        str, option("TEXT", "Show the execution that a failed check of LOCK printed.", shown=False)
     ] = ""
+    gdb: Annotated[
+        bool,
+        typer.Option(
+            "--gdb",
+            help="With --replay: run the execution of your lock or client under gdb, step by step.",
+        ),
+    ] = False
     threads: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of threads, up to 5.",
-            show_default="several client sizes",
-            click_type=Parsed(parse.threads),
-        ),
+        option("N", "Number of threads, up to 5.", parse.threads, shown="several client sizes"),
     ] = None
     acquisitions: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Acquisitions of each thread.",
-            show_default="several client sizes",
-            click_type=Parsed(parse.acquisitions),
+        option(
+            "N", "Acquisitions of each thread.", parse.acquisitions, shown="several client sizes"
         ),
     ] = None
     bound: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Search with at most 1 preemption, then 2, and so on up to N.",
-            show_default="any number",
-            click_type=Parsed(parse.bound),
-            rich_help_panel=SEARCH,
+        option(
+            "N",
+            "Search with at most 1 preemption, then 2, and so on up to N.",
+            parse.bound,
+            shown="any number",
+            panel=SEARCH,
         ),
     ] = None
     seconds: Annotated[
         float | None,
-        typer.Option(
-            metavar="S",
-            help="Time limit of each check; a check not done by then is inconclusive.",
-            show_default="none; 10 for pct and random",
-            click_type=Parsed(parse.seconds),
-            rich_help_panel=SEARCH,
+        option(
+            "S",
+            "Time limit of each check; a check not done by then is inconclusive.",
+            parse.seconds,
+            shown="none; 10 for pct and random",
+            panel=SEARCH,
         ),
     ] = None
     search: Annotated[
         str,
-        typer.Option(
-            metavar="exhaustive|pct|random",
-            help="How to search: every execution, or samples.",
-            click_type=Parsed(parse.search),
-            rich_help_panel=SEARCH,
+        option(
+            "exhaustive|pct|random",
+            "How to search: every execution, or samples.",
+            parse.search,
+            panel=SEARCH,
         ),
     ] = "exhaustive"
     memory: Annotated[
         int,
-        typer.Option(
-            metavar="SIZE",
-            help="Memory for known states, as in 512M, 2G.",
-            show_default="2G",
-            click_type=Parsed(parse.memory_bytes),
-            rich_help_panel=SEARCH,
+        option(
+            "SIZE",
+            "Memory for known states, as in 512M, 2G.",
+            parse.memory_bytes,
+            shown="2G",
+            panel=SEARCH,
         ),
     ] = 2 << 30
     workers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of threads that search.",
-            show_default="one for each processor",
-            click_type=Parsed(parse.workers),
-            rich_help_panel=SEARCH,
+        option(
+            "N",
+            "Number of threads that search.",
+            parse.workers,
+            shown="one for each processor",
+            panel=SEARCH,
         ),
     ] = None
     no_cache: Annotated[
@@ -133,23 +127,22 @@ class CheckOptions:
     ] = False
     lock: Annotated[
         list[str] | None,
-        typer.Option(
-            "--lock",
-            metavar="HEADER:TYPE",
-            help="Compile your own lock type, written with std::atomic, and check it, as in "
+        option(
+            "HEADER:TYPE",
+            "Compile your own lock type, written with std::atomic, and check it, as in "
             "my/lock.hpp:my::lock; repeat the option for more locks.",
-            autocompletion=completions.headers,
-            show_default=False,
-            rich_help_panel=PANEL,
+            shown=False,
+            complete=completions.headers,
+            panel=PANEL,
         ),
     ] = None
     client: Annotated[
         str,
-        typer.Option(
-            metavar="FILE",
-            help="Compile a client of your own, the class `client` in this C++ file, and check it.",
-            show_default=False,
-            rich_help_panel=PANEL,
+        option(
+            "FILE",
+            "Compile a client of your own, the class `client` in this C++ file, and check it.",
+            shown=False,
+            panel=PANEL,
         ),
     ] = ""
     include: Include = None
@@ -166,6 +159,7 @@ class CheckOptions:
             mutants=self.mutants,
             bench=self.bench,
             replay=self.replay,
+            gdb=self.gdb,
             size=parse.size(self.threads, self.acquisitions),
             user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
         )
@@ -189,6 +183,7 @@ class CheckOptions:
     "lockyard check ticket_spinlock --threads 4 --bound 3",
     "lockyard check futex_mutex --threads 3 --acquisitions 2 --search pct --seconds 60",
     "lockyard check --all --mutants",
+    "lockyard check --lock my.hpp:my::lock --replay my::lock:2x1:0012 --gdb",
 )
 def command(options: CheckOptions) -> int:
     return run(options.choice, options.settings, options.as_json, WantedPage(options.page))

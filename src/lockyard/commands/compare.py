@@ -15,7 +15,7 @@ import typer
 from lockyard import harness
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.compare import gates
 from lockyard.compare.comparison import Comparison, Outcome, compare
 from lockyard.compare.environment_diff import Weight, differences
@@ -61,42 +61,37 @@ class CompareOptions:
     ] = None
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fail-if",
-            metavar="'[STUDY.]FIGURE > +N%'",
-            help="End with status 4 if a figure of B provably exceeds this change from A; repeat "
+        option(
+            "'[STUDY.]FIGURE > +N%'",
+            "End with status 4 if a figure of B provably exceeds this change from A; repeat "
             "the option for more gates.",
-            autocompletion=completions.figures,
-            show_default=False,
+            shown=False,
+            complete=completions.figures,
         ),
     ] = None
     study: Annotated[
         str,
-        typer.Option(
-            "--study",
-            metavar="NAME,…",
-            help="Compare only these studies.",
-            show_default="all",
-            autocompletion=completions.studies_listed,
+        option(
+            "NAME,…",
+            "Compare only these studies.",
+            shown="all",
+            complete=completions.studies_listed,
         ),
     ] = ""
     locks: Annotated[
         str,
-        typer.Option(
-            "--locks",
-            metavar="OF_A,OF_B",
-            help="Compare this lock of A with that lock of B.",
-            show_default="each with itself",
+        option(
+            "OF_A,OF_B", "Compare this lock of A with that lock of B.", shown="each with itself"
         ),
     ] = ""
     page: PageFile = None
     shape: Annotated[
         str,
-        typer.Option(
-            "--format",
-            metavar="text|markdown",
-            help="Markdown is for a comment on a pull request.",
-            click_type=click.Choice(["text", "markdown"]),
+        option(
+            "text|markdown",
+            "Markdown is for a comment on a pull request.",
+            click.Choice(["text", "markdown"]),
+            names=("--format",),
         ),
     ] = "text"
     as_json: Json = False

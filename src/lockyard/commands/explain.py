@@ -15,7 +15,7 @@ import typer
 from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.explain import source
@@ -42,25 +42,16 @@ class ExplainOptions:
             click_type=FILE,
         ),
     ] = None
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", metavar="TRACE", help="A trace that a program wrote.", click_type=FILE
-        ),
-    ] = None
-    pid: Annotated[
-        int | None,
-        typer.Option("--pid", metavar="PID", help="A running program that traces its locks."),
-    ] = None
+    file: Annotated[Path | None, option("TRACE", "A trace that a program wrote.", FILE)] = None
+    pid: Annotated[int | None, option("PID", "A running program that traces its locks.")] = None
     lock: Annotated[
         Sequence[str],
-        typer.Option(
-            "--lock",
-            metavar="NAME,…",
-            help="Explain only these locks.",
-            show_default="all",
-            click_type=Parsed(partial(parse.names, known="names of locks")),
-            autocompletion=completions.locks,
+        option(
+            "NAME,…",
+            "Explain only these locks.",
+            partial(parse.names, known="names of locks"),
+            shown="all",
+            complete=completions.locks,
         ),
     ] = ()
     top: Annotated[
@@ -68,11 +59,11 @@ class ExplainOptions:
     ] = 3
     longer_than: Annotated[
         float,
-        typer.Option(
-            metavar="TIME",
-            help="The shortest wait that is a stall, as in 50us, 1ms.",
-            show_default="10us",
-            click_type=Parsed(parse.duration_ns),
+        option(
+            "TIME",
+            "The shortest wait that is a stall, as in 50us, 1ms.",
+            parse.duration_ns,
+            shown="10us",
         ),
     ] = 10e3
     truth: Annotated[
@@ -84,12 +75,11 @@ class ExplainOptions:
     page: PageFile = None
     perfetto: Annotated[
         Path | None,
-        typer.Option(
-            "--perfetto",
-            metavar="FILE.json",
-            help="Write the traces to FILE, for https://ui.perfetto.dev or chrome://tracing.",
-            show_default=False,
-            click_type=FILE,
+        option(
+            "FILE.json",
+            "Write the traces to FILE, for https://ui.perfetto.dev or chrome://tracing.",
+            FILE,
+            shown=False,
         ),
     ] = None
     as_json: Json = False

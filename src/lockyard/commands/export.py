@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lockyard.cli.arguments import FILE
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.measure.session import say
 from lockyard.records import read_records
@@ -24,24 +24,10 @@ class ExportOptions:
         typer.Argument(metavar="FILE…", help="Record files.", show_default=False),
     ]
     csv: Annotated[
-        Path | None,
-        typer.Option(
-            "--csv",
-            metavar="FILE",
-            help="Write CSV.",
-            show_default="standard output, without --parquet",
-            click_type=FILE,
-        ),
+        Path | None, option("FILE", "Write CSV.", FILE, shown="standard output, without --parquet")
     ] = None
     parquet: Annotated[
-        Path | None,
-        typer.Option(
-            "--parquet",
-            metavar="FILE",
-            help="Write Parquet; needs lockyard[history].",
-            show_default=False,
-            click_type=FILE,
-        ),
+        Path | None, option("FILE", "Write Parquet; needs lockyard[history].", FILE, shown=False)
     ] = None
 
 

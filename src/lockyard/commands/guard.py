@@ -4,21 +4,24 @@ that could deadlock, long holds, and mutexes unlocked or destroyed wrongly."""
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from lockyard import options as parse
 from lockyard.cli.arguments import FILE, Program
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
 from lockyard.field_kit.recorded import Names, records_folder
 from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
+
+if TYPE_CHECKING:
+    from lockyard.field_kit.guard_document import FindingDocument
 
 MODES = ("report", "error", "error-to-all", "abort")
 
@@ -28,7 +31,7 @@ class _Findings:
     """The findings of all processes so far; each is told when it is first seen."""
 
     folder: Path
-    documents: list[dict[str, Any]] = field(default_factory=list)
+    documents: list[FindingDocument] = field(default_factory=list)
     _told: set[tuple[str, int]] = field(default_factory=set)
     _used: dict[str, int] = field(default_factory=dict)
 
@@ -61,32 +64,21 @@ class GuardOptions:
     program: Program = None
     on_deadlock: Annotated[
         str,
-        typer.Option(
-            metavar="REACTION",
-            help="The reaction of the thread that closes a deadlock: report; error, which also "
+        option(
+            "REACTION",
+            "The reaction of the thread that closes a deadlock: report; error, which also "
             "returns EDEADLK where the mutex is error-checking; error-to-all, which returns it "
             "always, though most programs then go on without the lock; abort.",
-            click_type=Parsed(_reaction),
+            _reaction,
         ),
     ] = "report"
     long_hold: Annotated[
         float,
-        typer.Option(
-            metavar="TIME",
-            help="Report mutexes that are held this long.",
-            show_default="1s",
-            click_type=Parsed(parse.duration_ns),
-        ),
+        option("TIME", "Report mutexes that are held this long.", parse.duration_ns, shown="1s"),
     ] = 1e9
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the findings as JSON Lines, too.",
-            click_type=FILE,
-        ),
+        option("FILE", "Write the findings as JSON Lines, too.", FILE, names=("-o", "--out")),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
         False
@@ -119,8 +111,8 @@ def command(options: GuardOptions) -> int:
     if not options.quiet:
         print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
     if options.out is not None:
-        lines = (f"{json.dumps(each)}\n" for each in findings.documents)
-        profile_files.write(options.out, "".join(lines).encode())
+        lines = (msgspec.json.encode(each) + b"\n" for each in findings.documents)
+        profile_files.write(options.out, b"".join(lines))
     return preload.end_as(status)
 
 

@@ -12,7 +12,7 @@ import typer
 
 from lockyard import options as parse
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import hang_document, hang_text
@@ -34,21 +34,16 @@ class HangOptions:
         typer.Argument(metavar="[PID]", min=1, help="The process to look at.", show_default=False),
     ] = None
     core: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Look at this core file instead of a running process.",
-            click_type=FILE,
-        ),
+        Path | None, option("FILE", "Look at this core file instead of a running process.", FILE)
     ] = None
     watch: Annotated[
         float | None,
-        typer.Option(
-            metavar="TIME",
-            help="Look again and again, until there is a deadlock or a thread has waited for an "
+        option(
+            "TIME",
+            "Look again and again, until there is a deadlock or a thread has waited for an "
             "owner this long, as in 10s.",
-            show_default="look once",
-            click_type=Parsed(parse.duration_s),
+            parse.duration_s,
+            shown="look once",
         ),
     ] = None
     stacks: Annotated[

@@ -13,7 +13,7 @@ import typer
 
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.history.cache import cached
@@ -46,65 +46,38 @@ class HistoryOptions:
     ]
     machine: Annotated[
         Any,
-        typer.Option(
-            "--machine",
-            metavar="NAME,…",
-            help="Only machines whose processor has this in its name.",
-            show_default="all",
-            click_type=Parsed(_names),
+        option(
+            "NAME,…", "Only machines whose processor has this in its name.", _names, shown="all"
         ),
     ] = ()
     kernel: Annotated[
-        Any,
-        typer.Option(
-            "--kernel",
-            metavar="VERSION,…",
-            help="Only kernels whose version begins so.",
-            show_default="all",
-            click_type=Parsed(_names),
-        ),
+        Any, option("VERSION,…", "Only kernels whose version begins so.", _names, shown="all")
     ] = ()
     lock: Annotated[
         Any,
-        typer.Option(
-            "--lock",
-            metavar="NAME,…",
-            help="Only these locks.",
-            show_default="all",
-            autocompletion=completions.references,
-            click_type=Parsed(_names),
-        ),
+        option("NAME,…", "Only these locks.", _names, shown="all", complete=completions.references),
     ] = ()
     study: Annotated[
         Any,
-        typer.Option(
-            "--study",
-            metavar="NAME,…",
-            help="Only these studies.",
-            show_default="all",
-            autocompletion=completions.studies_listed,
-            click_type=Parsed(_names),
+        option(
+            "NAME,…",
+            "Only these studies.",
+            _names,
+            shown="all",
+            complete=completions.studies_listed,
         ),
     ] = ()
     figure: Annotated[
         Any,
-        typer.Option(
-            "--figure",
-            metavar="NAME,…",
-            help="Only these figures, as the table names them: rate, p99.9, longest.",
-            show_default="all",
-            click_type=Parsed(_names),
+        option(
+            "NAME,…",
+            "Only these figures, as the table names them: rate, p99.9, longest.",
+            _names,
+            shown="all",
         ),
     ] = ()
     since: Annotated[
-        Any,
-        typer.Option(
-            "--since",
-            metavar="DATE|30d|6w",
-            help="Only files from that day on.",
-            show_default="all",
-            click_type=Parsed(_moment),
-        ),
+        Any, option("DATE|30d|6w", "Only files from that day on.", _moment, shown="all")
     ] = None
     plot: Annotated[bool, typer.Option("--plot", help="Draw each series, a bar for each file.")] = (
         False

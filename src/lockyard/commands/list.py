@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from lockyard import harness
+from lockyard.catalog import Listing, Peer, Peers
 from lockyard.cli.arguments import Json
 from lockyard.cli.command import command_of, options_class
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.report.console import stdout_console, titled_table
 from lockyard.report.units import MISSING
@@ -54,11 +54,7 @@ def command(options: ListOptions) -> int:
 
 def _list_all(found: Catalog, as_json: bool) -> None:
     if as_json:
-        document = {
-            "locks": [dataclasses.asdict(lock) for lock in found.locks],
-            "studies": [dataclasses.asdict(study) for study in found.studies],  # includes pools
-        }
-        print(json.dumps(document))  # noqa: T201
+        print_document(Listing(found.locks, found.studies))
         return
     console = stdout_console()
     console.print(_locks("locks", found.locks))
@@ -72,11 +68,9 @@ def _list_peers(found: Catalog, as_json: bool) -> None:
     """Lists each peer with its library, and how to add the libraries that are missing."""
     locks, pools = found.select_locks(["peers"]), found.select_pools(["peers"])
     if as_json:
-        document = {
-            "peers": [_peer(lock, found) for lock in locks],
-            "pools": [_peer(pool, found) for pool in pools],
-        }
-        print(json.dumps(document))  # noqa: T201
+        print_document(
+            Peers([_peer(lock, found) for lock in locks], [_peer(pool, found) for pool in pools])
+        )
         return
     peers = [(each, found.library(each)) for each in (*locks, *pools)]
     table = titled_table("peers")
@@ -92,14 +86,14 @@ def _list_peers(found: Catalog, as_json: bool) -> None:
             console.print(f"- {each.missing}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _peer(of: Lock, found: Catalog) -> dict[str, str | None]:
+def _peer(of: Lock, found: Catalog) -> Peer:
     library = found.library(of)
-    return {
-        "name": of.name,
-        "library": of.origin,
-        "version": library.version if library else None,
-        "missing": library.missing if library else None,
-    }
+    return Peer(
+        of.name,
+        of.origin,
+        library.version if library else None,
+        library.missing if library else None,
+    )
 
 
 def _locks(title_of_all: str, locks: Sequence[Lock]) -> Table:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import ExitStatus, LockyardError, UsageError
 from lockyard.files import replace_file
 from lockyard.machine.procfs import KernelFiles
@@ -51,22 +51,21 @@ class MachinesOptions:
     ] = ""
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE.toml",
-            help="With measure: write the definition here and not to standard output.",
-            show_default=False,
-            click_type=FILE,
+        option(
+            "FILE.toml",
+            "With measure: write the definition here and not to standard output.",
+            FILE,
+            shown=False,
         ),
     ] = None
     records: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="With measure: take the costs from records that 'lockyard measure costs' wrote.",
-            show_default=False,
-            click_type=FILE,
+        option(
+            "FILE",
+            "With measure: take the costs from records that 'lockyard measure costs' wrote.",
+            FILE,
+            names=("--from",),
+            shown=False,
         ),
     ] = None
     as_json: Json = False

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 import typer
@@ -16,114 +16,58 @@ import typer
 from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json, Out, Seed
-from lockyard.cli.command import Parsed, check_alone, command_of, options_class
+from lockyard.cli.command import check_alone, command_of, option, options_class
 from lockyard.cli.parameter_options import ParameterCommand
-from lockyard.cli.work_options import WorkOptions
-from lockyard.errors import UsageError
+from lockyard.cli.subject_options import SubjectOptions
 from lockyard.machine.conditions import Pinning, inherited, variants
 from lockyard.measure import scenario as scenarios
 from lockyard.measure.parameters import parsed
-from lockyard.measure.request import Choice, MeasureRequest, Request, Sweep
+from lockyard.measure.request import MeasureRequest, Request, Sweep
 from lockyard.measure.run import Output, measure, resume
 from lockyard.measure.work import NO_GAP, NO_HOLD, works
 from lockyard.page.arguments import Charts, PageFile, Simulated
 from lockyard.page.wanted import WantedPage
-from lockyard.user_locks.arguments import Flags, Include, Lock
-from lockyard.user_locks.lock_spec import user_locks_of
-
-if TYPE_CHECKING:
-    from lockyard.user_locks.lock_spec import UserLocks
 
 PAGE = ("page", "simulated_files", "charts")
 
 
 @options_class
-class MeasureOptions(WorkOptions):
-    studies: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="What to measure; 'lockyard list' shows the studies.",
-            autocompletion=completions.studies,
-            show_default=False,
-        ),
-    ] = None
-    locks: Annotated[
-        Sequence[str] | None,
-        typer.Option(
-            metavar="seeds|ours|peers|all|NAME,…",
-            help="Which locks: groups and names; all means ours and the system's. Of these, "
-            "readers measures the locks that can be shared, and recovery the resilient locks.",
-            show_default="seeds; in readers and recovery all; in priority a few of either kind",
-            click_type=Parsed(parse.names),
-            autocompletion=completions.locks,
-        ),
-    ] = None
-    lock: Lock = None
-    include: Include = None
-    flags: Flags = ""
-    pools: Annotated[
-        Sequence[str],
-        typer.Option(
-            metavar="seeds|ours|peers|all|NAME,…",
-            help="Which worker pools the study workers measures: groups and names; all means ours "
-            "and the system's.",
-            show_default="all",
-            click_type=Parsed(parse.names),
-            autocompletion=completions.pools,
-        ),
-    ] = ("all",)
-    peers: Annotated[
-        bool,
-        typer.Option(
-            "--peers",
-            help="Add other libraries' locks and pools; 'lockyard list --peers' shows them.",
-        ),
-    ] = False
+class MeasureOptions(SubjectOptions):
     threads: Annotated[
         Sequence[int] | None,
-        typer.Option(
-            metavar="N,…",
-            help="Numbers of threads, one cell each.",
-            show_default="one for each processor",
-            click_type=Parsed(parse.threads),
+        option(
+            "N,…",
+            "Numbers of threads, one cell each.",
+            parse.threads,
+            shown="one for each processor",
         ),
     ] = None
     for_: Annotated[
         float | None,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Time for each cell, as in 500ms, 2s, 1m.",
-            show_default="2s, longer in studies of the machine and of stuck owners; 30s as "
-            "published",
-            click_type=Parsed(parse.duration_s),
+        option(
+            "TIME",
+            "Time for each cell, as in 500ms, 2s, 1m.",
+            parse.duration_s,
+            names=("--for",),
+            shown="2s, longer in studies of the machine and of stuck owners; 30s as published",
         ),
     ] = None
     runs: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Runs of each cell.",
-            show_default="as many as fit in the time",
-            click_type=Parsed(parse.count),
-        ),
+        option("N", "Runs of each cell.", parse.count, shown="as many as fit in the time"),
     ] = None
     loops: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Lock operations of each thread in a run; in recovery, rounds.",
-            show_default="as many as fit in the run",
-            click_type=Parsed(parse.count),
+        option(
+            "N",
+            "Lock operations of each thread in a run; in recovery, rounds.",
+            parse.count,
+            shown="as many as fit in the run",
         ),
     ] = None
     pin: Annotated[
         Pinning,
-        typer.Option(
-            metavar="none|compact|spread|CPU,…",
-            help="Which processors threads run on.",
-            click_type=Parsed(parse.pinning),
-        ),
+        option("none|compact|spread|CPU,…", "Which processors threads run on.", parse.pinning),
     ] = "none"
     as_published: Annotated[
         bool,
@@ -134,12 +78,12 @@ class MeasureOptions(WorkOptions):
     ] = False
     against: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|best-sleeping-peer",
-            help="Print ratios to this lock, paired by block, with 95 % intervals. "
+        option(
+            "NAME|best-sleeping-peer",
+            "Print ratios to this lock, paired by block, with 95 % intervals. "
             "best-sleeping-peer: in each cell, the best peer that sleeps (among the named ones, "
             "if any), chosen on odd blocks and compared on even ones.",
-            autocompletion=completions.references,
+            complete=completions.references,
         ),
     ] = ""
     set_: Annotated[
@@ -156,23 +100,23 @@ class MeasureOptions(WorkOptions):
     out: Out = None
     resume: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Continue the measurement in FILE where it stopped; only --json, --page and "
+        option(
+            "FILE",
+            "Continue the measurement in FILE where it stopped; only --json, --page and "
             "--simulated may be added.",
-            show_default=False,
-            click_type=FILE,
+            FILE,
+            shown=False,
         ),
     ] = None
     scenario: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
+        option(
+            "FILE.toml",
+            "Measure the sweeps in FILE, whose keys are these options. Only --out, --seed, "
             "--against, --lock, --include, --flags, --page, --simulated, --dry-run, --yes and "
             "--json may be added.",
-            show_default=False,
-            click_type=FILE,
+            FILE,
+            shown=False,
         ),
     ] = None
     dry_run: Annotated[
@@ -208,26 +152,8 @@ class MeasureOptions(WorkOptions):
         )
 
     @property
-    def user_locks(self) -> UserLocks | None:
-        return user_locks_of(self.lock or (), self.include or (), self.flags)
-
-    @property
     def sweep(self) -> Sweep:
-        if not self.studies:
-            raise UsageError(
-                "nothing to measure: name a study ('lockyard list' shows them), or continue a file "
-                "with --resume FILE"
-            )
-        peers = ["peers"] if self.peers else []
-        choice = Choice(
-            studies=self.studies,
-            locks=[*(self.locks or ["seeds"]), *peers],
-            locks_or_all=[*(self.locks or ["all"]), *peers],
-            pools=[*self.pools, *peers],
-            added_to_defaults=None if self.locks else peers,
-            policy_given=self.names_a_policy,
-        )
-        return Sweep(choice, self._request)
+        return Sweep(self.choice, self._request)
 
     @property
     def _request(self) -> Request:

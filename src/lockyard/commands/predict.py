@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.cli.trial_options import TrialOptions
 from lockyard.commands import profile
 from lockyard.documents import print_document
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 class PredictOptions(TrialOptions):
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="Read this profile in place of profiling the program.",
-            click_type=FILE,
+        option(
+            "FILE", "Read this profile in place of profiling the program.", FILE, names=("--from",)
         ),
     ] = None
     verify: Annotated[

@@ -7,12 +7,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from lockyard.cli.arguments import FILE, Program
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.added_up import added_up
@@ -61,49 +59,31 @@ class ProfileOptions:
     program: Program = None
     source: Annotated[
         str,
-        typer.Option(
-            "--from",
-            metavar="PID|FILE",
-            help="Read the records of a program that is running under profile, or a profile's "
-            "file.",
-            show_default=False,
+        option(
+            "PID|FILE",
+            "Read the records of a program that is running under profile, or a profile's file.",
+            names=("--from",),
+            shown=False,
         ),
     ] = ""
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the profile as JSON Lines, too.",
-            click_type=FILE,
-        ),
+        option("FILE", "Write the profile as JSON Lines, too.", FILE, names=("-o", "--out")),
     ] = None
     perfetto: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a trace of the long waits, for Perfetto, too.",
-            click_type=FILE,
-        ),
+        Path | None, option("FILE", "Write a trace of the long waits, for Perfetto, too.", FILE)
     ] = None
-    pprof: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a file for pprof, too.", click_type=FILE),
-    ] = None
+    pprof: Annotated[Path | None, option("FILE", "Write a file for pprof, too.", FILE)] = None
     folded: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write folded stacks, for flame graphs, too.", click_type=FILE
-        ),
+        Path | None, option("FILE", "Write folded stacks, for flame graphs, too.", FILE)
     ] = None
     lengths: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the holds and gaps of the lock with the longest waits, which 'lockyard "
+        option(
+            "FILE",
+            "Write the holds and gaps of the lock with the longest waits, which 'lockyard "
             "measure --lengths recorded:FILE' reads. The file's name ends in .csv.",
-            click_type=FILE,
+            FILE,
         ),
     ] = None
 
@@ -152,13 +132,13 @@ def command(options: ProfileOptions) -> int:
     return preload.end_as(status)
 
 
-def recorded(command: Sequence[str], **streams: Any) -> tuple[int, list[Contention]]:
+def recorded(command: Sequence[str], stdout: preload.Stream = None) -> tuple[int, list[Contention]]:
     """Runs the program. Returns its status, and its processes, the one that waited most first."""
     with records_folder() as folder:
         settings = {"LOCKYARD_RECORDS": str(folder)}
         launch = preload.Launch(command, None, settings, preload.recorder())
         with preload.report_file() as reports:
-            status = preload.run_as_one(launch, reports, **streams)
+            status = preload.run_as_one(launch, reports, stdout=stdout)
             launch.check(preload.read_reports(reports))
         processes = [added_up(each) for each in all_records(folder)]
     told = sorted((each for each in processes if not each.is_empty), key=lambda each: -each.wait_ns)

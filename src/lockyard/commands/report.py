@@ -12,7 +12,7 @@ from lockyard import harness, records
 from lockyard import options as parse
 from lockyard.advice.plan import EXTENTS, planned
 from lockyard.cli.arguments import FILE, Json, Out, Seed
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.commands import profile
 from lockyard.errors import UsageError
 from lockyard.field_kit import profile_files
@@ -40,12 +40,12 @@ class ReportOptions:
     ] = False
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--from",
-            metavar="FILE",
-            help="Show the records of FILE instead of measuring.",
-            show_default=False,
-            click_type=FILE,
+        option(
+            "FILE",
+            "Show the records of FILE instead of measuring.",
+            FILE,
+            names=("--from",),
+            shown=False,
         ),
     ] = None
     seed: Seed = None

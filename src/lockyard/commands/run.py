@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lockyard.cli.arguments import Program
-from lockyard.cli.command import command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.field_kit import preload, sites
 
 if TYPE_CHECKING:
@@ -22,27 +22,27 @@ class RunOptions:
     program: Program = None
     mutex: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="The lock that takes the place of the program's mutexes; glibc for none.",
-            show_default=False,
+        option(
+            "NAME",
+            "The lock that takes the place of the program's mutexes; glibc for none.",
+            shown=False,
         ),
     ] = "mutex"
     condition: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="condition_variable or condition_variable_any.",
-            show_default="condition_variable with mutex, condition_variable_any with other locks",
+        option(
+            "NAME",
+            "condition_variable or condition_variable_any.",
+            shown="condition_variable with mutex, condition_variable_any with other locks",
         ),
     ] = ""
     only: Annotated[
         str,
-        typer.Option(
-            metavar="SITE",
-            help="Swap only the mutexes that are this variable, or that functions of this name, "
+        option(
+            "SITE",
+            "Swap only the mutexes that are this variable, or that functions of this name, "
             "class or namespace initialise or acquire first.",
-            show_default="all mutexes",
+            shown="all mutexes",
         ),
     ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (

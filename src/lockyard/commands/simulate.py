@@ -12,19 +12,18 @@ import typer
 from lockyard import options as parse
 from lockyard.cli import completions
 from lockyard.cli.arguments import FILE, Json
-from lockyard.cli.command import Parsed, command_of, options_class
+from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.simulate import request
 from lockyard.simulate.run import Wanted, show, show_like, show_published
-from lockyard.user_locks.arguments import Flags, Include, Lock
-from lockyard.user_locks.lock_spec import user_locks_of
+from lockyard.user_locks.arguments import UserLockOptions
 
 SETTING = "Machine and setting"
 WORK = "Work"
 
 
 @options_class
-class SimulateOptions:
+class SimulateOptions(UserLockOptions):
     study: Annotated[
         str,
         typer.Argument(
@@ -36,137 +35,90 @@ class SimulateOptions:
     ] = ""
     machine: Annotated[
         str,
-        typer.Option(
-            "--machine",
-            metavar="NAME|FILE.toml",
-            help="The machine; 'lockyard machines' shows them.",
-            autocompletion=completions.machines,
-            rich_help_panel=SETTING,
+        option(
+            "NAME|FILE.toml",
+            "The machine; 'lockyard machines' shows them.",
+            complete=completions.machines,
+            panel=SETTING,
         ),
     ] = "ryzen1700"
     scheduler: Annotated[
         str,
-        typer.Option(
-            metavar="NAME,...",
-            help="The schedulers.",
-            autocompletion=completions.simulated_schedulers,
-            rich_help_panel=SETTING,
+        option(
+            "NAME,...", "The schedulers.", complete=completions.simulated_schedulers, panel=SETTING
         ),
     ] = "eevdf"
     threads: Annotated[
         Sequence[int] | None,
-        typer.Option(
-            "--threads",
-            metavar="N,...",
-            help="Numbers of threads, up to 256.",
-            show_default="one for each processor",
-            click_type=Parsed(parse.threads),
+        option(
+            "N,...", "Numbers of threads, up to 256.", parse.threads, shown="one for each processor"
         ),
     ] = None
     locks: Annotated[
         str,
-        typer.Option(
-            "--locks",
-            metavar="NAME,...",
-            help="Locks of the catalogue, or all.",
-            autocompletion=completions.simulated_locks,
-        ),
+        option("NAME,...", "Locks of the catalogue, or all.", complete=completions.simulated_locks),
     ] = "mutex,fair_mutex,mcs_spinlock,queued_spinlock"
-    lock: Lock = None
-    include: Include = None
-    flags: Flags = ""
     hold: Annotated[
-        float,
-        typer.Option(
-            metavar="TIME",
-            help="Work with the lock.",
-            show_default="none",
-            click_type=Parsed(parse.duration_ns),
-            rich_help_panel=WORK,
-        ),
+        float, option("TIME", "Work with the lock.", parse.duration_ns, shown="none", panel=WORK)
     ] = 0.0
     gap: Annotated[
-        float,
-        typer.Option(
-            metavar="TIME",
-            help="Work without it.",
-            show_default="none",
-            click_type=Parsed(parse.duration_ns),
-            rich_help_panel=WORK,
-        ),
+        float, option("TIME", "Work without it.", parse.duration_ns, shown="none", panel=WORK)
     ] = 0.0
     lengths: Annotated[
         str,
-        typer.Option(
-            metavar="constant|exponential",
-            help="How long each of these is.",
-            click_type=Parsed(request.known_lengths),
-            rich_help_panel=WORK,
+        option(
+            "constant|exponential", "How long each of these is.", request.known_lengths, panel=WORK
         ),
     ] = "constant"
     for_: Annotated[
         float,
-        typer.Option(
-            "--for",
-            metavar="TIME",
-            help="Virtual time of a run.",
-            show_default="20ms",
-            click_type=Parsed(request.run_ns),
-            rich_help_panel=WORK,
+        option(
+            "TIME",
+            "Virtual time of a run.",
+            request.run_ns,
+            names=("--for",),
+            shown="20ms",
+            panel=WORK,
         ),
     ] = 20e6
     loops: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Acquisitions of each thread in a run, for wait and idle.",
-            show_default="as many as the time permits; 16384 for idle",
-            click_type=Parsed(parse.count),
-            rich_help_panel=WORK,
+        option(
+            "N",
+            "Acquisitions of each thread in a run, for wait and idle.",
+            parse.count,
+            shown="as many as the time permits; 16384 for idle",
+            panel=WORK,
         ),
     ] = None
-    runs: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Runs, with --loops.",
-            click_type=Parsed(parse.count),
-            rich_help_panel=WORK,
-        ),
-    ] = 1
+    runs: Annotated[int, option("N", "Runs, with --loops.", parse.count, panel=WORK)] = 1
     workload: Annotated[
-        str,
-        typer.Option(
-            metavar="lock1|lock2|open1|open2", help="The workload of scale.", rich_help_panel=WORK
-        ),
+        str, option("lock1|lock2|open1|open2", "The workload of scale.", panel=WORK)
     ] = "lock1"
     pin: Annotated[
         bool, typer.Option("--pin", help="Pin thread n to processor n.", rich_help_panel=WORK)
     ] = False
     background: Annotated[
         str,
-        typer.Option(
-            metavar="quiet|server|desktop",
-            help="What else runs; without it, each figure's range covers all three.",
-            show_default=False,
-            rich_help_panel=SETTING,
+        option(
+            "quiet|server|desktop",
+            "What else runs; without it, each figure's range covers all three.",
+            shown=False,
+            panel=SETTING,
         ),
     ] = ""
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value of a cost, or of a scheduler's parameter; may be repeated.",
-            autocompletion=completions.simulated_settings,
-            show_default=False,
-            rich_help_panel=SETTING,
+        option(
+            "NAME=VALUE",
+            "Another value of a cost, or of a scheduler's parameter; may be repeated.",
+            names=("--set",),
+            shown=False,
+            complete=completions.simulated_settings,
+            panel=SETTING,
         ),
     ] = None
-    seed: Annotated[
-        int,
-        typer.Option(metavar="N", help="Seed of all chance.", click_type=Parsed(parse.seed)),
-    ] = 1
+    seed: Annotated[int, option("N", "Seed of all chance.", parse.seed)] = 1
     sensitivity: Annotated[
         bool,
         typer.Option("--sensitivity", help="Let ranges also cover a change of every cost by 20 %."),
@@ -183,20 +135,20 @@ class SimulateOptions:
     ] = False
     like: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Simulate the cells of records that were measured, with the costs and gaps in the "
+        option(
+            "FILE",
+            "Simulate the cells of records that were measured, with the costs and gaps in the "
             "same file, and show how well they agree.",
-            show_default=False,
-            click_type=FILE,
+            FILE,
+            shown=False,
         ),
     ] = None
     trace: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a trace of the one cell that is simulated, for 'lockyard explain --file'.",
-            show_default=False,
+        option(
+            "FILE",
+            "Write a trace of the one cell that is simulated, for 'lockyard explain --file'.",
+            shown=False,
         ),
     ] = None
     as_json: Json = False
@@ -209,7 +161,7 @@ class SimulateOptions:
             scheduler=self.scheduler,
             threads=self.threads,
             locks=self.locks,
-            user_locks=user_locks_of(self.lock or (), self.include or (), self.flags),
+            user_locks=self.user_locks,
             work=self._work,
             background=self.background,
             settings=self.set_ or (),

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from lockyard.cli.arguments import Json
 from lockyard.cli.command import command_of, options_class
 from lockyard.cli.trial_options import TrialOptions
+from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
-from lockyard.field_kit import preload, trial, trial_text
+from lockyard.field_kit import preload, trial, trial_document, trial_text
 
 
 @options_class
@@ -33,7 +33,7 @@ def command(options: TryOptions) -> int:
     found = trial.measured(replace(options.trial, locks=locks), trial.note)
     trial.end_notes()
     if options.as_json:
-        print(json.dumps(trial_text.document(found)))  # noqa: T201
+        print_document(trial_document.document(found))
     else:
         for line in trial_text.lines(found):
             print(line)  # noqa: T201

@@ -63,6 +63,7 @@ OF_RELEASER = {
     **OF_HOLDER,
     Doing.PREEMPTED: Cause.HOLDER_PREEMPTED_IN_RELEASE,
     Doing.INTERRUPTED: Cause.HOLDER_PREEMPTED_IN_RELEASE,
+    Doing.RETURNS: Cause.HOLDER_PREEMPTED_IN_RELEASE,
 }
 # The cause for a waiter that could have taken the lock. A waiter that sleeps may not have been
 # woken.
@@ -74,10 +75,11 @@ OF_WAITER = {
     Doing.MOVING: Cause.MIGRATION,
     Doing.LEAVES_YIELD: Cause.WAITER_NOT_RUNNING,
     Doing.INTERRUPTED: Cause.WAITER_NOT_RUNNING,
+    Doing.RETURNS: Cause.WAITER_NOT_RUNNING,
     Doing.FALLS_ASLEEP: Cause.FALLS_ASLEEP,
 }
 # In these states a waiter is certainly not waiting to be woken.
-ABSENT = (Doing.PREEMPTED, Doing.YIELDED, Doing.MOVING, Doing.LEAVES_YIELD)
+ABSENT = (Doing.PREEMPTED, Doing.YIELDED, Doing.MOVING, Doing.LEAVES_YIELD, Doing.RETURNS)
 
 
 def _looked_up(table: dict[Doing, Cause], doing: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -119,13 +121,21 @@ def of_wait(m: Moments) -> NDArray[np.uint8]:
         # Free, and meant for the next owner; if that has not called yet, for the subject.
         (m.let_go & m.heir_called & (by_heir != none), by_heir),
         (m.let_go & m.heir_called & m.heir.in_gap, Cause.MACHINE_GAP),
+        (
+            m.let_go & m.heir_called & m.heir_stopped & (m.heir.doing == Doing.RUNNING),
+            Cause.MACHINE_GAP,
+        ),
         (m.let_go & ~m.heir_called & (by_subject != none), by_subject),
         (m.let_go & ~m.heir_called & m.subject.in_gap, Cause.MACHINE_GAP),
         # Or it passes the subject by, as a held lock does.
         (m.passes_by & m.is_brief & _tries_or_sleeps(m), Cause.BARGING),
         (m.passes_by & (by_subject != none), by_subject),
-        # Or meant for a third thread that was woken instead of the subject, which still sleeps.
-        (m.let_go & ~m.heir_called & (m.subject.doing == Doing.ASLEEP), by_awoken),
+        # Or meant for a third thread that was woken instead of the subject, which still sleeps, or
+        # has not called yet.
+        (
+            m.let_go & ~m.heir_called & ((m.subject.doing == Doing.ASLEEP) | ~m.subject_called),
+            by_awoken,
+        ),
     ]
     found: NDArray[np.uint8] = np.select(
         [condition for condition, _ in rules], [cause for _, cause in rules], none

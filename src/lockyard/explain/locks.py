@@ -30,6 +30,7 @@ class Holds:
     releasing: NDArray[np.int64]
     let_go: NDArray[np.int64]  # the release has begun to wake others, or has ended
     released: NDArray[np.int64]
+    prior: NDArray[np.int64]  # the last stamp before the acquisition; NEVER if it paused since
 
     def __len__(self) -> int:
         return len(self.who)
@@ -72,7 +73,7 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
         mine = thread.stamps[thread.stamps["lock"] == address]
         events = mine[np.isin(mine["kind"], LOCK_KINDS)]
         woke = mine[mine["kind"] == Kind.WAKE_BEGIN]
-        holds.append(_holds(events, index, woke["ticks"]))
+        holds.append(_holds(events, index, woke["ticks"], thread.stamps))
         waits.append(_waits(events, index))
         wakes.append(np.stack([woke["ticks"], woke["argument"]], axis=1))
         sleeps = sleeps or bool(np.any(mine["kind"] == Kind.SLEEP_BEGIN))
@@ -92,7 +93,9 @@ def _history(trace: Trace, threads: list[Thread], address: int) -> LockHistory:
     )
 
 
-def _holds(events: Events, index: int, wakes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _holds(
+    events: Events, index: int, wakes: NDArray[np.int64], stamps: Events
+) -> NDArray[np.int64]:
     """Returns the rows of Holds for one thread. A recursive lock is held from the first acquisition
     to the last release."""
     kinds, ticks = events["kind"], events["ticks"]
@@ -119,8 +122,18 @@ def _holds(events: Events, index: int, wakes: NDArray[np.int64]) -> NDArray[np.i
             releasing,
             np.minimum(first_wake, released),
             released,
+            _prior(events[begins], stamps),
         ]
     ).astype(np.int64)
+
+
+def _prior(acquired: Events, stamps: Events) -> NDArray[np.int64]:
+    """Returns the thread's last stamp before each acquisition, where it has not paused since."""
+    if not len(acquired):
+        return np.empty(0, np.int64)
+    before = np.searchsorted(stamps["ticks"], acquired["ticks"], side="left") - 1
+    known = (before >= 0) & (acquired["argument"] >> 8 == 1)
+    return np.where(known, stamps["ticks"][np.maximum(before, 0)], NEVER)
 
 
 def _waits(events: Events, index: int) -> NDArray[np.int64]:

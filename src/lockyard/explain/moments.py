@@ -73,8 +73,10 @@ class Moments:
     owner: Being
     heir: Being
     heir_called: NDArray[np.bool_]  # the heir has called by then
+    heir_stopped: NDArray[np.bool_]  # its way to the lock took far longer than most
     heir_has_it: NDArray[np.bool_]  # the heir has the lock by then, though its stamp comes later
     subject: Being
+    subject_called: NDArray[np.bool_]  # the subject has called by then
     awoken: Being  # a waiter that was woken, or is being woken, and is not back yet
     is_wait: NDArray[np.bool_]  # a stall of the subject, not of the lock
     stamps_sleep: bool

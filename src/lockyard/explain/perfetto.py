@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lockyard.explain.interrupts import NAMED, InterruptKind
 from lockyard.explain.locks import histories
 from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, brackets
 from lockyard.explain.threads import threads_of
@@ -148,7 +149,9 @@ class _Events:
         for ring in self._trace.of_kind(RingKind.GAPS):
             for event in ring.events:
                 begin = int(event["ticks"])
-                span = Span(begin, begin + int(event["argument"]), "has stopped", "gap", {})
+                is_gap = event["kind"] == Kind.GAP
+                name = "has stopped" if is_gap else NAMED[InterruptKind(int(event["lock"]))]
+                span = Span(begin, begin + int(event["argument"]), name, "gap", {})
                 ran.setdefault(ring.cpu, []).append(span)
         if ran:
             yield _named("process_name", process, 0, f"{self._title}: processors")

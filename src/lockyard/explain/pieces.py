@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.moments import NOBODY, Being, Candidates, Moments
+from lockyard.explain.stopped import stopped_acquisitions, stopped_releases
 from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 from lockyard.explain.unstamped import IN_VAIN_NS, unstamped
@@ -49,26 +50,6 @@ class Gaps:
         return found
 
 
-# A release without a stamp in between is straight code: one that takes this much longer than most
-# releases of its lock was stopped. Shorter than the least, it may have waited for a successor.
-STOPPED_TIMES = 20
-STOPPED_NS = 8e3
-LEAST_RELEASES = 100
-
-
-def stopped_releases(history: LockHistory, trace: Trace) -> NDArray[np.bool_]:
-    """Tells of which holds the release took far longer, up to its first wake-up or its end, than
-    nine in ten releases of the lock."""
-    holds = history.holds
-    known = holds.let_go != NEVER
-    lengths = np.where(known, holds.let_go - np.where(known, holds.releasing, 0), 0)
-    if np.count_nonzero(known) < LEAST_RELEASES:
-        return np.zeros(len(holds), bool)
-    usual = float(np.quantile(lengths[known], 0.9))
-    found: NDArray[np.bool_] = lengths >= max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
-    return found
-
-
 class Pieces:
     """All pieces of one lock's time, from which each stall takes its part."""
 
@@ -79,6 +60,7 @@ class Pieces:
         self._trace = trace
         self._sent = sent(trace, history, threads)
         self._timed = [timed(thread) for thread in threads]
+        self._stopped_since = stopped_acquisitions(history, threads, trace)
         holds = history.holds
         users = np.unique(np.concatenate([holds.who, history.waits.who]))
         cuts = np.concatenate(
@@ -87,6 +69,7 @@ class Pieces:
                 *(holds.called, holds.acquired, holds.releasing, holds.released),
                 *(threads[user].stretches.begins for user in users),
                 *(history.waits.called, history.waits.end, history.wakes[:, 0], gaps.bounds),
+                self._stopped_since,
             ]
         )
         cuts = np.unique(cuts[(cuts >= trace.begin) & (cuts <= trace.end)])
@@ -105,7 +88,7 @@ class Pieces:
             self.hold, owner, heir = nobody, nobody, nobody
             self.held = self.releasing = self.heir_called = nothing.astype(bool)
             self.free = self.let_go = self.held | self._from_start
-            self.stopped = self.held
+            self.stopped = self.heir_stopped = self.held
             self.release_began = self.free_since = nothing
         else:
             self.hold = np.searchsorted(holds.acquired, begins, side="right") - 1
@@ -123,6 +106,7 @@ class Pieces:
             after = np.minimum(self.hold + 1, len(holds) - 1)
             heir = np.where(follows, holds.who[after], NOBODY)
             self.heir_called = follows & (holds.called[after] <= begins)
+            self.heir_stopped = follows & (self._stopped_since[after] <= begins)
         self.owner, self.heir = self._being(owner, begins), self._being(heir, begins)
         self.awoken = self._being(self._whose_wake_up(begins), begins)
 
@@ -156,6 +140,7 @@ class Pieces:
             is_sent[chosen] = self._is_sent(each, stretches, at, moments[chosen])
             naps[chosen] = inside(moments[chosen], self._timed[each])
         in_gap = self.gaps.hit(moments, cpus) & np.isin(doing, ON_PROCESSOR)
+        in_gap |= doing == Doing.SERVES_INTERRUPT
         naps &= np.isin(doing, (Doing.ASLEEP, Doing.LEAVES_SLEEP)) & ~is_sent
         return Being(who, doing, since, began, in_gap, is_sent, arrives, naps)
 
@@ -220,8 +205,10 @@ class Pieces:
             owner=self.owner.part(part),
             heir=self.heir.part(part),
             heir_called=self.heir_called[part],
+            heir_stopped=self.heir_stopped[part],
             heir_has_it=self.heir_has_it[part],
             subject=self._being(stalls.subject[stall], begins),
+            subject_called=begins >= called,
             awoken=self.awoken.part(part),
             is_wait=stalls.is_wait[stall],
             stamps_sleep=self.history.stamps_sleep,

@@ -11,6 +11,7 @@ import numpy as np
 
 from lockyard.explain.causes import WHOLE, Cause, of_wait
 from lockyard.explain.idle_processors import IdleProcessors
+from lockyard.explain.interrupts import Interrupts
 from lockyard.explain.locks import histories
 from lockyard.explain.moments import NOBODY, Candidates, Moments
 from lockyard.explain.pieces import Gaps, Pieces
@@ -87,13 +88,14 @@ class Explanation:
     locks: list[ExplainedLock]
     too_early: int  # stalls that began before the window
     idle: IdleProcessors
+    interrupts: Interrupts
 
 
 def explain(trace: Trace, longer_than_ns: float) -> Explanation:
     threads = threads_of(trace)
     gaps = Gaps(trace)
     least = max(1, round(longer_than_ns / trace.ns_per_tick))
-    explanation = Explanation(trace, threads, [], 0, IdleProcessors(trace))
+    explanation = Explanation(trace, threads, [], 0, IdleProcessors(trace), Interrupts.of(trace))
     for history in histories(trace, threads):
         lock = ExplainedLock(history, Pieces(trace, threads, history, gaps))
         every = _in_columns(_candidates(history, trace, least))

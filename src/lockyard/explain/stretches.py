@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NEVER = int(np.iinfo(np.int64).max)
 INTERRUPT_NS = 50e3  # from an interrupt to the switch-out that it causes; a virtual one is slow
+RETURN_NS = 20e3  # from the switch-in to a thread's first step: its caches are cold
 
 
 class Doing(IntEnum):
@@ -35,6 +36,8 @@ class Doing(IntEnum):
     LEAVES_SLEEP = 9  # runs again, but has not returned from the lock's sleep
     INTERRUPTED = 10  # has its processor, but makes no stamp any more before it is preempted
     FALLS_ASLEEP = 11  # is inside the call for the lock's sleep, but still has its processor
+    SERVES_INTERRUPT = 12  # has its processor, which serves an interrupt
+    RETURNS = 13  # runs again after a preemption, but has made no stamp yet
 
 
 ON_PROCESSOR = (
@@ -43,6 +46,8 @@ ON_PROCESSOR = (
     Doing.LEAVES_SLEEP,
     Doing.INTERRUPTED,
     Doing.FALLS_ASLEEP,
+    Doing.SERVES_INTERRUPT,
+    Doing.RETURNS,
 )
 IN_CALL = (Kind.YIELD_BEGIN, Kind.SLEEP_BEGIN, Kind.WAKE_BEGIN)
 
@@ -117,7 +122,7 @@ def with_sleeps_entered(stamps: Events, known: Stretches) -> Stretches:
         at = np.maximum(np.searchsorted(known.begins, moments, side=side) - 1, 0)  # type: ignore[call-overload]
         cut = runs[at] & (known.begins[at] < moments)
         parts.append((moments[cut], what, known.cpu[at[cut]]))
-    return _inserted(Stretches(known.begins, doing, known.cpu, known.since), parts)
+    return inserted(Stretches(known.begins, doing, known.cpu, known.since), parts)
 
 
 def with_interrupts(stamps: Events, known: Stretches, longest: int) -> Stretches:
@@ -135,10 +140,33 @@ def with_interrupts(stamps: Events, known: Stretches, longest: int) -> Stretches
     since = np.where(last >= 0, ticks[np.maximum(last, 0)], -NEVER)
     begins = np.maximum(np.maximum(since, known.begins[preempted]), ends - longest)
     cut = ~in_call & (begins < ends)
-    return _inserted(known, [(begins[cut], Doing.INTERRUPTED, known.cpu[preempted[cut]])])
+    return inserted(known, [(begins[cut], Doing.INTERRUPTED, known.cpu[preempted[cut]])])
 
 
-def _inserted(
+def with_returns(stamps: Events, known: Stretches, longest: int) -> Stretches:
+    """Divides the times that begin with a return to a processor: until its first stamp, the thread
+    did nothing but return if its next step was due."""
+    following = np.append(stamps["ticks"], NEVER)
+    ends = np.append(known.begins[1:], NEVER)
+    before = np.append(np.uint8(Doing.UNKNOWN), known.doing[:-1])
+    came = np.append(known.begins[0], known.begins[:-1])
+    runs = known.doing == Doing.RUNNING
+    begins, doing = known.begins.copy(), known.doing.copy()
+    # The stamp at the end of the call is the beginning of the stretch.
+    first = following[np.searchsorted(stamps["ticks"], known.begins, side="right")]
+    leaves = runs & np.isin(before, (Doing.LEAVES_YIELD, Doing.LEAVES_SLEEP))
+    begins[leaves] = np.maximum(
+        begins[leaves], np.minimum.reduce([first, ends, came + longest])[leaves]
+    )
+    back = runs & np.isin(before, (Doing.PREEMPTED, Doing.YIELDED, Doing.MOVING))
+    doing[back] = Doing.RETURNS
+    done = np.minimum(first, known.begins + longest)
+    cut = back & (done < ends)
+    moved = Stretches(begins, doing, known.cpu, known.since)
+    return inserted(moved, [(done[cut], Doing.RUNNING, known.cpu[cut])])
+
+
+def inserted(
     known: Stretches, parts: list[tuple[NDArray[np.int64], Doing, NDArray[np.int64]]]
 ) -> Stretches:
     """Adds the beginnings of stretches; an added one replaces a stretch that begins with it."""

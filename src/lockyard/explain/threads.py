@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lockyard.explain.interrupts import Interrupts, with_interrupts_served
 from lockyard.explain.stretches import (
     INTERRUPT_NS,
     NEVER,
+    RETURN_NS,
     Doing,
     Stretches,
     brackets,
     inside,
     stretches,
     with_interrupts,
+    with_returns,
     with_sleeps_entered,
 )
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
@@ -24,7 +27,7 @@ from lockyard.explain.trace import NO_CPU, Kind, RingKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lockyard.explain.trace import Events, Trace
+    from lockyard.explain.trace import Events, Ring, Trace
 
 MOVED_AT_ONCE_NS = 50e3  # after a switch-out: the scheduler took the thread away to move it
 
@@ -85,10 +88,11 @@ class Thread:
 def threads_of(trace: Trace) -> list[Thread]:
     records_of = _records(trace)
     at_once = round(MOVED_AT_ONCE_NS / trace.ns_per_tick)
-    interrupt = round(INTERRUPT_NS / trace.ns_per_tick)
+    interrupt, back = (round(each / trace.ns_per_tick) for each in (INTERRUPT_NS, RETURN_NS))
+    interrupts = Interrupts.of(trace)
     found = []
     for ring in {ring.tid: ring for ring in trace.of_kind(RingKind.STAMPS)}.values():
-        events = _stamps(ring.events[~_is_record(ring.events)])
+        events = _stamps(_with_call(ring.events[~_is_record(ring.events)], ring))
         records = records_of.get(ring.tid)
         known = trace.has_switches and records is not None
         records = events[:0] if records is None else records
@@ -97,6 +101,8 @@ def threads_of(trace: Trace) -> list[Thread]:
             its = _by_records(events, records, at_once)
             its = with_sleeps_entered(events, its)
             its = with_interrupts(events, its, interrupt)
+            its = with_returns(events, its, back)
+            its = with_interrupts_served(events, its, interrupts)
         else:
             its = _by_stamps(events)
         found.append(
@@ -147,6 +153,21 @@ def _until(last: int, known: Stretches) -> Stretches:
         np.append(known.cpu[kept], -1),
         np.append(known.since[kept], last + 1),
     )
+
+
+def _with_call(stamps: Events, ring: Ring) -> Events:
+    """Puts a call before the oldest stamps if they were made in one whose stamp was overwritten: a
+    thread that yields or sleeps, and then acquires, had called."""
+    of_lock = np.flatnonzero(stamps["kind"] <= Kind.RELEASED)
+    if not ring.overwritten or not len(of_lock) or of_lock[0] == 0:
+        return stamps
+    first = stamps[of_lock[0]]
+    if first["kind"] not in (Kind.ACQUIRED, Kind.FAILED):
+        return stamps
+    call = stamps[:1].copy()
+    call["ticks"] -= 1  # at the latest, and before the time that all rings cover
+    call["kind"], call["lock"], call["argument"] = Kind.CALLED, first["lock"], 0
+    return np.concatenate([call, stamps])
 
 
 def _stamps(events: Events) -> Events:

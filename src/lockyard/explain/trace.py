@@ -105,6 +105,7 @@ class Kind(IntEnum):
     RECORDS_LOST = 36
     GAP = 48
     IDLE = 49
+    INTERRUPT = 50
     NAMED = 64
 
 

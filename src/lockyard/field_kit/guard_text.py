@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lockyard.field_kit.guard_document import FindingDocument, PartyDocument
 from lockyard.field_kit.profile_text import duration
 
 if TYPE_CHECKING:
     from lockyard.field_kit.recorded import Names
     from lockyard.field_kit.records import Event, Party, Records
 
-SCHEMA = 1
 SHOWN_FRAMES = 4
 _MANY_THREADS = 0xFFFFFFFF
 
@@ -115,23 +115,25 @@ def _stack(stack: tuple[int, ...], names: Names) -> str:
     return " < ".join([*shown[:SHOWN_FRAMES], f"at {names.code(stack[0])}"])
 
 
-def document(event: Event, records: Records, names: Names) -> dict[str, Any]:
-    is_order = event.what == "lock order"
-    return {
-        "schema": SCHEMA, "record": "guard", "what": event.what, "pid": records.pid,
-        "program": records.program, "found_after_ns": event.took_ns,
-        "held_ns": event.parties[0].held_at if event.what == "long hold" else None,
-        "threads": [
-            {
-                "thread": None if party.tid == _MANY_THREADS else party.tid,
-                "lock": _at(party.address, names) if party.address else "",
-                "address": party.address,
-                "held": _at(party.held_at, names) if is_order else "",
-                "stack": [names.function(each) for each in party.stack],
-                "held_stack": [names.function(each) for each in _held(party)]
-                if event.what != "long hold"
-                else [names.function(each) for each in party.held_stack],
-            }
+def document(event: Event, records: Records, names: Names) -> FindingDocument:
+    is_order, is_hold = event.what == "lock order", event.what == "long hold"
+    return FindingDocument(
+        what=event.what,
+        pid=records.pid,
+        program=records.program,
+        found_after_ns=event.took_ns,
+        held_ns=event.parties[0].held_at if is_hold else None,
+        threads=[
+            PartyDocument(
+                thread=None if party.tid == _MANY_THREADS else party.tid,
+                lock=_at(party.address, names) if party.address else "",
+                address=party.address,
+                held=_at(party.held_at, names) if is_order else "",
+                stack=[names.function(each) for each in party.stack],
+                held_stack=[
+                    names.function(each) for each in (party.held_stack if is_hold else _held(party))
+                ],
+            )
             for party in event.parties
         ],
-    }  # fmt: skip
+    )

@@ -21,6 +21,7 @@ from lockyard.field_kit.program_file import NotExecutableError, located, needed_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+Stream = IO[Any] | int | None  # None: the stream of this process
 CONTROL = "glibc"  # the library that forwards to glibc
 PASSED = ("robust", "inheriting", "protecting", "shared")
 CONDITIONS = ("condition_variable", "condition_variable_any")
@@ -127,12 +128,20 @@ class Launch:
             self._environment["LD_PRELOAD"] = " ".join([*first, str(self._library), *inherited])
             self._environment.update(settings)
 
-    def start(self, reports: IO[bytes], **streams: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self,
+        reports: IO[bytes],
+        stdin: Stream = None,
+        stdout: Stream = None,
+        stderr: Stream = None,
+    ) -> subprocess.Popen[bytes]:
         # A name of a file in memory, so that a full disk loses nothing.
         name = f"/proc/{os.getpid()}/fd/{reports.fileno()}"
         environment = self._environment | {"LOCKYARD_PRELOAD_REPORT": name}
         try:
-            return subprocess.Popen(self.command, env=environment, **streams)
+            return subprocess.Popen(
+                self.command, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
+            )
         except OSError as error:
             raise NotExecutableError(
                 f"{self.command[0]} cannot be executed ({error.strerror}), so nothing was run; "
@@ -171,7 +180,7 @@ def run_as_one(
     launch: Launch,
     reports: IO[bytes],
     meanwhile: Callable[[], None] | None = None,
-    **streams: Any,
+    stdout: Stream = None,
 ) -> int:
     """Runs the program as if it were this process: signals reach it. Calls `meanwhile` now and
     then. Returns the program's status, negative after a signal."""
@@ -192,7 +201,7 @@ def run_as_one(
         if signal.getsignal(number) != signal.SIG_IGN:
             kept[number] = signal.signal(number, forward)
     try:
-        process = launch.start(reports, **streams)
+        process = launch.start(reports, stdout=stdout)
         for each in early:
             process.send_signal(each)
         return _waited(process, meanwhile)

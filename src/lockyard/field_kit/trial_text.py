@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lockyard.field_kit.preload import CONTROL
 from lockyard.field_kit.trial import ALONE, RUN_TIME, SWITCHES, Metric, Trial, gains
@@ -84,32 +84,3 @@ def _label(lock: str) -> str:
 
 def short(name: str) -> str:
     return name if len(name) <= _NAME_COLUMNS else name[: _NAME_COLUMNS - 3] + "..."
-
-
-def document(trial: Trial) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "command": list(trial.wanted.command),
-        "rounds": trial.wanted.rounds,
-        "seed": trial.wanted.seed,
-        "load": {"before": trial.load[0], "after": trial.load[1]},
-        "metrics": [_of_metric(trial, metric) for metric in trial.metrics],
-    }
-
-
-def _of_metric(trial: Trial, metric: Metric) -> dict[str, Any]:
-    return {
-        "name": metric.name,
-        "is_lower_better": metric.is_lower_better,
-        "alone": list(trial.figures[metric.name, ALONE].values()),
-        "locks": {lock: _of_lock(trial, metric, lock) for lock in trial.wanted.locks},
-    }
-
-
-def _of_lock(trial: Trial, metric: Metric, lock: str) -> dict[str, Any]:
-    ratio = trial.ratio(metric.name, lock)
-    return {
-        "figures": list(trial.figures[metric.name, lock].values()),
-        "ratio": ratio and {"median": ratio.median, "low": ratio.low, "high": ratio.high},
-        "gains": gains(metric, ratio),
-    }

@@ -8,13 +8,15 @@ from typing import Annotated
 
 import typer
 
+from lockyard.cli.command import option
+
 PageFile = Annotated[
     Path | None,
-    typer.Option(
-        "--page",
-        metavar="FILE.html",
-        help="Write a page with charts to FILE, which opens without a network.",
-        show_default=False,
+    option(
+        "FILE.html",
+        "Write a page with charts to FILE, which opens without a network.",
+        names=("--page",),
+        shown=False,
     ),
 ]
 Charts = Annotated[
@@ -27,10 +29,10 @@ Charts = Annotated[
 ]
 Simulated = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--simulated",
-        metavar="FILE.json",
-        help="Draw what 'lockyard simulate --json' printed into the page's charts; repeatable.",
-        show_default=False,
+    option(
+        "FILE.json",
+        "Draw what 'lockyard simulate --json' printed into the page's charts; repeatable.",
+        names=("--simulated",),
+        shown=False,
     ),
 ]

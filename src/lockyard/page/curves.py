@@ -11,13 +11,13 @@ from lockyard.page.model import Axis, Chart, Missing, Section, Series, short
 from lockyard.report.grids import Grid, grids
 from lockyard.report.ideal import ideal, serial_bound_per_s
 from lockyard.report.units import duration, rate
+from lockyard.studies.contention import INTERVAL, SHARE
 from lockyard.studies.contention import published as published_contention
 
 if TYPE_CHECKING:
     from lockyard.page.cells import Records
     from lockyard.report.summary import CellSummary
 
-SHARE, INTERVAL = "share_percent", "interval_ns"
 SCALING_STUDIES = ("throughput", "scale", "torture", "readers")
 CONTENTION = {
     "parallelism": "work done, relative to one thread",
@@ -65,8 +65,8 @@ def _contention(records: Records, grid: Grid, key: str, title: str) -> Chart:
         values = [100 * e.waiting_share if percent else e.parallelism for e in found]
         series.append(Series("ideal", shares, [short(v) for v in values], role="ideal"))
     printed = {
-        share: (100 * waiting if percent else parallelism)
-        for (threads, share), (parallelism, waiting) in published_contention().items()
+        share: (100 * found.waiting_share if percent else found.parallelism)
+        for (threads, share), found in published_contention().items()
         if threads == grid.threads
     }
     if printed:

@@ -14,7 +14,7 @@ from lockyard.report.publications import printed_rows
 from lockyard.report.scaling import PUBLISHED_NAMES as WORKLOADS
 from lockyard.report.scaling import published_rows
 from lockyard.studies.bystander import PUBLISHED_NAMES as BYSTANDERS
-from lockyard.studies.frequency import published as published_frequency
+from lockyard.studies.contention import published_pairs
 from lockyard.studies.wakeup import PUBLISHED_NAMES as WAYS
 from lockyard.studies.wakeup import published_table as published_cycles
 
@@ -226,8 +226,8 @@ def _measured_scaling(records: Records) -> dict[str, list[Series]]:
 
 def _costs(records: Records) -> Iterator[Chart]:
     """Yields the charts of single published figures: a light pair, and a bystander's slowdown."""
-    light_ns = float(published_frequency()["light_pair"].split()[0])
-    kernel = light_ns * float(published_frequency()["kernel_pair"].split()[0])
+    light_ns = float(published_pairs()["light_pair"].split()[0])
+    kernel = light_ns * float(published_pairs()["kernel_pair"].split()[0])
     yield _single(
         records, "frequency", "pair_ns", "Lock and unlock that no other thread wants",
         Axis("time of a pair", "ns", log=True),

@@ -43,9 +43,9 @@ SOURCES = {
         ("AdviceDocument",),
     ),
     "catalogue": Source(
-        "What lockyard-harness --catalog prints, which lockyard list --json repeats",
+        "What lockyard-harness --catalog and lockyard list --json print",
         "lockyard.catalog",
-        untagged=("Catalog",),
+        untagged=("Catalog", "Listing", "Peers"),
     ),
     "campaign": Source(
         "The output of lockyard campaign --json",
@@ -71,6 +71,11 @@ SOURCES = {
         "The output of lockyard explain --json; docs/explain.md describes the causes",
         "lockyard.explain.document",
         ("ExplanationDocument", "ConfusionMatrix"),
+    ),
+    "finding": Source(
+        "A line of the file that lockyard guard -o writes",
+        "lockyard.field_kit.guard_document",
+        ("FindingDocument",),
     ),
     "hang": Source(
         "The output of lockyard hang --json",
@@ -103,6 +108,16 @@ SOURCES = {
         "lockyard.records.types",
         ("Environment", "lockyard.measure.session:Plan"),
         untagged=("Run",),
+    ),
+    "simulation": Source(
+        "The output of lockyard simulate --json",
+        "lockyard.simulate.document",
+        untagged=("SimulationDocument", "AgreementDocument"),
+    ),
+    "trial": Source(
+        "The output of lockyard try --json",
+        "lockyard.field_kit.trial_document",
+        untagged=("TrialDocument",),
     ),
 }
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lockyard.documents import print_document
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
 from lockyard.simulate import likeness, machines, own, published, request, spread, text
+from lockyard.simulate.document import AgreementDocument, SimulatedCell, SimulationDocument
 from lockyard.simulate.simulator import Simulator, abilities
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def show(wanted: Wanted, trace: Path | None, *, explain: bool, as_json: bool) ->
     backgrounds = spread.default_backgrounds(wanted.background)
     found = spread.simulate(cells, backgrounds, wanted.sensitivity)
     if as_json:
-        print(json.dumps(_document(wanted, found)))  # noqa: T201
+        print_document(_document(wanted, found))
     else:
         text.print_simulated(f"{wanted.study} on {wanted.machine}, simulated", found, explain)
 
@@ -85,12 +86,7 @@ def _show_compared(
 ) -> None:
     agreements = published.agreements(figures)
     if as_json:
-        document = {
-            "figures": [dataclasses.asdict(each) for each in figures],
-            "agreement": [dataclasses.asdict(each) for each in agreements],
-            "notes": list(notes),
-        }
-        print(json.dumps(document))  # noqa: T201
+        print_document(AgreementDocument(figures, agreements, list(notes)))
     else:
         text.print_compared(title, reference, figures, agreements, notes)
 
@@ -153,22 +149,16 @@ def _work(wanted: request.Work, study: str, of: Abilities) -> request.Work:
     return wanted
 
 
-def _document(wanted: Wanted, found: Sequence[Simulated]) -> dict[str, Any]:
-    return {
-        "study": wanted.study,
-        "machine": wanted.machine,
-        "seed": wanted.seed,
-        "cells": [
-            {
-                "lock": each.cell.lock,
-                "scheduler": each.cell.scheduler,
-                "threads": each.cell.threads,
-                "figures": {
-                    name: dataclasses.asdict(figure) for name, figure in each.figures.items()
-                },
-                "counted": dict(each.counted),
-                "virtual_ns": each.virtual_ns,
-            }
-            for each in found
-        ],
-    }
+def _document(wanted: Wanted, found: Sequence[Simulated]) -> SimulationDocument:
+    cells = [
+        SimulatedCell(
+            each.cell.lock,
+            each.cell.scheduler,
+            each.cell.threads,
+            each.figures,
+            each.counted,
+            each.virtual_ns,
+        )
+        for each in found
+    ]
+    return SimulationDocument(wanted.study, wanted.machine, wanted.seed, cells)

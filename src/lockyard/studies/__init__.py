@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies, a module each: its tables, the figures by which its locks are compared, and the
-published figures next to ours. A module is found by the study's name; nothing lists them."""
+published figures next to ours. A module is found by the study's name, and names its presets;
+nothing lists them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console, RenderableType
 
@@ -39,15 +41,20 @@ class Shown:
     as_published: Layout | None = None
     tables: Callable[[Sequence[CellSummary], Setting], Iterable[RenderableType]] | None = None
     compared: Sequence[Compared] = ()  # the figures of its own tables
+    presets: Mapping[str, Shown] = field(default_factory=dict)  # by the names of its presets
 
 
 @cache
 def shown(study: str) -> Shown:
     """Returns an empty description for a study of another version."""
-    module = f"{__name__}.{study}"
-    if not study.isidentifier() or find_spec(module) is None:
-        return Shown()
-    found: Shown = import_module(module).SHOWN
+    if study.isidentifier() and find_spec(f"{__name__}.{study}") is not None:
+        return _of_module(study)
+    modules = (_of_module(each.name) for each in iter_modules(__path__))
+    return next((each.presets[study] for each in modules if study in each.presets), Shown())
+
+
+def _of_module(name: str) -> Shown:
+    found: Shown = import_module(f"{__name__}.{name}").SHOWN
     return found
 
 

@@ -31,7 +31,7 @@ def adopt(given: UserLocks, studies: Sequence[str]) -> None:
             f"from {possible}"
         )
     _check_names(given, catalog)
-    harness.use(harness_with(given, [study.name for study in measuring]))
+    harness.use(harness_with(given, list(dict.fromkeys(study.stem for study in measuring))))
     _check_readers(given, measuring)
 
 

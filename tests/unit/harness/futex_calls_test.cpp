@@ -22,11 +22,8 @@ void wake_nobody(unsigned times) {
 TEST(FutexCalls, are_those_of_the_thread_that_counts) {
   const futex_calls mine;
   const auto before = mine.count();
-  if (!before) {
-    EXPECT_FALSE(mine.why_not().empty());
-    return;
-  }
-  EXPECT_TRUE(mine.why_not().empty());
+  EXPECT_NE(before.has_value(), !mine.why_not().empty());
+  if (!before) GTEST_SKIP() << "unavailable here: " << mine.why_not();
   wake_nobody(100);
   std::jthread{[] { wake_nobody(1000); }}.join();
   const auto after = mine.count();

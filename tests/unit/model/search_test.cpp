@@ -18,13 +18,13 @@ namespace {
 
 const client_maker& racing() {
   static const checker::checked_client& checked_client =
-      *checker::find_client("mcs_dequeue_relaxed");
+      *checker::find_client("queued_pending_hurries");
   static const client_maker make = checked_client.make(checked_client.size);
   return make;
 }
 
 client_maker correct(const client_size& size) {
-  return checker::find_client("mcs_lock_own_nodes")->make(size);
+  return checker::find_client("mcs_lock")->make(size);
 }
 
 found replayed(const std::string& text) {

@@ -72,8 +72,17 @@ TEST_P(SleepingLock, reports_a_wait_that_acquired) {
   EXPECT_EQ(time_outs, 0U);
 }
 
-TEST_P(SleepingLock, reports_a_wait_that_timed_out) {
-  if (!GetParam().traits.timed) return;
+class TimedSleepingLock : public SleepingLock {};
+
+std::vector<subject> timed_sleeping_subjects() {
+  std::vector<subject> all = sleeping_subjects();
+  std::erase_if(all, [](const subject& each) { return !each.traits.timed; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(ContentionHook, TimedSleepingLock,
+                         ::testing::ValuesIn(timed_sleeping_subjects()), name_of);
+
+TEST_P(TimedSleepingLock, reports_a_wait_that_timed_out) {
   lock_.lock();
   std::thread waiter{[&] {
     is_the_waiter = true;

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <latch>
 #include <mutex>
@@ -127,6 +128,11 @@ class TraceSwitches : public Tracing {
     EXPECT_TRUE(std::ranges::none_of(events_of(*rings().front()), is_record));
     return false;
   }
+  [[nodiscard]] static std::string why_not() {
+    const auto* const made = trace::detail::current();
+    if (made == nullptr) return "the trace did not begin";
+    return std::string{"unavailable here: "} + made->why_no_switches.data();
+  }
   [[nodiscard]] std::vector<event> records_of(const trace::ring& of) const {
     std::vector<event> found = events_of(of);
     std::erase_if(found, [](const event& each) { return !is_record(each); });
@@ -141,7 +147,7 @@ class TraceSwitches : public Tracing {
 };
 
 TEST_F(TraceSwitches, stand_between_the_stamps_that_they_came_between) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   lock_.lock();
   std::this_thread::sleep_for(1ms);
   lock_.unlock();
@@ -166,10 +172,8 @@ TEST_F(TraceSwitches, stand_between_the_stamps_that_they_came_between) {
 
 TEST_F(TraceSwitches, that_were_blanked_are_none) {
   const auto [pages, error, _] = lockyard::detail::os::open_switch_pages(1);
-  if (pages.begin == nullptr) {
-    EXPECT_NE(error, 0);
-    return;
-  }
+  EXPECT_EQ(pages.begin == nullptr, error != 0);
+  if (error != 0) GTEST_SKIP() << "unavailable here: " << std::strerror(error);
   std::this_thread::sleep_for(1ms);
   lockyard::detail::os::switch_reader reader;
   long told = 0;
@@ -187,7 +191,7 @@ TEST_F(TraceSwitches, that_were_blanked_are_none) {
 
 /// Its rate is measured in milliseconds, and exact in the end alone.
 TEST_F(TraceSwitches, lie_where_they_were_although_the_trace_has_a_wrong_rate_yet) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   trace::detail::current()->ns_per_tick *= 0.999;
   lock_.lock();
   std::this_thread::sleep_for(50ms);
@@ -201,7 +205,7 @@ TEST_F(TraceSwitches, lie_where_they_were_although_the_trace_has_a_wrong_rate_ye
 }
 
 TEST_F(TraceSwitches, after_a_threads_last_stamp_are_added_when_the_trace_ends) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   std::latch may_end{1};
   std::atomic<std::uint32_t> tid{0};
   std::thread sleeper{[&] {
@@ -222,7 +226,7 @@ TEST_F(TraceSwitches, after_a_threads_last_stamp_are_added_when_the_trace_ends) 
 }
 
 TEST_F(TraceSwitches, of_a_thread_that_has_ended_are_there) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   std::thread{[&] {
     lock_and_unlock();
     std::this_thread::sleep_for(1ms);
@@ -234,7 +238,7 @@ TEST_F(TraceSwitches, of_a_thread_that_has_ended_are_there) {
 }
 
 TEST_F(TraceSwitches, that_the_kernel_has_overwritten_are_counted_and_marked) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   lock_.lock();
   const auto room =
       static_cast<int>(trace::detail::most_switch_pages * lockyard::detail::os::page_bytes() /
@@ -255,7 +259,7 @@ TEST_F(TraceSwitches, that_the_kernel_has_overwritten_are_counted_and_marked) {
 
 TEST_F(TraceSwitches, take_no_pages_once_the_trace_has_ended_or_its_thread_is_replaced) {
   const long before = mapped_pages();
-  if (!starts({.rings = 2, .events = 64, .switches = true})) return;
+  if (!starts({.rings = 2, .events = 64, .switches = true})) GTEST_SKIP() << why_not();
   for (int i = 0; i < 20; ++i) {
     std::thread{[&] { lock_and_unlock(); }}.join();
     EXPECT_LE(mapped_pages(), before + 2);
@@ -270,7 +274,7 @@ TEST_F(TraceSwitches, take_no_pages_once_the_trace_has_ended_or_its_thread_is_re
 TEST_F(TraceSwitches, are_whole_when_the_trace_ends_under_its_threads) {
   const long before = mapped_pages();
   for (int round = 0; round < 20; ++round) {
-    if (!starts()) return;
+    if (!starts()) GTEST_SKIP() << why_not();
     std::atomic<bool> is_over{false};
     std::vector<std::thread> all;
     for (int i = 0; i < 4; ++i) {
@@ -297,7 +301,7 @@ TEST_F(TraceSwitches, are_whole_when_the_trace_ends_under_its_threads) {
 }
 
 TEST_F(TraceSwitches, are_the_parents_alone_after_a_fork) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   lock_and_unlock();
   const long before = mapped_pages();
   const pid_t child = fork();
@@ -323,7 +327,7 @@ TEST_F(TraceSwitches, are_the_parents_alone_after_a_fork) {
 }
 
 TEST_F(TraceSwitches, that_are_forbidden_are_named_with_their_reason) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   trace::stop();
   EXPECT_EQ(
       refused_in_a_child(file_.string(), &forbid_perf_events, "perf_event_open is not permitted"),
@@ -331,14 +335,14 @@ TEST_F(TraceSwitches, that_are_forbidden_are_named_with_their_reason) {
 }
 
 TEST_F(TraceSwitches, without_memory_for_them_say_what_to_raise) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   trace::stop();
   EXPECT_EQ(
       refused_in_a_child(file_.string(), &forbid_pages, "the kernel has no memory for records"), 0);
 }
 
 TEST_F(TraceSwitches, that_threads_cannot_have_are_counted_and_leave_errno_alone) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   for (void (*const forbid)() : {&forbid_perf_events, &forbid_pages}) {
     std::thread{[&] {
       forbid();
@@ -359,7 +363,7 @@ TEST_F(TraceSwitches, that_threads_cannot_have_are_counted_and_leave_errno_alone
 }
 
 TEST_F(TraceSwitches, begin_before_the_first_lock_of_a_thread_that_joins) {
-  if (!starts()) return;
+  if (!starts()) GTEST_SKIP() << why_not();
   trace::join();
   std::this_thread::sleep_for(1ms);
   lock_and_unlock();

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds releases and acquisitions in which the machine stopped a thread that seems to run: they
+took far longer than nearly all others of the lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lockyard.explain.locks import LockHistory
+    from lockyard.explain.threads import Thread
+    from lockyard.explain.trace import Trace
+
+# A release without a stamp in between is straight code: one that takes this much longer than most
+# releases of its lock was stopped. Shorter than the least, it may have waited for a successor.
+STOPPED_TIMES = 20
+STOPPED_NS = 8e3
+LEAST_RELEASES = 100
+
+
+def stopped_releases(history: LockHistory, trace: Trace) -> NDArray[np.bool_]:
+    """Tells of which holds the release took far longer, up to its first wake-up or its end, than
+    nine in ten releases of the lock."""
+    holds = history.holds
+    known = holds.let_go != NEVER
+    lengths = np.where(known, holds.let_go - np.where(known, holds.releasing, 0), 0)
+    if np.count_nonzero(known) < LEAST_RELEASES:
+        return np.zeros(len(holds), bool)
+    usual = float(np.quantile(lengths[known], 0.9))
+    found: NDArray[np.bool_] = lengths >= max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
+    return found
+
+
+# The same for an acquisition without a pause. Longer than the most, it is left unexplained.
+STOPPED_MOST_NS = 250e3
+LEAST_ACQUISITIONS = 1000
+
+
+def stopped_acquisitions(
+    history: LockHistory, threads: Sequence[Thread], trace: Trace
+) -> NDArray[np.int64]:
+    """Returns for each hold since when its thread, without a pause, was about to acquire and was
+    stopped: it took far longer than 99 in 100 such acquisitions of the lock; NEVER if it was
+    not."""
+    holds = history.holds
+    known = holds.prior != NEVER
+    lengths = np.where(known, holds.acquired - np.where(known, holds.prior, 0), 0)
+    if np.count_nonzero(known) < LEAST_ACQUISITIONS:
+        return np.full(len(holds), NEVER)
+    usual = float(np.quantile(lengths[known], 0.99))
+    least = max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
+    found = known & (lengths >= least) & (lengths <= STOPPED_MOST_NS / trace.ns_per_tick)
+    for at in np.flatnonzero(found).tolist():
+        stretches = threads[int(holds.who[at])].stretches
+        low, high = stretches.at(np.array([holds.prior[at], holds.acquired[at]])).tolist()
+        found[at] = np.isin(stretches.doing[low : high + 1], ON_PROCESSOR).all()
+    return np.where(found, holds.prior, NEVER)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tool that checks advice against measuring all locks: order, pairs, and what is worse."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from fake_records import a_record
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+import advice_check
+
+from lockyard.stats import Ratio, paired_ratio
+
+RATES = {"slow": 100.0, "fast": 200.0, "close": 196.0}
+
+
+def records(blocks: int = 12) -> list[dict[str, object]]:
+    return [
+        a_record("throughput", lock, block, values={"operations_per_s": rate * (1 + block / 1000)})
+        for lock, rate in RATES.items()
+        for block in range(blocks)
+    ]
+
+
+def test_orders_locks_by_their_rates_and_leaves_out_failed_runs() -> None:
+    failed = {**a_record("throughput", "broken", values={"operations_per_s": 1e9}), "status": "x"}
+    found = advice_check.figures([*records(), failed], is_tail=False)
+    assert advice_check.ordered(found, is_tail=False) == ["fast", "close", "slow"]
+    assert advice_check.ordered(found, is_tail=True) == ["slow", "close", "fast"]
+
+
+@pytest.mark.parametrize(("advised", "worse"), [("slow", True), ("close", False)])
+def test_only_a_loss_of_more_than_a_tenth_is_worse(advised: str, worse: bool) -> None:
+    found = advice_check.figures(records(), is_tail=False)
+    ratio = paired_ratio(found[advised], found["fast"])
+    assert advice_check.is_worse(ratio, is_tail=False) is worse
+
+
+def test_an_interval_that_contains_little_loss_is_not_worse() -> None:
+    wide = Ratio(median=0.5, low=0.2, high=0.95, blocks=12)
+    assert not advice_check.is_worse(wide, is_tail=False)
+    assert advice_check.is_worse(Ratio(median=2, low=1.2, high=3, blocks=12), is_tail=True)
+    assert not advice_check.is_worse(Ratio(median=2, low=1.05, high=3, blocks=12), is_tail=True)
