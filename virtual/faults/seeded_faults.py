@@ -25,7 +25,7 @@ Fault = dict[str, Any]
 
 NEEDED = ("summary", "verdict", "client", "threads")
 SIZES = ("threads", "acquisitions", "tries", "timed", "destroys")
-SETTINGS = ("preemptions", "spurious_wakes", "timeouts", "short_spins", "asymmetric")
+SETTINGS = ("preemptions", "spurious_wakes", "timeouts", "short_spins", "old_reads", "asymmetric")
 KEYS = {*NEEDED, *SIZES, *SETTINGS, "headers", "reduction", "change"}
 SHIPPED = re.compile(r"^namespace lockyard::inline v0(::detail)? \{", re.MULTILINE)
 
