@@ -33,6 +33,10 @@ class Checker:
         self._arguments = () if module is None else ("--module", str(module))
         self._program: Program | None = None
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        return (str(self._path), *self._arguments)
+
     def __enter__(self) -> Self:
         return self
 

@@ -146,6 +146,15 @@ def test_checks_a_program_with_std_thread(
     assert checked.returncode == status, checked.stdout + checked.stderr
 
 
+def test_names_the_lines_that_it_takes_as_spins(check: Callable[..., Outcome]) -> None:
+    checked = check("spin.hpp", LOCK, "--threads", "2")
+    assert re.search(r"^spin\.hpp:\d+ is taken as a spin: ", checked.stdout, re.MULTILINE)
+    described = json.loads(check("spin.hpp", LOCK, "--threads", "2", "--json").stdout)
+    assert described["spins"] in (["spin.hpp:7"], ["spin.hpp:8"], ["spin.hpp:7", "spin.hpp:8"])
+    message = json.loads(check("message.c", MESSAGE.replace("ORDER", "release"), "--json").stdout)
+    assert message["spins"] == []
+
+
 def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) -> None:
     checked = check("spin.hpp", LOCK, "--mutants", "--threads", "2")
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -23,6 +23,10 @@
 #include <string_view>
 #include <vector>
 
+/// A debugger stops here, before the execution that it shows.
+extern "C" void lockyard_replay_begins();
+extern "C" [[gnu::noipa]] void lockyard_replay_begins() {}
+
 namespace lockyard::checker {
 
 namespace {
@@ -184,6 +188,15 @@ json to_json(const model::trace_line& each) {
           {"conflicts_with", or_null(each.conflicts_with)}};
 }
 
+/// The user's lines that a search has taken as loops that wait.
+json spins_found() {
+  auto list = json::array();
+  for (const auto& [file, line] : plain::known_spins()) {
+    list.push_back(model::file_name(file) + ":" + std::to_string(line));
+  }
+  return list;
+}
+
 json to_json(const found& result, const model::settings& how, unsigned threads) {
   auto steps = json::array();
   for (const model::trace_line& each : result.steps) steps.push_back(to_json(each));
@@ -199,6 +212,7 @@ json to_json(const found& result, const model::settings& how, unsigned threads) 
           {"preemptions", how.preemptions ? json(*how.preemptions) : json(nullptr)},
           {"threads", threads},
           {"steps", std::move(steps)},
+          {"spins", spins_found()},
           {"replay", result.replay}};
 }
 
@@ -250,7 +264,11 @@ json answer(const json& job) {
   }
   if (asked == "replay") {
     const auto text = job.at("replay").get<std::string>();
-    const found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    found again = plain::searched([&] { return model::replay(make, by.how, text); });
+    if (job.value("stops", false)) {
+      lockyard_replay_begins();
+      again = model::replay(make, by.how, text);
+    }
     return to_json(again, by.how, of.threads(size));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};

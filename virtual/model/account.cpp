@@ -7,6 +7,14 @@
 #include <algorithm>
 #include <string>
 
+// Where a debugger stops (src/lockyard/checks/gdb_commands.py): at each line of an account.
+extern "C" {
+extern std::size_t lockyard_replay_number;
+std::size_t lockyard_replay_number = 0;
+void lockyard_replay_step();
+[[gnu::noipa]] void lockyard_replay_step() {}
+}
+
 namespace lockyard::model {
 
 void execution::tell(std::source_location where, const std::string& text, const facts& more) {
@@ -27,7 +35,9 @@ void execution::tell(std::source_location where, const std::string& text, const 
   if (more.written) line.written = text_of(*more.word, *more.written);
   if (more.read) note_others(line, more);
   note_edges(line);
+  lockyard_replay_number = account_->size();
   account_->push_back(std::move(line));
+  lockyard_replay_step();
 }
 
 std::string execution::text_of(location_index word, std::uint64_t value) const {

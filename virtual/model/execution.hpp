@@ -147,6 +147,9 @@ class execution {
   };
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
+  /// Whether a thread is where it was before, as it seems: what was found when this execution ran
+  /// first counts, because unused bytes of a stack may differ when it runs again.
+  [[nodiscard]] bool is_repeated(bool seems_repeated);
   /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
   /// threads go on; if they cannot, the execution ends without a verdict.
   [[noreturn]] void give_up(std::source_location where);
@@ -295,7 +298,6 @@ class execution {
   void note_state(thread_index thread);
   void note_pause(thread_record& thread);
   void act(thread_record& thread);
-  [[nodiscard]] bool is_repeated(bool seems_repeated);
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);
   std::optional<std::uint64_t> load_again(location_index from);

@@ -230,10 +230,13 @@ std::string to_text(const cap_set& reached, const settings& how) {
   add(cap::old_reads, "old reads", how.old_reads.value_or(0));
   add(cap::weak_failures, "weak failures in a row", how.weak_failures);
   add(cap::counted_pauses, "pauses of a spin one by one", how.counted_pauses);
-  if (reached[static_cast<std::size_t>(cap::mixed_sizes)]) {
+  const auto say = [&](cap which, const char* words) {
+    if (!reached[static_cast<std::size_t>(which)]) return;
     text += (text.empty() ? "" : ", ");
-    text += "stores to a part of a word change the whole word";
-  }
+    text += words;
+  };
+  say(cap::mixed_sizes, "stores to a part of a word change the whole word");
+  say(cap::open_numbers, "__VERIFIER_nondet of -1 to 3");
   return text;
 }
 

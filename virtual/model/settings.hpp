@@ -52,10 +52,11 @@ enum class cap : std::uint8_t {
   old_reads,
   weak_failures,
   counted_pauses,
-  mixed_sizes,  ///< a store to a part of a word was one change of the word
+  mixed_sizes,   ///< a store to a part of a word was one change of the word
+  open_numbers,  ///< a program asked for any number, and few were tried
 };
 
-using cap_set = std::bitset<7>;
+using cap_set = std::bitset<8>;
 
 /// The caps with their settings, as "early time-outs <= 2, old reads <= 1"; empty for none.
 std::string to_text(const cap_set& reached, const settings& how);

@@ -94,6 +94,7 @@ part word_of(const site& call) {
       now().note_cap(model::cap::counted_pauses);
       return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
     case spins::attempt::await: {
+      note_spin(call.where);
       const model::look changes{.where = by.at.word,
                                 .order = std::memory_order_relaxed,
                                 .predicate = &by,
@@ -175,7 +176,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
   if (done) {
     loop.act();
   } else if (expected == wanted) {
-    loop.forget(call.pc, call.at);  // a failure for no reason; the engine knows such loops
+    loop.excuse();  // a failure for no reason; the engine knows such loops
   }
   clear_dead_stack();
   return done;
@@ -189,7 +190,9 @@ site site_of(const volatile T* address, const void* pc, operation which, int ord
   constexpr int orders = 8;
   const auto number = static_cast<unsigned>(
       (static_cast<int>(which) * orders + order % orders) * orders + failure % orders);
-  return {pc, place_of(pc, number), reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
+  const std::source_location where = place_of(pc, number);
+  clear_dead_stack();  // a line that is looked up for the first time leaves more than later ones
+  return {pc, where, reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
 }
 
 template <class T>
@@ -201,6 +204,7 @@ T change_by(volatile T* address, T operand, int order, const void* pc, wide (*ap
   }
   const site call = site_of(address, pc, operation::change, order);
   const part_change by{word_of(call), sizeof(T), operand, apply};
+  clear_dead_stack();  // removes what the search for the word has left
   return static_cast<T>(change(call, by, order_of(order)));
 }
 

@@ -39,8 +39,8 @@ struct line_of_source {
 
 bool is_of_system(std::string_view path) {
   return path.starts_with("/usr/") || path.find("/c++/") != std::string_view::npos ||
-         path.find("plain/std/bits/") != std::string_view::npos ||
-         path.ends_with("plain/module.hpp") || path.starts_with("?");
+         path.find("plain/std/") != std::string_view::npos || path.ends_with("plain/module.hpp") ||
+         path.starts_with("?");
 }
 
 /// addr2line of the module's file, which answers one address after the other.
@@ -137,15 +137,18 @@ const char* kept(known_places& all, const std::string& text) {
   return (same == all.texts.end() ? all.texts.emplace_back(text) : *same).c_str();
 }
 
-/// The line of an address, if it is one of the user's.
-std::optional<line_of_source> own_line(known_places& all, std::uintptr_t at) {
+enum class wanted : bool { of_user, any };
+
+/// The line of an address, if it is one of the user's; or else its innermost line.
+std::optional<line_of_source> line_of(known_places& all, std::uintptr_t at, wanted which) {
   const auto inside = std::ranges::find_if(
       all.modules, [at](const module& each) { return each.begin <= at && at < each.end; });
   if (inside == all.modules.end()) return std::nullopt;
   if (!inside->finder) inside->finder.emplace(inside->path.c_str());
   const auto lines = inside->finder->lines(at - inside->begin);
-  const auto own = std::ranges::find_if(
-      lines, [](const line_of_source& each) { return each.line != 0 && !is_of_system(each.file); });
+  const auto own = std::ranges::find_if(lines, [which](const line_of_source& each) {
+    return each.line != 0 && (which == wanted::any || !is_of_system(each.file));
+  });
   return own == lines.end() ? std::nullopt : std::optional{*own};
 }
 
@@ -213,16 +216,18 @@ const record* record_of(known_address& mine, const void* return_address, unsigne
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   if (mine.by_callers.empty()) {
     const std::scoped_lock guard{all.lock};
-    if (const auto line = own_line(all, at)) return mine.own = new_record(all, *line, operation);
+    if (const auto line = line_of(all, at, wanted::of_user))
+      return mine.own = new_record(all, *line, operation);
   }
   const call_chain callers = callers_of(return_address);
   const record*& found = mine.by_callers[callers];
   if (found != nullptr) return found;
   const std::scoped_lock guard{all.lock};
   line_of_source line{"address", static_cast<unsigned>(offset_of(all, at))};
+  line = line_of(all, at, wanted::any).value_or(line);
   for (const std::uintptr_t each : callers) {
     if (each == 0) break;
-    if (const auto own = own_line(all, each - 1)) {
+    if (const auto own = line_of(all, each - 1, wanted::of_user)) {
       line = *own;
       break;
     }

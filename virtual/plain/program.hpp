@@ -74,6 +74,7 @@ std::optional<std::string> refused();
 template <class Search>
 auto searched(const Search& search) {
   shadow::forget_mixed_sizes();
+  forget_spins();
   for (;;) {
     auto found = search();
     const bool begins_again = shadow::begins_again();

@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 
 namespace lockyard::plain {
 
@@ -18,7 +19,32 @@ constexpr unsigned most_counted = 4;
 /// After so many attempts a loop that counts them is taken for one that does not end.
 constexpr unsigned most_skipped = 20'000;
 
+struct guarded_lines {
+  std::mutex guard;
+  waiting_lines lines;
+};
+
+guarded_lines& all_spins() {
+  static guarded_lines all;
+  return all;
+}
+
 }  // namespace
+
+waiting_lines known_spins() {
+  const std::scoped_lock held{all_spins().guard};
+  return all_spins().lines;
+}
+
+void note_spin(std::source_location where) {
+  const std::scoped_lock held{all_spins().guard};
+  all_spins().lines.emplace(where.file_name(), where.line());
+}
+
+void forget_spins() {
+  const std::scoped_lock held{all_spins().guard};
+  all_spins().lines.clear();
+}
 
 [[gnu::noinline]] void clear_dead_stack() {
   volatile std::uint64_t dead[160];  // NOLINT(*-avoid-c-arrays): an array is not volatile
@@ -50,11 +76,13 @@ void spins::reset() {
   read_ = {};
   futile_ = {};
   repeated_ = 0;
+  is_excused_ = false;
 }
 
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
   futile_ = {};
   if (std::ranges::find(looks_, std::pair{from, at}) != looks_.end()) {
+    note_spin(where);
     clear_dead_stack();
     model::execution::current()->pause(where);
     looks_.clear();
@@ -62,11 +90,13 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
   looks_.emplace_back(from, at);
 }
 
-void spins::forget(const void* from, std::uintptr_t at) {
-  std::erase(looks_, std::pair{from, at});
+void spins::excuse() {
+  looks_.clear();
+  is_excused_ = true;
 }
 
 void spins::act() {
+  is_excused_ = false;
   looks_.clear();
   futile_ = {};
 }
@@ -75,12 +105,13 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
   clear_dead_stack();
   const std::uint64_t state = local_state();
-  const bool is_same_state = state == std::exchange(state_, state);
+  const bool seems_same_state = state == std::exchange(state_, state);
   if (!is_repeated) {
     repeated_ = 0;
     return attempt::make;
   }
-  if (is_same_state || repeated_ > most_skipped) return attempt::await;
+  if (model::execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
+    return attempt::await;
   return ++repeated_ > most_counted ? attempt::skip : attempt::make;
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -24,14 +25,23 @@ void clear_dead_stack();
 /// Returns a hash of the thread's stack and of its registers.
 std::uint64_t local_state();
 
+/// Lines of the user's that were taken as loops that wait, as file and number, since they were
+/// forgotten; the file's name lives as long as the program.
+using waiting_lines = std::set<std::pair<const char*, unsigned>>;
+waiting_lines known_spins();
+void note_spin(std::source_location where);
+void forget_spins();
+
 class spins {
  public:
   void reset();
 
   /// Called before a look; pauses if it is a repetition.
   void look(const void* from, std::uintptr_t at, std::source_location where);
-  /// The look does not wait: a compare-exchange failed for no reason.
-  void forget(const void* from, std::uintptr_t at);
+  /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
+  void excuse();
+  /// Whether that was so since the thread was here last.
+  bool is_excused() { return std::exchange(is_excused_, false); }
   /// A fence orders, so an attempt before it is another attempt than one after it.
   void fence() { futile_ = {}; }
   /// The thread has written something that others may see.
@@ -79,6 +89,7 @@ class spins {
   futile_change futile_{};
   std::uint64_t state_ = 0;
   unsigned repeated_ = 0;
+  bool is_excused_ = false;
 };
 
 }  // namespace lockyard::plain

@@ -70,7 +70,7 @@ long futex(const futex_call& call, std::source_location where) {
 }
 
 void give_way(std::source_location where) {
-  now().pause(where);
+  if (!worker::mine().loop().is_excused()) now().pause(where);
 }
 
 std::int64_t time_ns(std::source_location where) {

@@ -38,6 +38,7 @@ class Choice:
     replay: str
     size: ClientSize | None  # the client size for every lock; None: several sizes
     user_code: Wanted | None = None  # the user's locks or client, which are checked alone
+    gdb: bool = False  # the replay runs under gdb
 
     def __post_init__(self) -> None:
         switches = {
@@ -47,6 +48,12 @@ class Choice:
             "--bench": self.bench,
         }
         given = [switch for switch, on in switches.items() if on]
+        if self.gdb and not (self.replay and self.user_code):
+            raise UsageError(
+                "--gdb: steps through one execution of your own lock or client, so there is "
+                "nothing to step through; add --lock or --client, and the --replay that a failed "
+                "check printed"
+            )
         if self.user_code is not None:
             self._check_user_code()
             return

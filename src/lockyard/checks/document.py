@@ -45,6 +45,9 @@ class CheckDocument(Struct, frozen=True, tag_field="record", tag="check", kw_onl
     too_deep: Count
     seconds: float
     threads: AtLeastOne
+    spins: Annotated[
+        list[str], Meta(description="Lines of a user's code that are taken as loops that wait.")
+    ]
     steps: list[dict[str, Any]]
     replay: Annotated[str | None, Meta(description="For --replay, if the check failed.")]
     subject: Annotated[str, _former_name_of("client")]
@@ -116,6 +119,7 @@ def _(result: Result) -> CheckDocument:
         too_deep=result.too_deep,
         seconds=result.seconds,
         threads=result.lanes,
+        spins=list(result.spins),
         steps=result.steps,
         replay=replay_text(result.check, result.choices) if result.choices else None,
         subject=client.name,

@@ -40,6 +40,10 @@ COMPILING = (
     "-fPIC",
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
+    # An access is one, whatever becomes of its value: the compiler must not leave a race out.
+    "-fno-toplevel-reorder",
+    "-fno-tree-dce",
+    "-fno-tree-dse",
     "-fno-omit-frame-pointer",
     "-fno-gnu-unique",
     "-Wno-tsan",

@@ -91,6 +91,7 @@ class Result:
     choices: str = ""
     bound: int | None = None  # on preemptions: the requested one, or else the client's own
     threads: int | None = None  # of the client, if it has its own number
+    spins: tuple[str, ...] = ()  # lines that are taken as loops that wait
 
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
@@ -100,6 +101,7 @@ class Result:
         values |= {"states": answer["states"]}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
         values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
+        values["spins"] = tuple(answer.get("spins", ()))
         found = cls(check, answer["verdict"], **values)
         if found.verdict == "passed" and found.left_out and not found.sampled:
             return replace(found, verdict="inconclusive")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, clients, module, mutations
+from lockyard.checks import bench, clients, debugger, module, mutations
 from lockyard.checks.document import document
 from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
@@ -39,6 +39,8 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
         if choice.replay:
             (client,) = known if choice.user_code else clients.named(known, choice.names)
             result = replayed(checker, client, choice.replay)
+            if choice.gdb:
+                return debugger.run(checker, result, as_json)
             _write_page(page, [result], [])
             return _replay(result, as_json)
         session = Session(checker)

@@ -32,6 +32,11 @@ def print_results(results: Sequence[Result]) -> None:
         console.print(_table(results))
         if any(each.verdict == "passed" for each in results):
             _print_line(console, f"A pass does not cover: {NOT_COVERED}.")
+    for line in dict.fromkeys(line for each in results for line in each.spins):
+        _print_line(
+            console,
+            f"{line} is taken as a spin: a thread that repeats it waits until a value changes.",
+        )
     for result in results:
         if result.standing is Standing.FAILED:
             print_failure(console, result)

@@ -51,6 +51,13 @@ class CheckOptions:
     replay: Annotated[
         str, option("TEXT", "Show the execution that a failed check of LOCK printed.", shown=False)
     ] = ""
+    gdb: Annotated[
+        bool,
+        typer.Option(
+            "--gdb",
+            help="With --replay: run the execution of your lock or client under gdb, step by step.",
+        ),
+    ] = False
     threads: Annotated[
         int | None,
         option("N", "Number of threads, up to 5.", parse.threads, shown="several client sizes"),
@@ -152,6 +159,7 @@ class CheckOptions:
             mutants=self.mutants,
             bench=self.bench,
             replay=self.replay,
+            gdb=self.gdb,
             size=parse.size(self.threads, self.acquisitions),
             user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
         )
@@ -175,6 +183,7 @@ class CheckOptions:
     "lockyard check ticket_spinlock --threads 4 --bound 3",
     "lockyard check futex_mutex --threads 3 --acquisitions 2 --search pct --seconds 60",
     "lockyard check --all --mutants",
+    "lockyard check --lock my.hpp:my::lock --replay my::lock:2x1:0012 --gdb",
 )
 def command(options: CheckOptions) -> int:
     return run(options.choice, options.settings, options.as_json, WantedPage(options.page))

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Locks and containers of other libraries, compiled unchanged: they pass, and a fault that is
+seeded in a copy of their source is found.
+
+A fault is a change of the library's text, made in a copy of the file during the test.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND
+
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(600)]
+
+HERE = Path(__file__).with_name("libraries")
+SYSTEM = Path("/usr/include")
+# ./yard check-deep puts Abseil's sources there: Debian's package has none.
+ABSEIL = Path(__file__).parents[2] / "build" / "sources" / "abseil-cpp"
+# A machine's counter of cycles is not the checker's clock.
+FLAGS = {"abseil.hpp": ("--flags", "-DABSL_USE_UNSCALED_CYCLECLOCK=0")}
+
+
+@dataclass(frozen=True)
+class Fault:
+    file: str  # in the library
+    old: str
+    new: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Case:
+    source: str  # the adapter, or the client
+    lock: str  # of the adapter
+    root: Path  # of the library's headers
+    folder: str  # which is copied, because its files include each other by their relative names
+    fault: Fault
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.lock}" if self.lock else self.source
+
+    def arguments(self) -> tuple[str, ...]:
+        source = str(HERE / self.source)
+        if not self.lock:
+            return ("--client", source)
+        return ("--lock", f"{source}:adapters::{self.lock}", "--threads", "2")
+
+
+CASES = (
+    Case(
+        *("tbb.hpp", "spin_mutex", SYSTEM, "oneapi"),
+        Fault(
+            "oneapi/tbb/spin_mutex.h",
+            "m_flag.store(false, std::memory_order_release)",
+            "m_flag.store(false, std::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("tbb.hpp", "queuing_mutex", SYSTEM, "oneapi"),
+        Fault(
+            "oneapi/tbb/queuing_mutex.h",
+            "m_going.store(1U, std::memory_order_release)",
+            "m_going.store(1U, std::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("tbb.hpp", "spin_rw_mutex", SYSTEM, "oneapi"),
+        Fault(
+            "oneapi/tbb/spin_rw_mutex.h",
+            "m_state &= READERS;",
+            "m_state.fetch_and(READERS, std::memory_order_relaxed);",
+            "race",
+        ),
+    ),
+    Case(
+        *("tbb.hpp", "mutex", SYSTEM, "oneapi"),
+        Fault("oneapi/tbb/mutex.h", "my_flag.notify_one_relaxed();", "", "hang"),
+    ),
+    Case(
+        *("tbb.hpp", "rw_mutex", SYSTEM, "oneapi"),
+        Fault("oneapi/tbb/rw_mutex.h", "r1::notify_by_address(this, WRITER_CONTEXT);", "", "hang"),
+    ),
+    Case(
+        *("boost.hpp", "spinlock", SYSTEM, "boost/smart_ptr/detail"),
+        Fault(
+            "boost/smart_ptr/detail/spinlock_gcc_atomic.hpp",
+            "__ATOMIC_RELEASE",
+            "__ATOMIC_RELAXED",
+            "race",
+        ),
+    ),
+    Case(
+        *("boost_ring.cpp", "", SYSTEM, "boost/lockfree"),
+        Fault(
+            "boost/lockfree/spsc_queue.hpp",
+            "write_index_.store(next, memory_order_release)",
+            "write_index_.store(next, memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("boost_stack.cpp", "", SYSTEM, "boost/lockfree"),
+        Fault(
+            "boost/lockfree/stack.hpp",
+            "tos.compare_exchange_weak(old_tos, new_tos)",
+            "tos.compare_exchange_weak(old_tos, new_tos, detail::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("boost_queue.cpp", "", SYSTEM, "boost/lockfree"),
+        Fault(
+            "boost/lockfree/queue.hpp",
+            "tail_node->next.compare_exchange_weak(next, new_tail_next)",
+            "tail_node->next.compare_exchange_weak(next, new_tail_next, "
+            "detail::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("abseil.hpp", "spin_lock", ABSEIL, "absl/base/internal"),
+        Fault(
+            "absl/base/internal/spinlock.cc",
+            "base_internal::SpinLockWake(&lockword_,",
+            "if (lock_value == 0) base_internal::SpinLockWake(&lockword_,",
+            "hang",
+        ),
+    ),
+)
+# Their loops fail for no reason too often for a whole search within the test's time.
+SAMPLED = {"boost_stack.cpp", "boost_queue.cpp"}
+
+
+def checked(case: Case, environment: dict[str, str], *include: Path) -> tuple[str, str]:
+    """Returns the verdict and the explanation."""
+    options = [word for each in include for word in ("--include", str(each))]
+    search = (
+        ("--search", "pct", "--seconds", "20") if case.source in SAMPLED else ("--seconds", "200")
+    )
+    run = subprocess.run(
+        [
+            *(COMMAND, "check", *case.arguments(), *options, *FLAGS.get(case.source, ())),
+            *(*search, "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=environment,
+    )
+    assert run.stdout, run.stderr
+    found = json.loads(run.stdout)
+    return found["verdict"], found["what"]
+
+
+def need(case: Case) -> None:
+    if not (case.root / case.fault.file).is_file():
+        pytest.skip(f"{case.root / case.fault.file} is missing; ./yard check-deep fetches it")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_unchanged_sources_pass(case: Case, environment: dict[str, str]) -> None:
+    need(case)
+    found, what = (
+        checked(case, environment, case.root) if case.root != SYSTEM else checked(case, environment)
+    )
+    assert found == "passed", what
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_seeded_faults_are_found(case: Case, environment: dict[str, str], tmp_path: Path) -> None:
+    need(case)
+    shutil.copytree(case.root / case.folder, tmp_path / case.folder)
+    copy = tmp_path / case.fault.file
+    text = copy.read_text()
+    assert case.fault.old in text, f"{case.fault.file} has changed: seed another fault"
+    copy.write_text(text.replace(case.fault.old, case.fault.new))
+    include = (tmp_path,) if case.root == SYSTEM else (tmp_path, case.root)
+    found, what = checked(case, environment, *include)
+    assert found == case.fault.verdict, what
+
+
+def test_inline_assembly_of_boost_is_refused_by_name(environment: dict[str, str]) -> None:
+    run = subprocess.run(
+        [COMMAND, "check", "--lock", f"{HERE / 'boost.hpp'}:adapters::assembled"],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        env=environment,
+    )
+    assert run.returncode == 2
+    assert "boost/interprocess/detail/atomic.hpp" in run.stderr

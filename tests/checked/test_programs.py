@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in the style of GenMC's, and C++ programs with rare constructs: the checker's verdicts.
+
+The first comment of each program has the two verdicts, of the program and of its form with the
+macro FAULT, and derives them from the rules of C11 and C++20.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.timeout(300)
+
+PROGRAMS = Path(__file__).with_name("programs")
+HEAD = re.compile(r"// (\w+); with FAULT (\w+)\. ")
+# One of each kind; the others are checked by ./yard check-deep.
+QUICK = {
+    "bit_fields.c",
+    "c11_condition.c",
+    "causality.c",
+    "futures.cpp",
+    "loaded_then_exchanged.c",
+    "mcs_lock.c",
+    "nondet_branches.c",
+}
+
+
+def cases() -> Iterator[object]:
+    for program in sorted(PROGRAMS.iterdir()):
+        found = HEAD.search(program.read_text())
+        assert found, f"{program.name} does not begin with its verdicts"
+        marks = [] if program.name in QUICK else [pytest.mark.deep]
+        for verdict, flags in zip(found.groups(), ((), ("--flags", "-DFAULT")), strict=True):
+            yield pytest.param(
+                program.name, flags, verdict, id=f"{program.name}-{verdict}", marks=marks
+            )
+
+
+@pytest.mark.parametrize(("program", "flags", "verdict"), cases())
+def test_programs_have_the_verdicts_of_the_standards(
+    program: str, flags: tuple[str, ...], verdict: str, environment: dict[str, str]
+) -> None:
+    checked = subprocess.run(
+        [COMMAND, "check", "--client", program, *flags, "--json", "--seconds", "120"],
+        cwd=PROGRAMS,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+        env=environment,
+    )
+    assert checked.stdout, checked.stderr
+    found = json.loads(checked.stdout)
+    assert found["verdict"] == verdict, found["what"]

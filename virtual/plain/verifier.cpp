@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What programs for GenMC, and for the competition on software verification, call. A module has
+// these functions undefined unless the program defines them itself.
+
+#include "wrapped.hpp"
+
+#include <cstddef>
+#include <type_traits>
+
+namespace lockyard::plain {
+
+namespace {
+
+/// 0 to 3, and -1 for a type with a sign: values apart from these are not tried.
+long long any_number(bool has_sign, std::source_location where) {
+  constexpr unsigned numbers = 4;
+  if (!is_active()) return 0;
+  now().note_cap(model::cap::open_numbers);
+  const unsigned which = now().random(numbers + (has_sign ? 1U : 0U), where);
+  return which == numbers ? -1 : static_cast<long long>(which);
+}
+
+}  // namespace
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier, bugprone-macro-parentheses): the names are the
+// programs', and the arguments are types.
+#define LOCKYARD_ANY(name, type)                                                                  \
+  type __VERIFIER_nondet_##name() {                                                               \
+    return static_cast<type>(lockyard::plain::any_number(std::is_signed_v<type>, LOCKYARD_HERE)); \
+  }
+
+extern "C" {
+
+bool __VERIFIER_nondet_bool() {
+  return lockyard::plain::is_active() && lockyard::plain::now().random(2, LOCKYARD_HERE) == 1;
+}
+LOCKYARD_ANY(char, char)
+LOCKYARD_ANY(uchar, unsigned char)
+LOCKYARD_ANY(short, short)
+LOCKYARD_ANY(ushort, unsigned short)
+LOCKYARD_ANY(int, int)
+LOCKYARD_ANY(uint, unsigned)
+LOCKYARD_ANY(unsigned, unsigned)
+LOCKYARD_ANY(long, long)
+LOCKYARD_ANY(ulong, unsigned long)
+LOCKYARD_ANY(longlong, long long)
+LOCKYARD_ANY(ulonglong, unsigned long long)
+LOCKYARD_ANY(size_t, std::size_t)
+
+void __VERIFIER_assert(int holds) {
+  if (holds != 0 || !lockyard::plain::is_active()) return;
+  lockyard::plain::now().fail(lockyard::model::verdict::assertion, "__VERIFIER_assert() fails",
+                              LOCKYARD_HERE);
+}
+
+// Marks of loops that wait: the checker finds them itself.
+void __VERIFIER_loop_begin() {}
+void __VERIFIER_loop_bound(int /*most*/) {}
+void __VERIFIER_spin_start() {}
+void __VERIFIER_spin_end(int /*is_done*/) {}
+}
+// NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses)
