@@ -155,6 +155,17 @@ def test_names_the_lines_that_it_takes_as_spins(check: Callable[..., Outcome]) -
     assert message["spins"] == []
 
 
+def test_names_the_calls_that_it_does_not_see(check: Callable[..., Outcome]) -> None:
+    processor = REFUSED.replace("<cstdlib>", "<sched.h>").replace("CALL", "(void)sched_getcpu()")
+    checked = check("processor.cpp", processor)
+    assert "not seen by the checker: sched_getcpu\n" in checked.stdout
+    assert json.loads(check("processor.cpp", processor, "--json").stdout)["unseen"] == [
+        "sched_getcpu"
+    ]
+    count = json.loads(check("count.cpp", COUNT.replace("STEP", "++count"), "--json").stdout)
+    assert count["unseen"] == []
+
+
 def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) -> None:
     checked = check("spin.hpp", LOCK, "--mutants", "--threads", "2")
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -48,6 +48,9 @@ class CheckDocument(Struct, frozen=True, tag_field="record", tag="check", kw_onl
     spins: Annotated[
         list[str], Meta(description="Lines of a user's code that are taken as loops that wait.")
     ]
+    unseen: Annotated[
+        list[str], Meta(description="Functions that a user's code calls, not seen by the checker.")
+    ]
     steps: list[dict[str, Any]]
     replay: Annotated[str | None, Meta(description="For --replay, if the check failed.")]
     subject: Annotated[str, _former_name_of("client")]
@@ -120,6 +123,7 @@ def _(result: Result) -> CheckDocument:
         seconds=result.seconds,
         threads=result.lanes,
         spins=list(result.spins),
+        unseen=list(result.unseen),
         steps=result.steps,
         replay=replay_text(result.check, result.choices) if result.choices else None,
         subject=client.name,

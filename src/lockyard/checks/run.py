@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, clients, debugger, module, mutations
+from lockyard.checks import bench, clients, debugger, imports, module, mutations
 from lockyard.checks.document import document
 from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
@@ -32,7 +32,8 @@ Outcome = TypeVar("Outcome", "Result", "MutationResult")
 
 def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> int:
     page.check()
-    with Checker(module.built(choice.user_code) if choice.user_code else None) as checker:
+    built = module.built(choice.user_code) if choice.user_code else None
+    with Checker(built) as checker:
         known = clients.listed(checker)
         if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
@@ -43,7 +44,7 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
                 return debugger.run(checker, result, as_json)
             _write_page(page, [result], [])
             return _replay(result, as_json)
-        session = Session(checker)
+        session = Session(checker, unseen=imports.unseen(built) if built else ())
         with shown_progress(session):
             if choice.bench:
                 return bench.run(session, known, settings, as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lockyard.checks.result import Check, Result
@@ -25,6 +25,7 @@ class Session:
     checker: Checker
     on_progress: Callable[[Check, Progress, float], None] = lambda *_: None
     interrupted: bool = False
+    unseen: tuple[str, ...] = ()  # what results of a user's code say besides
     _covered: Progress = field(default_factory=dict)
     _start_s: float = 0.0
 
@@ -45,7 +46,8 @@ class Session:
             self.on_progress(check, progress, time.monotonic() - self._start_s)
 
         try:
-            return Result.of(check, self.checker.ask(check.to_job(), _limit_s(check), on_progress))
+            answer = self.checker.ask(check.to_job(), _limit_s(check), on_progress)
+            return replace(Result.of(check, answer), unseen=self.unseen)
         except KeyboardInterrupt:
             self.interrupted = True
             return self._unanswered(check, "inconclusive", left_out="interrupted")

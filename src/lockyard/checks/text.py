@@ -32,6 +32,8 @@ def print_results(results: Sequence[Result]) -> None:
         console.print(_table(results))
         if any(each.verdict == "passed" for each in results):
             _print_line(console, f"A pass does not cover: {NOT_COVERED}.")
+    for name in dict.fromkeys(name for each in results for name in each.unseen):
+        _print_line(console, f"not seen by the checker: {name}")
     for line in dict.fromkeys(line for each in results for line in each.spins):
         _print_line(
             console,

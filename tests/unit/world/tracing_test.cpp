@@ -65,6 +65,29 @@ TEST_F(Tracing, stamps_a_failed_try_as_failed) {
   EXPECT_EQ(kinds_of(*rings()[1]), (kinds{event_kind::called, event_kind::failed}));
 }
 
+TEST_F(Tracing, an_acquisition_has_the_number_of_pauses_since_the_last_stamp) {
+  start();
+  int lock = 0;
+  { const tracing::acquiring at_once{&lock}; }
+  {
+    const tracing::acquiring waits{&lock, lockyard::detail::sanitizer::attempt::trying};
+    tracing::pause();
+    tracing::pause();
+  }
+  {
+    const tracing::acquiring yields{&lock};
+    tracing::pause();
+    tracing::yield();
+  }
+  reread();
+  std::vector<std::uint64_t> arguments;
+  for (const event& each : events_of(*rings().front())) {
+    if (each.kind == event_kind::acquired) arguments.push_back(each.argument);
+  }
+  const auto trying = static_cast<std::uint64_t>(lockyard::detail::sanitizer::attempt::trying);
+  EXPECT_EQ(arguments, (std::vector<std::uint64_t>{1 << 8U, (3 << 8U) | trying, 1 << 8U}));
+}
+
 /// Yields, sleeps and wakes have two ends, and lie between a call and its end.
 TEST_F(Tracing, stamps_both_ends_of_what_a_waiter_does) {
   start();
