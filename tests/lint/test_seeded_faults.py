@@ -59,6 +59,13 @@ def test_the_copy_has_the_change_and_a_namespace_of_its_own(generated: Path) -> 
     assert "lock.hpp" in (generated / "all.d").read_text()
 
 
+def test_lines_after_a_change_keep_their_numbers(generated: Path) -> None:
+    assert status(TABLE.format(change="take(); }\\nvoid unlock() {"), generated) == 0
+    copy = (generated / "never_wakes/lock.hpp").read_text()
+    assert f"#line {HEADER.count(chr(10))}\n" in copy
+    assert copy.endswith("}  // namespace lockyard::inline v0\n")
+
+
 @pytest.mark.parametrize(("change", "times"), [("wake_all();", 0), ("(", 5)])
 def test_a_fault_that_does_not_fit_its_header_is_refused(
     generated: Path, capsys: pytest.CaptureFixture[str], change: str, times: int

@@ -16,7 +16,6 @@
 #include <thread>
 #include <vector>
 
-#include "faults/faulty_mutex.hpp"
 #include "stress/contention.hpp"
 
 namespace lockyard::testing {
@@ -76,8 +75,19 @@ TEST(DestructionCheck, lets_a_mutex_pass_that_does_not_look_back) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
+/// Reads itself after its release.
+class looking_back : public basic_mutex<tarrying> {
+ public:
+  void unlock() noexcept {
+    basic_mutex::unlock();
+    static_cast<void>(is_there_.load(std::memory_order_relaxed));
+  }
+
+ private:
+  std::atomic<bool> is_there_{true};
+};
+
 TEST(DestructionCheckDeathTest, catches_a_mutex_whose_unlock_looks_back) {
-  using looking_back = checker::faulty_mutex<tarrying, checker::mutex_fault::looks_late>;
   EXPECT_DEATH(hand_out_and_destroy(subject_of<looking_back>({}).make, 1'000'000),
                "heap-use-after-free");
 }

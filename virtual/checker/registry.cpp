@@ -72,7 +72,7 @@ const std::vector<checked_client>& all_clients() {
     for (const auto& more :
          {clients(), condition_clients(), resilient_clients(), semaphore_clients(),
           task_queue_clients(), reuse_clients(), litmus_of_two_words(), litmus_of_many_threads(),
-          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(), lock_faults(),
+          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(),
           seeded_faults()}) {
       all.insert(all.end(), more.begin(), more.end());
     }

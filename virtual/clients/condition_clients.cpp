@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "clients.hpp"
-#include "faults/faulty_conditions.hpp"
 
 namespace lockyard::checker {
 
@@ -35,9 +34,6 @@ std::vector<checked_client> condition_clients() {
   using condition = basic_condition_variable<model::model>;
   using spinlock = basic_ttas_spinlock<model::model>;
   using any = basic_condition_variable_any<model::model>;
-  using small_mutex = faulty_mutex<model::model, mutex_fault::none>;
-  using small = faulty_condition<model::model, condition_fault::none>;
-  constexpr model::settings none{.preemptions = 0, .timeouts = 0, .short_spins = 0};
   constexpr model::settings one{.preemptions = 1, .timeouts = 0, .short_spins = 1};
   constexpr model::settings one_sleeps{.preemptions = 0, .timeouts = 0, .short_spins = 1};
   constexpr model::settings one_late{.preemptions = 0, .timeouts = 1, .short_spins = 1};
@@ -59,15 +55,18 @@ std::vector<checked_client> condition_clients() {
           one_sleeps),
       of_condition<condition, mutex, waits, notifies, tries>(
           "condition_tried", "a third thread may own the mutex when a sleeper is moved to it", one),
-      of_condition<small, small_mutex, takes, takes, gives_all>(
-          "condition_all_held", "two waiters, and a notification for all under the mutex", one),
+      of_condition<condition, mutex, takes, takes, gives_all>(
+          "condition_all_held",
+          "two waiters, and a notification for all under the mutex; few old reads",
+          {.preemptions = 1, .timeouts = 0, .short_spins = 1, .old_reads = 2}),
       of_condition<condition, mutex, takes, takes, gives_all_after>(
           "condition_all_free", "the same after the mutex; both spin",
           {.preemptions = 1, .timeouts = 0, .short_spins = 0}),
       of_condition<condition, mutex, takes, gives_all_after>(
           "condition_all_asleep", "the same; one waiter, which may sleep", two),
-      of_condition<small, small_mutex, takes, gives, takes, gives_after>(
-          "condition_two_each", "two waiters, and a notification for each", none),
+      of_condition<condition, mutex, takes, gives, takes, gives_after>(
+          "condition_two_each", "two waiters, and a notification for each; few old reads",
+          {.preemptions = 0, .timeouts = 0, .short_spins = 1, .old_reads = 2}),
       of_condition<condition, mutex, waits_a_while, waits, notifies>(
           "condition_timed", "the thread that gives up is not the notified one", one_late),
       of_condition<condition, mutex, waits_a_while, waits, notifies_held>(
@@ -82,10 +81,6 @@ std::vector<checked_client> condition_clients() {
       of_condition<condition, mutex, waits_for_stop, stops, notifies_to_destroy>(
           "condition_stopped_ended", "a stop that comes when the condition variable has ended",
           one_sleeps),
-      of_condition<small, small_mutex, waits_for_stop, stops, notifies_to_destroy>(
-          "condition_copy_stopped", "the same of its copy that has the faults of the mutants", one),
-      of_condition<small, small_mutex, takes, takes, gives_all_after>(
-          "condition_copy", "the copy of it that has the faults of the mutants, without one", one),
       of_condition<any, spinlock, takes, takes, gives_all_after>(
           "condition_any", "two waiters, and a notification for all after the lock", two),
       of_condition<any, spinlock, waits_a_while, waits, notifies>(

@@ -7,8 +7,8 @@
 
 namespace lockyard::checker {
 
-/// Faults, each with the verdict that finds it and the smallest size that shows it.
-std::vector<checked_client> lock_faults();
-std::vector<checked_client> seeded_faults();  ///< the faults of the tables (README.md)
+/// Returns the faults of all tables (README.md), each with the verdict that finds it and a small
+/// size that shows it.
+std::vector<checked_client> seeded_faults();
 
 }  // namespace lockyard::checker

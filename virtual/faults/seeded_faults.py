@@ -50,9 +50,16 @@ def changed(headers: Mapping[str, str], fault: str, changes: Iterable[list[str]]
                 "So the checker would not have the fault. Adapt the text to the header, or delete "
                 "the fault if the header cannot have it any longer."
             )
-        of = found[0]
-        texts[of] = after.strip().join(place.split(texts[of]))
+        texts[found[0]] = replaced(texts[found[0]], place, after.strip())
     return texts
+
+
+def replaced(text: str, place: re.Pattern[str], after: str) -> str:
+    """Returns the text with the replacement; each later line keeps its number."""
+    head, tail = place.split(text)
+    rest, newline, lines = tail.partition("\n")
+    number = text.count("\n") - lines.count("\n") + 1
+    return f"{head}{after}{rest}{newline}#line {number}\n{lines}"
 
 
 def in_namespace(header: str, fault: str) -> str:
@@ -85,7 +92,9 @@ def source(stem: str, table: Mapping[str, Any], faults: Mapping[str, Fault]) -> 
     """Returns the source of `faults_of_<stem>()`, the list of the table's faults."""
     includes = ["checker/registry.hpp", "clients/clients.hpp", *table.get("includes", ())]
     includes += [
-        f"{each}/{Path(header).name}" for each in faults for header in headers_of(faults[each])
+        f"{name}/{Path(header).name}"
+        for name, fault in faults.items()
+        for header in headers_of(fault)
     ]
     makers = "".join(
         f"namespace lockyard::faults::{name} {{\n{table.get('names', '')}\n"
