@@ -10,13 +10,8 @@
 namespace lockyard::checker {
 
 /// The queue lock of J. Mellor-Crummey and M. Scott as published, with its nodes in the threads.
-<<<<<<< HEAD
-/// All executions of three threads that acquire it twice can be searched in a second; the
-/// executions of mcs_spinlock, whose nodes may move, cannot.
-=======
 /// All executions of three threads that acquire it twice can be searched in a second; for
 /// mcs_spinlock, which keeps a node of its own, they are too many.
->>>>>>> main
 template <world W>
 class mcs_lock {
  public:
