@@ -160,7 +160,7 @@ void wait_anywhere(stage& on) {
 stage* of_handler = nullptr;
 
 /// Acts like an interrupt: takes the running thread's time without a switch.
-void interrupt(int /*signal*/) {
+void take_time(int /*signal*/) {
   of_handler->is_interrupted.set();
   stage::burn(stage::length_ns);
 }
@@ -169,7 +169,7 @@ void interrupt(int /*signal*/) {
 void hold_watching(stage& on) {
   of_handler = &on;
   struct sigaction how {};
-  how.sa_handler = &interrupt;
+  how.sa_handler = &take_time;
   sigaction(SIGUSR1, &how, nullptr);
   on.spinning.lock();
   on.is_held.set();

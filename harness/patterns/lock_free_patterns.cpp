@@ -138,7 +138,7 @@ class lock_free_stack final : public lock_free_pattern {
                                            std::memory_order_relaxed));
   }
 
-  alignas(lock_spacing) atomic_link first_{};
+  alignas(lock_spacing) atomic_link first_;
   alignas(lock_spacing) std::array<node, 64> nodes_{};
 };
 
@@ -180,7 +180,7 @@ class lock_free_queue final : public lock_free_pattern {
   static constexpr std::uint32_t numbers = 128;
 
   struct alignas(lock_spacing) node {
-    atomic_link next{};
+    atomic_link next;
     std::atomic<std::uint64_t> number{0};
   };
   struct alignas(lock_spacing) own_node {
@@ -244,24 +244,19 @@ class lock_free_queue final : public lock_free_pattern {
                                          std::memory_order_relaxed);
   }
 
-  alignas(lock_spacing) atomic_link head_{};
-  alignas(lock_spacing) atomic_link tail_{};
+  alignas(lock_spacing) atomic_link head_;
+  alignas(lock_spacing) atomic_link tail_;
   std::vector<node> nodes_;
   std::vector<own_node> spare_;
 };
-
-template <class Pattern>
-std::unique_ptr<pattern> make(const job& of, const subject& lock) {
-  return std::make_unique<Pattern>(of, lock);
-}
 
 }  // namespace
 
 std::unique_ptr<pattern> lock_free_counterpart(std::string_view workload, const job& of,
                                                const subject& lock) {
-  if (workload == "one_apart") return make<lock_free_counter>(of, lock);
-  if (workload == "list") return make<lock_free_stack>(of, lock);
-  if (workload == "queue") return make<lock_free_queue>(of, lock);
+  if (workload == "one_apart") return std::make_unique<lock_free_counter>(of, lock);
+  if (workload == "list") return std::make_unique<lock_free_stack>(of, lock);
+  if (workload == "queue") return std::make_unique<lock_free_queue>(of, lock);
   return nullptr;
 }
 

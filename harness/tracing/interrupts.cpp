@@ -20,9 +20,6 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The kernel does not accept a filter that names more threads than this.
-constexpr std::size_t most_named = 100;
-
 struct source {
   const char* name;
   trace::interrupt_kind kind;
@@ -124,17 +121,11 @@ void interrupt_recorder::open(int cpu) {
 }
 
 void interrupt_recorder::start(const std::vector<std::uint32_t>& threads) {
-  std::string only;
-  for (const std::uint32_t each : threads) {
-    only += (only.empty() ? "common_pid==" : "||common_pid==") + std::to_string(each);
-  }
   for (const processor& each : processors_) {
     for (std::size_t i = 0; i < tracepoints_.size(); ++i) {
       const int event = i == 0 ? each.ring.event() : each.sharing[i - 1].number();
-      if (tracepoints_[i].kind == trace::interrupt_kind::page_fault &&
-          threads.size() <= most_named) {
-        // Without the filter there is more to read, and nothing else changes.
-        ioctl(event, PERF_EVENT_IOC_SET_FILTER, only.c_str());
+      if (tracepoints_[i].kind == trace::interrupt_kind::page_fault) {
+        leave_out_others(event, "common_pid", threads);
       }
       ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
     }

@@ -42,7 +42,9 @@ inline std::vector<interrupt> interrupts_of(int cpu, const std::vector<interrupt
       found.push_back({.cpu = cpu, .begin_ns = each.time_ns, .length_ns = 0, .kind = each.kind});
     } else if (each.is_begin) {
       if (depth++ == 0) outermost = each;
-    } else if (depth > 0 && --depth == 0) {
+    } else if (depth > 0) {
+      --depth;
+      if (depth != 0) continue;
       found.push_back({.cpu = cpu,
                        .begin_ns = outermost.time_ns,
                        .length_ns = each.time_ns - outermost.time_ns,

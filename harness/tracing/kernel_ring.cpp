@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -43,6 +44,16 @@ descriptor open_event(perf_event_attr attributes, watched who) {
       syscall(SYS_perf_event_open, &attributes, who.thread, who.cpu, -1, PERF_FLAG_FD_CLOEXEC);
   if (found < 0) throw std::system_error{errno, std::generic_category()};
   return descriptor{static_cast<int>(found)};
+}
+
+void leave_out_others(int event, const char* field, const std::vector<std::uint32_t>& threads) {
+  constexpr std::size_t most_named = 100;
+  if (threads.size() > most_named) return;
+  std::string only;
+  for (const std::uint32_t each : threads) {
+    only += (only.empty() ? "" : "||") + std::string{field} + "==" + std::to_string(each);
+  }
+  ioctl(event, PERF_EVENT_IOC_SET_FILTER, only.c_str());
 }
 
 kernel_ring::kernel_ring(descriptor event, std::size_t most_bytes) : event_{std::move(event)} {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace lockyard::harness {
 
@@ -51,6 +52,10 @@ perf_event_attr event_attributes(std::uint32_t type, std::uint64_t config);
 
 /// Opens an event; throws std::system_error.
 descriptor open_event(perf_event_attr attributes, watched who);
+
+/// Has a tracepoint's event record these threads alone, which `field` of its records names. With
+/// more threads than the kernel takes, there is more to read, and nothing else changes.
+void leave_out_others(int event, const char* field, const std::vector<std::uint32_t>& threads);
 
 /// A record as the kernel wrote it.
 struct kernel_record {

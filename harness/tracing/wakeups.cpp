@@ -132,14 +132,9 @@ void wakeup_recorder::open(int cpu) {
 }
 
 void wakeup_recorder::start(const std::vector<std::uint32_t>& threads) {
-  std::string only;
-  for (const std::uint32_t each : threads) {
-    only += (only.empty() ? "pid==" : "||pid==") + std::to_string(each);
-  }
   for (const processor& each : processors_) {
     const auto begin = [&](int event) {
-      // Without the filter there is more to read, and nothing else changes.
-      if (threads.size() <= most_named) ioctl(event, PERF_EVENT_IOC_SET_FILTER, only.c_str());
+      leave_out_others(event, "pid", threads);
       ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
     };
     begin(each.ring.event());

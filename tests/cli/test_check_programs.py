@@ -178,6 +178,7 @@ def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) ->
     [
         ("pthread_cancel(pthread_self())", "calls `pthread_cancel`", "leave the call out"),
         ("(void)std::rand()", "calls `rand`, whose result differs", "use a fixed value"),
+        ("__builtin_ia32_mfence()", "has the instruction `mfence", "write it with std::atomic"),
     ],
 )
 def test_refuses_calls_that_it_has_no_model_of(
@@ -188,3 +189,9 @@ def test_refuses_calls_that_it_has_no_model_of(
     assert re.search(r"refused\.cpp:6 ", checked.stderr)
     assert cause in checked.stderr
     assert remedy in checked.stderr
+
+
+def test_takes_a_function_of_the_programs_own_for_what_it_is(check: Callable[..., Outcome]) -> None:
+    own = REFUSED.replace("struct", 'extern "C" [[gnu::noipa]] int raise() { return 1; }\nstruct')
+    checked = check("own.cpp", own.replace("CALL", "raise()"))
+    assert checked.returncode == 0, checked.stdout + checked.stderr

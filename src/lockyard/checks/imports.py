@@ -17,7 +17,7 @@ from elftools.elf.sections import SymbolTableSection
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Of the checker, and of the compiler's and the dynamic linker's own machinery.
+# Names of the checker, and names of the compiler's and the dynamic linker's own machinery.
 OURS = r"__wrap_\w+|__tsan_\w+|lockyard_\w+|__VERIFIER_\w+"
 MACHINERY = (
     r"_Unwind_\w+|_ITM_\w+|__cxa_\w+|__gxx_personality\w*|__gmon_start__|__stack_chk_fail|"

@@ -90,7 +90,7 @@ def command_of(
             raise typer.Exit(run(of(**values)))
 
         hints = get_type_hints(of, include_extras=True)
-        # Those of bases that have a panel would otherwise come first.
+        # Options of base classes have panels, and come last.
         parameters = sorted(
             inspect.signature(of).parameters.values(), key=lambda each: _has_panel(hints[each.name])
         )
