@@ -163,9 +163,8 @@ std::vector<checked_client> of_four_threads() {
              steps<ld<2, Y, rlx>, heavy, ld<3, X, rlx>>>("iriw_heavy_heavy", forbidden,
                                                          "IRIW, two heavy fences"),
       litmus<reads<1, 0, 1, 0>, st<X, 1, rlx>, st<Y, 1, rlx>,
-             steps<ld<0, X, rlx>, full, ld<1, Y, rlx>>,
-             steps<ld<2, Y, rlx>, heavy, ld<3, X, rlx>>>("iriw_fence_heavy", forbidden,
-                                                         "IRIW, a seq_cst and a heavy fence"),
+             steps<ld<0, X, rlx>, full, ld<1, Y, rlx>>, steps<ld<2, Y, rlx>, heavy, ld<3, X, rlx>>>(
+          "iriw_fence_heavy", forbidden, "IRIW, a seq_cst and a heavy fence"),
       litmus<reads<1, 0, 1, 0>, st<X, 1, rlx>, st<Y, 1, rlx>,
              steps<ld<0, X, rlx>, light, ld<1, Y, rlx>>,
              steps<ld<2, Y, rlx>, light, ld<3, X, rlx>>>("iriw_light_light", allowed,

@@ -47,7 +47,7 @@ struct message {
   clock read_at{};     ///< there are sequentially consistent fences
 };
 
-/// What a client is told that has more words.
+/// The refusal of a client with more words.
 inline std::string no_room_for_words() {
   return "an execution has more than " + std::to_string(max_locations) +
          " atomic objects, those that have ended included, so it was not searched to its end; use "
@@ -161,8 +161,8 @@ class memory {
                       std::memory_order order, std::size_t place, origin by);
 
   void fence(knowledge& of, std::memory_order order, origin by);
-  /// A light and a heavy fence order like two sequentially consistent fences: each has seen all that
-  /// the earlier one's thread knew. Two light fences order nothing.
+  /// A light and a heavy fence order like two sequentially consistent fences: each has seen all
+  /// that the earlier one's thread knew. Two light fences order nothing.
   void light_fence(knowledge& of, thread_index by);
   void heavy_fence(knowledge& of, origin by);
 

@@ -54,9 +54,10 @@ std::memory_order execution::order_at(std::memory_order written, unsigned argume
 
 void execution::check_room(location_index to) {
   if (memory_.at(to).messages.size() >= max_messages) {
-    fail(verdict::inconclusive, "an atomic object is written more than " + std::to_string(max_messages) +
-                                    " times, so the execution was not searched to its end; use a "
-                                    "smaller client",
+    fail(verdict::inconclusive,
+         "an atomic object is written more than " + std::to_string(max_messages) +
+             " times, so the execution was not searched to its end; use a "
+             "smaller client",
          {});
   }
 }
@@ -242,8 +243,8 @@ void execution::fence(std::memory_order order, std::source_location where) {
   }
 }
 
-/// Comes before or after each heavy fence of another thread. Where preemptions count, it is no step
-/// of its own: a heavy fence between the last step and this one might as well come before that step.
+/// Comes before or after each heavy fence of another thread. Where preemptions count, it is part of
+/// the last step: a heavy fence between that step and this one might as well come before the step.
 void execution::light_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) return fence(std::memory_order_seq_cst, where);
   if (is_set_up()) return;

@@ -15,12 +15,12 @@ namespace lockyard::model {
 
 /// The steps of other threads on which a thread's next operation depends.
 enum class upcoming : std::uint8_t {
-  alone,    ///< on nothing, and nothing that other threads do depends on it
-  reads,    ///< on new messages of the word
-  changes,  ///< as reads, and on operations that look at the newest message of the word
-  awaits,   ///< as reads or changes, of one of the words that an await looks at
-  stores,   ///< on operations that look at the newest message of the word, if there are any
-  other,    ///< on each step that writes, sleeps or wakes
+  alone,        ///< on nothing, and nothing that other threads do depends on it
+  reads,        ///< on new messages of the word
+  changes,      ///< as reads, and on operations that look at the newest message of the word
+  awaits,       ///< as reads or changes, of one of the words that an await looks at
+  stores,       ///< on operations that look at the newest message of the word, if there are any
+  other,        ///< on each step that writes, sleeps or wakes
   light_fence,  ///< on heavy fences
   heavy_fence,  ///< on light and heavy fences
 };

@@ -199,8 +199,7 @@ struct model {
   static bool asymmetric_fence_register() noexcept { return detail::now().barriers_are_there(); }
   struct registered_t {};
   static constexpr registered_t registered{};
-  static void asymmetric_fence_light(registered_t /*tag*/,
-                                     here where = here::current()) noexcept {
+  static void asymmetric_fence_light(registered_t /*tag*/, here where = here::current()) noexcept {
     detail::now().registered_light_fence(where);
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The largest clients that there is room for; the refusal of larger ones; and the caps that a result
-// names where they took effect, and only there.
+// The largest clients that there is room for; the refusal of larger ones; and the caps that a
+// result names where they took effect, and only there.
 
 #include <model/client.hpp>
 #include <model/explorer.hpp>

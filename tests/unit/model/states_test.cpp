@@ -43,16 +43,15 @@ struct outcome {
 template <auto Body>
 outcome all_of() {
   outcome all;
-  all.result = explore([&] { return std::make_unique<state_client<Body>>(all.values); },
-                       {.workers = 1});
+  all.result =
+      explore([&] { return std::make_unique<state_client<Body>>(all.values); }, {.workers = 1});
   return all;
 }
 
 TEST(ProcessState, is_one_object_whichever_thread_uses_it_first) {
   // The second one to add finds what the first one added; an execution begins with a new state.
-  const auto all = all_of<[] {
-    return model::process_state<counters>().total.fetch_add(1, rlx);
-  }>();
+  const auto all =
+      all_of<[] { return model::process_state<counters>().total.fetch_add(1, rlx); }>();
   EXPECT_TRUE(all.result.passed()) << all.result.what;
   EXPECT_EQ(all.values, std::set{1U});
 }
