@@ -132,15 +132,13 @@ class kernel_mutex {
 
 /// No lock: the operation that needs one is an atomic addition instead. The study patterns uses the
 /// lock-free counterpart of its data.
-class lock_free {
+template <class Addition>
+class counter_without_lock {
  public:
   /// Its users leave out the data that a lock would protect.
   static constexpr bool counts_by_itself = true;
 
-  void lock() noexcept {
-    // relaxed(atomicity): a count.
-    count_.fetch_add(1, std::memory_order_relaxed);
-  }
+  void lock() noexcept { Addition::add_one(count_); }
   bool try_lock() noexcept {
     lock();
     return true;
@@ -151,56 +149,45 @@ class lock_free {
   std::atomic<std::uint64_t> count_{0};
 };
 
-/// As lock_free, by compare-and-exchange: after a failure it tries again at once.
-class cas_counter {
- public:
-  static constexpr bool counts_by_itself = true;
-
-  void lock() noexcept {
-    // relaxed(revalidated): the exchange decides.
-    std::uint64_t seen = count_.load(std::memory_order_relaxed);
+struct atomic_addition {
+  static void add_one(std::atomic<std::uint64_t>& count) noexcept {
     // relaxed(atomicity): a count.
-    while (!count_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed,
-                                         std::memory_order_relaxed)) {
+    count.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+class lock_free : public counter_without_lock<atomic_addition> {};
+
+/// By compare-and-exchange: after a failure it tries again at once.
+struct exchanged_addition {
+  static void add_one(std::atomic<std::uint64_t>& count) noexcept {
+    // relaxed(revalidated): the exchange decides.
+    std::uint64_t seen = count.load(std::memory_order_relaxed);
+    // relaxed(atomicity): a count.
+    while (!count.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
     }
   }
-  bool try_lock() noexcept {
-    lock();
-    return true;
-  }
-  void unlock() noexcept {}
-
- private:
-  std::atomic<std::uint64_t> count_{0};
 };
+class cas_counter : public counter_without_lock<exchanged_addition> {};
 
-/// As cas_counter, with contention management: after each failure it pauses twice as long before it
-/// looks again (contention management; Dice and others, 2013).
-class backing_off_cas_counter {
- public:
-  static constexpr bool counts_by_itself = true;
-
-  void lock() noexcept {
+/// The same with contention management: after each failure it pauses twice as long before it looks
+/// again (Dice and others, 2013).
+struct backing_off_addition {
+  static void add_one(std::atomic<std::uint64_t>& count) noexcept {
     constexpr unsigned most_pauses = 256;
     for (unsigned pauses = 1;; pauses = pauses < most_pauses ? pauses * 2 : pauses) {
       // relaxed(revalidated): the exchange decides.
-      std::uint64_t seen = count_.load(std::memory_order_relaxed);
+      std::uint64_t seen = count.load(std::memory_order_relaxed);
       // relaxed(atomicity): a count.
-      if (count_.compare_exchange_strong(seen, seen + 1, std::memory_order_relaxed,
-                                         std::memory_order_relaxed)) {
+      if (count.compare_exchange_strong(seen, seen + 1, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
         return;
       }
       for (unsigned i = 0; i < pauses; ++i) detail::arch::pause();
     }
   }
-  bool try_lock() noexcept {
-    lock();
-    return true;
-  }
-  void unlock() noexcept {}
-
- private:
-  std::atomic<std::uint64_t> count_{0};
+};
+class backing_off_cas_counter : public counter_without_lock<backing_off_addition> {};
 };
 
 }  // namespace lockyard::inline v0::controls

@@ -25,8 +25,6 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The kernel does not accept a filter that names more threads than this.
-constexpr std::size_t most_named = 100;
 constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
 /// The part of a sample before the tracepoint's own record.
@@ -87,8 +85,7 @@ wakeup_recorder::wakeup_recorder() {
   if (!is_in_first_pid_namespace()) {
     why_not_ =
         "the scheduler's tracepoints use the machine's thread numbers, but this process is in its "
-        "own "
-        "PID namespace; run outside of the container, or with the host's (--pid=host)";
+        "own PID namespace; run outside of the container, or with the host's (--pid=host)";
     return;
   }
   const auto waking = find("sched_waking");

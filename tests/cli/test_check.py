@@ -75,6 +75,16 @@ def test_checks_the_one_shape_that_is_asked_for(lockyard: Callable[..., Outcome]
     assert rows == [(lock, "3x1", bound) for lock in locks for bound in "12"]
 
 
+def test_checks_as_many_threads_as_the_engine_has_room_for(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    sampled = ("--search", "random", "--seconds", "1", "--json")
+    checked = lockyard("check", "tas_spinlock", "--threads", "8", *sampled)
+    assert checked.returncode == 0, checked.stderr
+    (result,) = lines_of(checked.stdout)
+    assert (result["size"]["threads"], result["verdict"]) == (8, "passed")
+
+
 def test_checks_every_lock(lockyard: Callable[..., Outcome]) -> None:
     listed = lockyard("check", "--all", "--threads", "2", "--seconds", "0.02", "--json")
     assert listed.returncode in (0, 5), listed.stdout  # 5: not all is done by then

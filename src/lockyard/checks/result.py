@@ -92,9 +92,7 @@ class Result:
     bound: int | None = None  # on preemptions: the requested one, or else the client's own
     threads: int | None = None  # of the client, if it has its own number
     spins: tuple[str, ...] = ()  # lines that are taken as loops that wait
-    unseen: tuple[
-        str, ...
-    ] = ()  # functions that the user's code calls and the checker does not see
+    unseen: tuple[str, ...] = ()  # functions that a user's code calls, unseen by the checker
 
     @classmethod
     def of(cls, check: Check, answer: dict[str, Any]) -> Result:
