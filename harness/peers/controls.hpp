@@ -188,6 +188,5 @@ struct backing_off_addition {
   }
 };
 class backing_off_cas_counter : public counter_without_lock<backing_off_addition> {};
-};
 
 }  // namespace lockyard::inline v0::controls
