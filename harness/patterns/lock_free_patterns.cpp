@@ -117,10 +117,8 @@ class lock_free_stack final : public lock_free_pattern {
     while (seen.index != no_node) {
       // relaxed(revalidated): another thread may have taken it; then the exchange fails.
       const std::uint32_t next = nodes_[seen.index].next.load(std::memory_order_relaxed);
-      // relaxed(revalidated): the value is the one that was read before, by its tag.
       // order[taken_again]: acquire; pairs [put]; as above, for the value that the next round uses.
-      if (first_.compare_exchange_weak(seen, seen.changed_to(next), std::memory_order_relaxed,
-                                       std::memory_order_acquire)) {
+      if (first_.compare_exchange_weak(seen, seen.changed_to(next), std::memory_order_acquire)) {
         return seen.index;
       }
     }
