@@ -36,6 +36,7 @@ LENGTHS = (("0", "0"), ("0", "40ns"), ("40ns", "200ns"), ("200ns", "200ns"),
 THREADS = (2, 4, 16)
 MOST = max(THREADS)
 TAIL = 0.999
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")  # ours in blue, peers in grey
 RUNS = 12
 
 
@@ -230,22 +231,21 @@ def drawing(rows: list[Row]) -> str:
 
     points = [(row, row.throughput.mean, row.longest) for row in rows]
     figure = graph_objects.Figure(layout={
-        "template": "plotly_white", "width": 720, "height": 440, "showlegend": False,
+        "template": "plotly_white", "width": 760, "height": 440,
         "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
         "xaxis": {"title": "throughput / the best peer's, mean of the cells",
                   "rangemode": "tozero"},
         "yaxis": {"title": f"longest wait / {REFERENCE}'s, {MOST} threads", "type": "log",
-                  "autorange": "reversed"},
+                  "autorange": "reversed", "dtick": "D2"},
     })  # fmt: skip
     for row, rate, wait in points:
         if rate is None or wait is None:
             continue
-        figure.add_scatter(
-            x=[rate.median], y=[wait.median], mode="markers+text", text=[row.lock],
-            textposition="top left" if rate.median > 1 else "top center",
-            marker={"size": 9, "color": "#1f5fa8" if row.lock in OURS else "#8a8a8a"},
-            error_x=_bars(rate), error_y=_bars(wait),
-        )  # fmt: skip
+        group = OURS if row.lock in OURS else PEERS
+        marker = {"size": 11, "symbol": SYMBOLS[group.index(row.lock)],
+                  "color": "#1f5fa8" if group is OURS else "#8a8a8a"}  # fmt: skip
+        figure.add_scatter(x=[rate.median], y=[wait.median], mode="markers", name=row.lock,
+                           marker=marker, error_x=_bars(rate), error_y=_bars(wait))  # fmt: skip
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = Path(folder) / "page.html"
         figure.write_html(page_file, include_plotlyjs=True)
