@@ -68,7 +68,7 @@ WAITS = [Part("wait", hold, gap, THREADS, 100) for hold, gap in LENGTHS]
 SHARES = Part("throughput", "200ns", "200ns", (MOST,), 1000)
 PARTS = [*RATES, *WAITS, SHARES]
 
-Cell = tuple[str, int]  # the file's name without what follows the lengths, and the threads
+Cell = tuple[str, int]  # lengths of hold and gap, and threads
 
 
 class Measured:
@@ -77,7 +77,8 @@ class Measured:
     def __init__(self, folder: Path, parts: list[Part]) -> None:
         self._runs: dict[Cell, dict[str, dict[int, dict[str, Any]]]] = {}
         for part in parts:
-            for run in read_records(folder / part.file).runs:
+            runs = read_records(folder / part.file).runs
+            for run in sorted(runs, key=lambda run: run["conditions"]["threads"]):
                 if run["status"] != "ok":
                     continue
                 cell = f"{part.hold}/{part.gap}", run["conditions"]["threads"]
