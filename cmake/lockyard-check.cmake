@@ -48,8 +48,8 @@ constinit const std::size_t lockyard_plain_entry_count = 1;
   target_include_directories(${target} BEFORE PRIVATE ${include} ${include}/plain/std)
   # As `lockyard check --lock` does it: docs/checking.md.
   target_compile_options(${target} PRIVATE -O1 -g -fsanitize=thread -U__SANITIZE_THREAD__ -UNDEBUG
-                         -fno-toplevel-reorder -fno-tree-dce -fno-tree-dse
-                         -fno-omit-frame-pointer -fno-gnu-unique -Wno-tsan)
+                         -fno-omit-frame-pointer -fno-gnu-unique -Wno-tsan
+                         @${include}/plain/visible.txt -fno-elide-constructors)
   target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-Bsymbolic -Wl,@${include}/plain/wrapped.txt)
   add_test(NAME ${target}
            COMMAND lockyard::check-module $<TARGET_FILE:${target}> ${check_SECONDS})

@@ -28,10 +28,13 @@ QUICK = {
     "bit_fields.c",
     "c11_condition.c",
     "causality.c",
+    "freed_once.cpp",
     "futures.cpp",
     "loaded_then_exchanged.c",
     "mcs_lock.c",
     "nondet_branches.c",
+    "same_value.c",
+    "struct_by_value.cpp",
 }
 
 

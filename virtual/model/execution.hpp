@@ -78,6 +78,8 @@ class execution {
   location_index create(std::uint64_t value, std::source_location where, std::uint64_t name,
                         const place& lies);
   void destroy(location_index which, std::source_location where);
+  /// A use of a word that neither reads nor writes it.
+  void use(location_index which, std::source_location where) { check_alive(which, where); }
   /// Returns the living word of that type at that address: what a pointer reaches there now, even
   /// if it was meant for a word that has ended. `hint` comes from memory and may be nonsense.
   location_index find_word(location_index hint, const void* address, const void* type,

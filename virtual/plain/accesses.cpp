@@ -96,7 +96,11 @@ void __tsan_vptr_update(void** at, void* value) {
   lockyard::plain::write_bytes(at, sizeof *at, __builtin_return_address(0));
 }
 void __tsan_init() {}
-void __tsan_func_entry(void* /*caller*/) {}
+void __tsan_func_entry(void* /*caller*/) {
+  using namespace lockyard::plain;
+  if (!is_active()) return;
+  worker::mine().memory.enter(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+}
 /// The module's code keeps frame pointers, so the frame above this one is the function's.
 void __tsan_func_exit() {
   using namespace lockyard::plain;

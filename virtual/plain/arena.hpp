@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <vector>
 
 namespace lockyard::plain {
@@ -39,6 +40,10 @@ class arena {
   [[nodiscard]] std::optional<object> find(std::uintptr_t address) const;
   /// The size of an object that take() returned.
   static std::size_t size_of(const void* address);
+  /// The bytes of the objects of a thread, which lie from the beginning of its heap.
+  [[nodiscard]] std::span<std::byte> used(unsigned thread) const {
+    return {memory_ + thread * bytes_each, used_[thread]};
+  }
   /// The place of an address, if it is in here.
   [[nodiscard]] std::optional<std::size_t> offset_of(std::uintptr_t address) const;
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 namespace lockyard::plain {
 
@@ -184,15 +185,30 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
 
 enum class operation : std::uint8_t { load = 1, store, change, compare_exchange };
 
-template <class T>
-site site_of(const volatile T* address, const void* pc, operation which, int order,
-             int failure = 0) {
+site site_at(const volatile void* address, unsigned size, const void* pc, operation which,
+             int order, int failure = 0) {
   constexpr int orders = 8;
   const auto number = static_cast<unsigned>(
       (static_cast<int>(which) * orders + order % orders) * orders + failure % orders);
   const std::source_location where = place_of(pc, number);
   clear_dead_stack();  // a line that is looked up for the first time leaves more than later ones
-  return {pc, where, reinterpret_cast<std::uintptr_t>(address), sizeof(T)};
+  return {pc, where, reinterpret_cast<std::uintptr_t>(address), size};
+}
+
+template <class T>
+site site_of(const volatile T* address, const void* pc, operation which, int order,
+             int failure = 0) {
+  return site_at(address, sizeof(T), pc, which, order, failure);
+}
+
+/// A call for an object of a size that has no instruction, such as 12 bytes.
+site site_of_object(const volatile void* address, std::size_t size, const void* pc, operation which,
+                    int order, int failure = 0) {
+  if (size > sizeof(wide)) {
+    refuse("an atomic object is larger than 16 bytes, and so not lock-free",
+           "make it smaller, or protect it by a lock", place_of(pc));
+  }
+  return site_at(address, static_cast<unsigned>(size), pc, which, order, failure);
 }
 
 template <class T>
@@ -225,6 +241,10 @@ bool compare_exchange(volatile T* address, T* expected, T desired, int success, 
       compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
   if (!done) *expected = static_cast<T>(value);
   return done;
+}
+
+void copy_bytes(void* to, const void* from, std::size_t size) {
+  std::memcpy(to, from, size);
 }
 
 }  // namespace
@@ -290,6 +310,55 @@ LOCKYARD_ATOMICS(16, std::uint16_t)
 LOCKYARD_ATOMICS(32, std::uint32_t)
 LOCKYARD_ATOMICS(64, std::uint64_t)
 LOCKYARD_ATOMICS(128, wide)
+
+// Objects of other sizes, for which the compiler calls libatomic.
+void __wrap___atomic_load(std::size_t size, const volatile void* address, void* to, int order) {
+  using namespace lockyard::plain;
+  if (!is_active()) return copy_bytes(to, const_cast<const void*>(address), size);
+  const wide found =
+      load(site_of_object(address, size, LOCKYARD_PC, operation::load, order), order_of(order));
+  copy_bytes(to, &found, size);
+}
+void __wrap___atomic_store(std::size_t size, volatile void* address, const void* from, int order) {
+  using namespace lockyard::plain;
+  if (!is_active()) return copy_bytes(const_cast<void*>(address), from, size);
+  const site call = site_of_object(address, size, LOCKYARD_PC, operation::store, order);
+  store(call, raw_value(reinterpret_cast<std::uintptr_t>(from), size), order_of(order));
+}
+void __wrap___atomic_exchange(std::size_t size, volatile void* address, const void* from, void* to,
+                              int order) {
+  using namespace lockyard::plain;
+  wide found = raw_value(reinterpret_cast<std::uintptr_t>(address), size);
+  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+  if (is_active()) {
+    const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
+    const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
+    clear_dead_stack();
+    found = change(call, by, order_of(order));
+  } else {
+    copy_bytes(const_cast<void*>(address), &desired, size);
+  }
+  copy_bytes(to, &found, size);
+}
+bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, void* expected,
+                                      const void* from, int success, int failure) {
+  using namespace lockyard::plain;
+  wide value = raw_value(reinterpret_cast<std::uintptr_t>(expected), size);
+  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+  bool done = false;
+  if (is_active()) {
+    const site call =
+        site_of_object(address, size, LOCKYARD_PC, operation::compare_exchange, success, failure);
+    done = compare_exchange(call, value, desired, order_of(success), order_of(failure), false);
+  } else {
+    const wide found = raw_value(reinterpret_cast<std::uintptr_t>(address), size);
+    done = found == value;
+    if (done) copy_bytes(const_cast<void*>(address), &desired, size);
+    value = found;
+  }
+  if (!done) copy_bytes(expected, &value, size);
+  return done;
+}
 
 void __tsan_atomic_thread_fence(int order) {
   if (!lockyard::plain::is_active()) return;

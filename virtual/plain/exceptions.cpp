@@ -49,6 +49,10 @@ auto with_own(const Call& call) {
 
 }  // namespace
 
+void forget_exceptions() {
+  of_system() = {};
+}
+
 }  // namespace lockyard::plain
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
@@ -57,6 +61,15 @@ extern "C" {
 using lockyard::plain::is_active;
 using lockyard::plain::with_own;
 
+/// The C++ library gives memory out again that other exceptions have left.
+void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
+  void* const object = abi::__cxa_allocate_exception(bytes);
+  if (is_active()) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(object);
+    lockyard::plain::worker::mine().memory.forget(begin, begin + bytes);
+  }
+  return object;
+}
 void __wrap___cxa_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
   if (is_active()) ++lockyard::plain::mine().uncaught;
   abi::__cxa_throw(object, type, destroy);

@@ -8,7 +8,9 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -38,7 +40,7 @@ loaded_modules& loaded() {
   return all;
 }
 
-enum class region : std::uint64_t { module = 1, heap = 2, stack = 3, other = 4 };
+enum class region : std::uint64_t { module = 1, heap = 2, stack = 3, other = 4, earlier_heap = 6 };
 
 std::uint64_t name_in(region of, std::uint64_t offset) {
   return static_cast<std::uint64_t>(of) << 60U | offset;
@@ -80,6 +82,12 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   return 1;
 }
 
+/// A thrown exception that nothing catches, and what else the C++ library ends a program for.
+[[noreturn]] void terminate() {
+  if (!is_active()) std::abort();
+  execution::current()->fail(model::verdict::assertion, "std::terminate() is called", {});
+}
+
 /// A lock between two counters, as in model::exclusion; or a client of the module's.
 class module_client : public model::client {
  public:
@@ -111,6 +119,7 @@ class module_client : public model::client {
       of_.thread(at_, index);
     }
     mine.storage[index].end(mine.keys);
+    mine.end_variables_of(index);
   }
 
   void finish() override {
@@ -151,14 +160,24 @@ class module_client : public model::client {
 }  // namespace
 
 std::uint64_t name_of(std::uintptr_t at) {
-  const loaded_modules& all = loaded();
-  if (all.base <= at && at < all.end) return name_in(region::module, at - all.base);
+  if (is_of_module(at)) return name_in(region::module, at - loaded().base);
   if (const auto offset = worker::mine().heap.offset_of(at)) return name_in(region::heap, *offset);
   const auto on_stack = execution::current()->find_on_stack(reinterpret_cast<const void*>(at));
   if (on_stack) {
     return name_in(region::stack, std::uint64_t{on_stack->thread} << 32U | on_stack->from_top);
   }
+  if (const auto offset = earlier_heap().offset_of(at))
+    return name_in(region::earlier_heap, *offset);
   return name_in(region::other, at);
+}
+
+bool is_of_module(std::uintptr_t at) {
+  return loaded().base <= at && at < loaded().end;
+}
+
+arena& earlier_heap() {
+  static arena heap;
+  return heap;
 }
 
 worker& worker::mine() {
@@ -172,6 +191,7 @@ void worker::begin() {
   for (spins& each : loops) each.reset();
   for (thread_storage& each : storage) each.reset();
   keys.clear();
+  forget_exceptions();
   for (const variables& each : loaded().data) {
     std::memcpy(each.begin, each.values.data(), each.values.size());
   }
@@ -189,6 +209,10 @@ std::vector<entry> load_module(const std::string& path) {
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   dl_iterate_phdr(&note_segments, map);
+  if (const auto used = earlier_heap().used(0); !used.empty()) {
+    loaded().data.push_back({used.data(), {used.begin(), used.end()}});
+  }
+  std::set_terminate(&terminate);
   read_names(path + ".members", loaded().base);
   execution::name_of_memory = &name_of_memory;
   execution::text_of_value = &text_of_value;

@@ -35,7 +35,15 @@ struct worker {
   static worker& mine();
   spins& loop() { return loops[execution::current()->self()]; }
   void begin();
+  /// Ends a thread's thread_local variables: no other thread may use them any longer.
+  void end_variables_of(unsigned thread);
 };
+
+/// Drops what the C++ library notes about exceptions of an execution that ended before.
+void forget_exceptions();
+
+/// The heap of static initialisation, which every execution finds as it was left then.
+arena& earlier_heap();
 
 /// Plain accesses of the module's code, or on its behalf.
 void read_bytes(const void* address, std::size_t size, const void* pc);
@@ -45,6 +53,9 @@ void write_bytes(const void* address, std::size_t size, const void* pc);
 inline bool is_active() noexcept {
   return execution::current() != nullptr;
 }
+
+/// Whether an address is in a module's code or variables.
+bool is_of_module(std::uintptr_t at);
 
 /// A module's thread_local variables, as a new thread finds them.
 struct thread_variables {

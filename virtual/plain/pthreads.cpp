@@ -87,7 +87,7 @@ int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source
 
 int wake(pthread_cond_t* on, std::uint32_t count, std::source_location where) {
   worker::mine().loop().act();
-  word_of_system(on, where);
+  now().use(word_of_system(on, where), where);
   now().wake(on, count, where);
   return 0;
 }
@@ -122,16 +122,16 @@ int __wrap_pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t*
   lockyard::plain::write_bytes(mutex, sizeof *mutex, __builtin_return_address(0));
   return pthread_mutex_init(mutex, attributes);
 }
-int __wrap_pthread_mutex_destroy(pthread_mutex_t* /*mutex*/) {
-  return 0;  // the memory is free for other objects, as after a plain write
+int __wrap_pthread_mutex_destroy(pthread_mutex_t* mutex) {
+  return lockyard::plain::end_of_system_lock(mutex, sizeof *mutex, LOCKYARD_HERE);
 }
 
 int __wrap_pthread_cond_init(pthread_cond_t* condition, const pthread_condattr_t* attributes) {
   lockyard::plain::write_bytes(condition, sizeof *condition, __builtin_return_address(0));
   return pthread_cond_init(condition, attributes);
 }
-int __wrap_pthread_cond_destroy(pthread_cond_t* /*condition*/) {
-  return 0;
+int __wrap_pthread_cond_destroy(pthread_cond_t* condition) {
+  return lockyard::plain::end_of_system_object(condition, sizeof *condition, LOCKYARD_HERE);
 }
 int __wrap_pthread_cond_wait(pthread_cond_t* on, pthread_mutex_t* mutex) {
   return lockyard::plain::wait(on, mutex, false, LOCKYARD_HERE);

@@ -169,8 +169,7 @@ int __wrap_pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_
   return 0;
 }
 int __wrap_pthread_rwlock_destroy(pthread_rwlock_t* lock) {
-  lockyard::plain::initialise(lock, sizeof *lock, 0, __builtin_return_address(0));
-  return 0;
+  return lockyard::plain::end_of_system_lock(lock, sizeof *lock, LOCKYARD_HERE);
 }
 
 int __wrap_pthread_spin_init(pthread_spinlock_t* lock, int /*shared*/) {
@@ -178,8 +177,7 @@ int __wrap_pthread_spin_init(pthread_spinlock_t* lock, int /*shared*/) {
   return 0;
 }
 int __wrap_pthread_spin_destroy(pthread_spinlock_t* lock) {
-  lockyard::plain::initialise(const_cast<int*>(lock), sizeof *lock, 0, __builtin_return_address(0));
-  return 0;
+  return lockyard::plain::end_of_system_lock(const_cast<int*>(lock), sizeof *lock, LOCKYARD_HERE);
 }
 int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
   add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(), wait::to_the_end,
@@ -200,8 +198,7 @@ int __wrap_sem_init(sem_t* semaphore, int /*shared*/, unsigned value) {
   return 0;
 }
 int __wrap_sem_destroy(sem_t* semaphore) {
-  lockyard::plain::initialise(semaphore, sizeof *semaphore, 0, __builtin_return_address(0));
-  return 0;
+  return lockyard::plain::end_of_system_object(semaphore, sizeof *semaphore, LOCKYARD_HERE);
 }
 int __wrap_sem_post(sem_t* semaphore) {
   lockyard::plain::subtract(semaphore, ~std::uint64_t{0}, LOCKYARD_HERE);
@@ -232,8 +229,7 @@ int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrie
   return 0;
 }
 int __wrap_pthread_barrier_destroy(pthread_barrier_t* barrier) {
-  lockyard::plain::initialise(barrier, sizeof *barrier, 0, __builtin_return_address(0));
-  return 0;
+  return lockyard::plain::end_of_system_object(barrier, sizeof *barrier, LOCKYARD_HERE);
 }
 int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   return lockyard::plain::wait_at(barrier, LOCKYARD_HERE);

@@ -4,6 +4,7 @@
 #include "program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -21,6 +22,16 @@ const void* pointer(std::uintptr_t at) {
 
 /// All of the shim's plain data has one type: its address says what it is.
 constexpr char bytes_tag = 0;
+
+/// False if the memory is in a heap and reaches beyond the object that it begins in.
+bool heap_holds(std::uintptr_t begin, std::uintptr_t end) {
+  for (const arena* const heap : {&worker::mine().heap, &earlier_heap()}) {
+    if (!heap->offset_of(begin)) continue;
+    const auto object = heap->find(begin);
+    return object && end <= object->begin + std::max<std::size_t>(object->bytes, 1);
+  }
+  return true;
+}
 
 model::place place_at(std::uintptr_t at, std::size_t size) {
   return {.address = pointer(at), .size = size, .type = &bytes_tag};
@@ -64,11 +75,13 @@ wide decode(std::uint64_t stored, unsigned unit) {
 void shadow::reset() {
   cells_.clear();
   ended_.clear();
+  retired_.clear();
+  dead_below_ = {};
 }
 
 void shadow::widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b, std::size_t b_size,
                    std::source_location where) {
-  unsigned unit = static_cast<unsigned>(std::max(a_size, b_size));
+  unsigned unit = std::bit_ceil(static_cast<unsigned>(std::max(a_size, b_size)));
   const std::uintptr_t end = std::max(a + a_size, b + b_size);
   std::uintptr_t base = std::min(a, b) / unit * unit;
   while (end > base + unit) {
@@ -113,8 +126,12 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
       now().fail(model::verdict::lifetime, "memory is used after its end", where);
     }
   }
+  if (!heap_holds(begin, end)) {
+    now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
+  }
   const auto on_stack = now().find_on_stack(pointer(begin));
-  if (on_stack && !on_stack->is_live) {
+  if (on_stack && (!on_stack->is_live ||
+                   (on_stack->thread != now().self() && begin < dead_below_[on_stack->thread]))) {
     now().fail(model::verdict::lifetime,
                "a variable of T" + std::to_string(on_stack->thread) +
                    "'s stack is used after its function has returned",
@@ -192,6 +209,7 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
 
 bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
   std::uintptr_t end = at + size;
+  std::erase_if(retired_, [&](const auto& each) { return each.first < end && at < each.second; });
   split(at);
   split(end);
   const auto on_stack = now().find_on_stack(pointer(at));
@@ -248,14 +266,40 @@ void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location 
 void shadow::leave(std::uintptr_t frame_end, std::source_location where) {
   const auto on_stack = now().find_on_stack(pointer(frame_end));
   if (!on_stack || on_stack->thread != now().self()) return;
+  dead_below_[on_stack->thread] = frame_end;
   const std::uintptr_t bottom = frame_end + on_stack->from_top - model::fiber_stack::bytes;
   const auto first = cells_.lower_bound(bottom);
   if (first == cells_.end() || first->first >= frame_end) return;
   release(bottom, frame_end, where);
 }
 
-void shadow::revive(std::uintptr_t begin, std::uintptr_t end) {
-  std::erase(ended_, std::pair{begin, end});
+void shadow::enter(std::uintptr_t frame_begin) {
+  const auto self = now().self();
+  if (dead_below_[self] != 0) dead_below_[self] = frame_begin;
+}
+
+void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
+  split(begin);
+  split(end);
+  cells_.erase(cells_.lower_bound(begin), cells_.lower_bound(end));
+}
+
+void shadow::retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  release(begin, end, where);
+  retired_.emplace_back(begin, end);
+}
+
+bool shadow::covers(const ranges& all, std::uintptr_t at) {
+  return std::ranges::any_of(
+      all, [at](const auto& each) { return each.first <= at && at < each.second; });
+}
+
+bool shadow::is_ended(std::uintptr_t at) const {
+  return covers(ended_, at);
+}
+
+bool shadow::is_retired(std::uintptr_t at) const {
+  return covers(retired_, at);
 }
 
 }  // namespace lockyard::plain

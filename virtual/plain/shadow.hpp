@@ -6,6 +6,7 @@
 
 #include <model/execution.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -39,8 +40,15 @@ class shadow {
   void end(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   /// Ends all objects of a function that returns; the memory may hold others later.
   void leave(std::uintptr_t frame_end, std::source_location where);
-  /// Memory that is handed out anew.
-  void revive(std::uintptr_t begin, std::uintptr_t end);
+  /// A function begins, below whose stack nothing lives.
+  void enter(std::uintptr_t frame_begin);
+  /// Forgets memory that was given out anew, by an allocator that is not seen.
+  void forget(std::uintptr_t begin, std::uintptr_t end);
+  /// Ends an object of the C library by its own function, such as pthread_mutex_destroy. A plain
+  /// write to the memory makes it usable again.
+  void retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
+  [[nodiscard]] bool is_ended(std::uintptr_t at) const;
+  [[nodiscard]] bool is_retired(std::uintptr_t at) const;
 
   /// Words for which accesses of several sizes were found hold for every execution, so a search
   /// that finds one has to begin again.
@@ -68,7 +76,11 @@ class shadow {
   location_index adopt(std::uintptr_t base, unsigned unit, std::source_location where);
 
   cells cells_;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ended_;
+  using ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>;
+  static bool covers(const ranges& all, std::uintptr_t at);
+  ranges ended_;
+  std::array<std::uintptr_t, model::max_threads> dead_below_{};  ///< on each thread's stack
+  ranges retired_;
   static inline std::map<std::uintptr_t, unsigned> units_;
   static inline bool restart_ = false;
 };

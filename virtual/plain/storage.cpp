@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory that a module's code takes and gives back: the heap, thread_local variables, and the C
-// functions that copy and fill memory.
+// Memory that a module's code takes and gives back: the heap, and thread_local variables.
 
 #include "wrapped.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace lockyard::plain {
 
@@ -20,13 +19,33 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
   return object;
 }
 
+/// Memory of static initialisation, when no execution runs.
+void* take_earlier(std::size_t bytes, std::size_t alignment) {
+  void* const object = earlier_heap().take(0, bytes, alignment, {});
+  if (object == nullptr) throw std::bad_alloc{};
+  return object;
+}
+
+[[noreturn]] void fail_to_free(const char* what, std::source_location where) {
+  now().fail(model::verdict::lifetime, what, where);
+}
+
 void release(void* object, std::source_location where) {
   if (object == nullptr) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
   worker& mine = worker::mine();
-  if (!mine.heap.offset_of(begin)) return;  // from before the execution
-  mine.memory.end(begin, begin + std::max<std::size_t>(arena::size_of(object), 1), where);
-  mine.loop().act();
+  for (const arena* const heap : {&mine.heap, &earlier_heap()}) {
+    if (!heap->offset_of(begin)) continue;
+    const auto found = heap->find(begin);
+    if (!found || found->begin != begin)
+      fail_to_free("an address is freed at which no heap object begins", where);
+    if (mine.memory.is_ended(begin)) fail_to_free("a heap object is freed a second time", where);
+    mine.memory.end(begin, begin + std::max<std::size_t>(found->bytes, 1), where);
+    mine.loop().act();
+    return;
+  }
+  if (now().find_on_stack(object) || is_of_module(begin))
+    fail_to_free("memory is freed that is not on the heap", where);
 }
 
 constexpr std::size_t usual = alignof(std::max_align_t);
@@ -49,6 +68,13 @@ void* block_of(const thread_variables& of, std::source_location where) {
 
 }  // namespace
 
+void worker::end_variables_of(unsigned thread) {
+  void* const block = storage[thread].block;
+  if (block == nullptr) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(block);
+  memory.end(begin, begin + arena::size_of(block), {});
+}
+
 }  // namespace lockyard::plain
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
@@ -57,23 +83,35 @@ extern "C" {
 using lockyard::plain::is_active;
 
 void* __wrap_malloc(std::size_t bytes) {
-  if (!is_active()) return std::malloc(bytes);
+  if (!is_active()) return lockyard::plain::take_earlier(bytes, lockyard::plain::usual);
   return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
 }
 void* __wrap_calloc(std::size_t count, std::size_t bytes) {
-  if (!is_active()) return std::calloc(count, bytes);
+  if (!is_active()) return lockyard::plain::take_earlier(count * bytes, lockyard::plain::usual);
   return lockyard::plain::take(count * bytes, lockyard::plain::usual, LOCKYARD_HERE);
 }
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!is_active()) return std::aligned_alloc(alignment, bytes);
+  if (!is_active()) return lockyard::plain::take_earlier(bytes, alignment);
   return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
 }
 void __wrap_free(void* object) {
-  if (!is_active()) return std::free(object);
+  if (!is_active()) return;
   lockyard::plain::release(object, LOCKYARD_HERE);
 }
+char* __wrap_strdup(const char* text) {
+  const std::size_t bytes = std::strlen(text) + 1;
+  auto* const copy = static_cast<char*>(__wrap_malloc(bytes));
+  lockyard::plain::read_bytes(text, bytes, __builtin_return_address(0));
+  lockyard::plain::write_bytes(copy, bytes, __builtin_return_address(0));
+  return static_cast<char*>(std::memcpy(copy, text, bytes));
+}
 void* __wrap_realloc(void* object, std::size_t bytes) {
-  if (!is_active()) return std::realloc(object, bytes);
+  if (!is_active()) {
+    void* const moved = lockyard::plain::take_earlier(bytes, lockyard::plain::usual);
+    if (object != nullptr)
+      std::memcpy(moved, object, std::min(bytes, lockyard::plain::arena::size_of(object)));
+    return moved;
+  }
   const auto where = LOCKYARD_HERE;
   void* const moved = lockyard::plain::take(bytes, lockyard::plain::usual, where);
   if (object == nullptr) return moved;
@@ -85,61 +123,41 @@ void* __wrap_realloc(void* object, std::size_t bytes) {
   return moved;
 }
 int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t bytes) {
-  if (!is_active()) return posix_memalign(object, alignment, bytes);
+  if (!is_active()) {
+    *object = lockyard::plain::take_earlier(bytes, alignment);
+    return 0;
+  }
   lockyard::plain::write_bytes(object, sizeof *object, __builtin_return_address(0));
   *object = lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
   return 0;
 }
 
-// The forms of operator new and of operator delete: what each takes besides the size or the object,
-// and what it does outside an execution.
-#define LOCKYARD_NEW(name, form, alignment, ...)                   \
-  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {             \
-    if (!is_active()) return form;                                 \
-    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE); \
+// The forms of operator new and of operator delete: what each takes besides the size or the object.
+#define LOCKYARD_NEW(name, alignment, ...)                                    \
+  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {                        \
+    if (!is_active()) return lockyard::plain::take_earlier(bytes, alignment); \
+    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);            \
   }
-#define LOCKYARD_DELETE(name, form, ...)             \
-  void __wrap_##name(void* object __VA_ARGS__) {     \
-    if (!is_active()) return form;                   \
-    lockyard::plain::release(object, LOCKYARD_HERE); \
+#define LOCKYARD_DELETE(name, ...)                                    \
+  void __wrap_##name(void* object __VA_ARGS__) {                      \
+    if (is_active()) lockyard::plain::release(object, LOCKYARD_HERE); \
   }
-LOCKYARD_NEW(_Znwm, ::operator new(bytes), lockyard::plain::usual)
-LOCKYARD_NEW(_Znam, ::operator new(bytes), lockyard::plain::usual)
-LOCKYARD_NEW(_ZnwmRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
-LOCKYARD_NEW(_ZnamRKSt9nothrow_t, std::malloc(bytes), lockyard::plain::usual, , const void*)
-LOCKYARD_NEW(_ZnwmSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
-             std::size_t alignment)
-LOCKYARD_NEW(_ZnamSt11align_val_t, ::operator new(bytes, std::align_val_t{alignment}), alignment, ,
-             std::size_t alignment)
-LOCKYARD_DELETE(_ZdlPv, ::operator delete(object))
-LOCKYARD_DELETE(_ZdaPv, ::operator delete(object))
-LOCKYARD_DELETE(_ZdlPvm, ::operator delete(object), , std::size_t)
-LOCKYARD_DELETE(_ZdaPvm, ::operator delete(object), , std::size_t)
-LOCKYARD_DELETE(_ZdlPvRKSt9nothrow_t, std::free(object), , const void*)
-LOCKYARD_DELETE(_ZdaPvRKSt9nothrow_t, std::free(object), , const void*)
-LOCKYARD_DELETE(_ZdlPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
-                std::size_t alignment)
-LOCKYARD_DELETE(_ZdaPvSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
-                std::size_t alignment)
-LOCKYARD_DELETE(_ZdlPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
-                std::size_t, std::size_t alignment)
-LOCKYARD_DELETE(_ZdaPvmSt11align_val_t, ::operator delete(object, std::align_val_t{alignment}), ,
-                std::size_t, std::size_t alignment)
-
-void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
-  lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));
-  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
-  return std::memcpy(to, from, bytes);
-}
-void* __wrap_memmove(void* to, const void* from, std::size_t bytes) {
-  lockyard::plain::read_bytes(from, bytes, __builtin_return_address(0));
-  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
-  return std::memmove(to, from, bytes);
-}
-void* __wrap_memset(void* to, int value, std::size_t bytes) {
-  lockyard::plain::write_bytes(to, bytes, __builtin_return_address(0));
-  return std::memset(to, value, bytes);
-}
+LOCKYARD_NEW(_Znwm, lockyard::plain::usual)
+LOCKYARD_NEW(_Znam, lockyard::plain::usual)
+LOCKYARD_NEW(_ZnwmRKSt9nothrow_t, lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnamRKSt9nothrow_t, lockyard::plain::usual, , const void*)
+LOCKYARD_NEW(_ZnwmSt11align_val_t, alignment, , std::size_t alignment)
+LOCKYARD_NEW(_ZnamSt11align_val_t, alignment, , std::size_t alignment)
+LOCKYARD_DELETE(_ZdlPv)
+LOCKYARD_DELETE(_ZdaPv)
+LOCKYARD_DELETE(_ZdlPvm, , std::size_t)
+LOCKYARD_DELETE(_ZdaPvm, , std::size_t)
+LOCKYARD_DELETE(_ZdlPvRKSt9nothrow_t, , const void*)
+LOCKYARD_DELETE(_ZdaPvRKSt9nothrow_t, , const void*)
+LOCKYARD_DELETE(_ZdlPvSt11align_val_t, , std::size_t)
+LOCKYARD_DELETE(_ZdaPvSt11align_val_t, , std::size_t)
+LOCKYARD_DELETE(_ZdlPvmSt11align_val_t, , std::size_t, std::size_t)
+LOCKYARD_DELETE(_ZdaPvmSt11align_val_t, , std::size_t, std::size_t)
 
 extern void* __tls_get_addr(const lockyard::plain::variable_place* which);
 

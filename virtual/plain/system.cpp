@@ -206,17 +206,4 @@ void __wrap___VERIFIER_error() {
                               LOCKYARD_HERE);
 }
 }
-
-// Atomic objects that no instruction accesses: libatomic takes a hidden lock for them.
-#define LOCKYARD_TOO_LARGE(name)                                                          \
-  extern "C" void __wrap___atomic_##name() {                                              \
-    if (!is_active()) std::abort();                                                       \
-    lockyard::plain::refuse(                                                              \
-        "an atomic object is larger than 16 bytes, or not aligned, and so not lock-free", \
-        "make it smaller, or protect it by a lock", LOCKYARD_HERE);                       \
-  }
-LOCKYARD_TOO_LARGE(load)
-LOCKYARD_TOO_LARGE(store)
-LOCKYARD_TOO_LARGE(exchange)
-LOCKYARD_TOO_LARGE(compare_exchange)
 // NOLINTEND(bugprone-reserved-identifier, cert-dcl50-cpp)

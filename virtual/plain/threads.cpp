@@ -85,15 +85,26 @@ unsigned program_threads::create(const routine& what, std::source_location where
     now().fail(model::verdict::assertion, "there is one more thread", where);
   }
   threads_[index].what = what;
+  threads_[index].is_joinable = true;
   now().store(threads_[index].started, runs, std::memory_order_release, where);
   return index;
 }
 
-void* program_threads::join(unsigned index, std::source_location where) {
-  if (index == 0 || index >= count) {
-    now().fail(model::verdict::assertion, "joins a thread that does not exist", where);
+void program_threads::take_claim(unsigned index, const char* otherwise,
+                                 std::source_location where) {
+  if (index == 0 || index >= count || !threads_[index].is_joinable) {
+    now().fail(model::verdict::assertion, otherwise, where);
   }
+  threads_[index].is_joinable = false;
   worker::mine().loop().act();
+}
+
+void program_threads::detach(unsigned index, std::source_location where) {
+  take_claim(index, "detaches a thread that was joined or detached, or does not exist", where);
+}
+
+void* program_threads::join(unsigned index, std::source_location where) {
+  take_claim(index, "joins a thread that was joined or detached, or does not exist", where);
   await_not_zero(threads_[index].ended, where);
   return threads_[index].result;
 }
@@ -106,8 +117,10 @@ void program_threads::exit(void* result) {
 
 /// The destructors of a thread's variables run before others see its end.
 void program_threads::end(unsigned index) {
-  worker::mine().storage[index].end(worker::mine().keys);
-  worker::mine().loop().act();
+  worker& mine = worker::mine();
+  mine.storage[index].end(mine.keys);
+  if (index != 0) mine.end_variables_of(index);  // main's last as long as the program
+  mine.loop().act();
 }
 
 void program_threads::run(unsigned index, int (*main)(int, char**)) {
@@ -158,7 +171,8 @@ int __wrap_pthread_join(pthread_t thread, void** result) {
   }
   return 0;
 }
-int __wrap_pthread_detach(pthread_t /*thread*/) {
+int __wrap_pthread_detach(pthread_t thread) {
+  worker::mine().threads.detach(static_cast<unsigned>(thread - 1), LOCKYARD_HERE);
   return 0;
 }
 void __wrap_pthread_exit(void* result) {
@@ -180,6 +194,7 @@ void __wrap__ZNSt6thread4joinEv(pthread_t* self) {
   *self = 0;
 }
 void __wrap__ZNSt6thread6detachEv(pthread_t* self) {
+  worker::mine().threads.detach(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
   lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
   *self = 0;
 }

@@ -35,6 +35,7 @@ class program_threads {
   /// Returns the number of the new thread.
   unsigned create(const routine& what, std::source_location where);
   void* join(unsigned index, std::source_location where);
+  void detach(unsigned index, std::source_location where);
   [[noreturn]] void exit(void* result);
   /// Names the words below, for reports.
   [[nodiscard]] std::optional<std::string> name_of(std::uintptr_t address) const;
@@ -49,10 +50,13 @@ class program_threads {
     model::location_index ended;
     routine what;
     void* result;
+    bool is_joinable;
     std::jmp_buf exit;
   };
 
   void end(unsigned index);
+  /// Ends the claim to join a thread; it must be there.
+  void take_claim(unsigned index, const char* otherwise, std::source_location where);
   model::location_index new_word(std::size_t number);
 
   bool is_program_ = false;

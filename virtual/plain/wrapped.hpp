@@ -16,13 +16,36 @@ inline execution& now() {
 
 inline location_index word_of_system(const void* address, std::source_location where) {
   constexpr unsigned bytes = 4;
-  const part found =
-      worker::mine().memory.word_at(reinterpret_cast<std::uintptr_t>(address), bytes, where);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (worker::mine().memory.is_retired(at)) {
+    now().fail(model::verdict::lifetime, "an object of the C library is used after its destruction",
+               where);
+  }
+  const part found = worker::mine().memory.word_at(at, bytes, where);
   if (found.unit != bytes) {
     refuse("the system's word is a part of a larger atomic object",
            "give the system an object of its own", where);
   }
   return found.word;
+}
+
+/// Ends an object of the C library, such as a mutex, by the library's function for that.
+inline int end_of_system_object(const void* address, std::size_t size, std::source_location where) {
+  if (!is_active()) return 0;
+  worker::mine().loop().act();
+  now().use(word_of_system(address, where), where);
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  worker::mine().memory.retire(begin, begin + size, where);
+  return 0;
+}
+
+/// Ends a lock, which no thread may hold then.
+inline int end_of_system_lock(const void* address, std::size_t size, std::source_location where) {
+  if (is_active() &&
+      now().load(word_of_system(address, where), std::memory_order_relaxed, where) != 0) {
+    now().fail(model::verdict::lifetime, "a lock is destroyed that a thread holds", where);
+  }
+  return end_of_system_object(address, size, where);
 }
 
 }  // namespace lockyard::plain

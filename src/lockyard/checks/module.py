@@ -40,14 +40,14 @@ COMPILING = (
     "-fPIC",
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
-    # An access is one, whatever becomes of its value: the compiler must not leave a race out.
-    "-fno-toplevel-reorder",
-    "-fno-tree-dce",
-    "-fno-tree-dse",
     "-fno-omit-frame-pointer",
     "-fno-gnu-unique",
     "-Wno-tsan",
 )
+# The compiler must not remove, merge or move an access before the instrumentation sees it, or a
+# race is left out: plain/visible.txt says how. A call's operands are not instrumented, so an
+# aggregate that is passed or returned has to be copied where the source says so.
+VISIBLE_CXX = ("-fno-elide-constructors",)
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,10 @@ class Recipe:
     @property
     def wrapped(self) -> Path:
         return self.include / "plain" / "wrapped.txt"
+
+    @property
+    def visible(self) -> Path:
+        return self.include / "plain" / "visible.txt"
 
     @property
     def modelled(self) -> frozenset[str]:
@@ -170,9 +174,10 @@ class Build:
         theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
         include = self.recipe.include
         ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+        visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
         done = self._ran(
             [
-                *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING),
+                *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING, *visible),
                 *("-S", "-MD", "-MF", str(unit.dependencies), *to(unit.assembler, source)),
             ]
         )

@@ -27,7 +27,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_lock<ticket<relaxed>>("race: ticket, relaxed wait"),
     entry_of_lock<mcs<>>("passed: mcs"),
     entry_of_lock<mcs<acquire>>("hang: mcs, enqueues without release"),
-    entry_of_lock<mcs<acq_rel, false>>("hang: mcs, forgets a late next"),
+    entry_of_lock<mcs<acq_rel, false>>("lifetime: mcs, forgets a late next"),
     entry_of_lock<peterson<>>("passed: peterson"),
     entry_of_lock<peterson<release, acquire>>("race: peterson, without a total order"),
     entry_of_lock<futex_mutex<>>("passed: futex"),
