@@ -8,6 +8,7 @@
 #include <lockyard/concepts.hpp>
 #include <lockyard/lock_traits.hpp>
 #include <lockyard/park/adaptive_mutex.hpp>
+#include <lockyard/park/biased_mutex.hpp>
 #include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
@@ -83,6 +84,11 @@ inline constexpr std::tuple catalog{
         .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::bounded_bypass,
         .origin = "mutex, with a fence in unlock"}),
+    detail::entry_of<biased_mutex<>>({
+        .name = "biased_mutex", .seed_name = "",
+        .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::bounded_bypass,
+        .origin = "Vasudevan, Namjoshi and Edwards 2010; Dice, Huang and Yang 2001"}),
     detail::entry_of<byte_mutex>({
         .name = "byte_mutex", .seed_name = "",
         .family = lock_family::park,

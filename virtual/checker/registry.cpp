@@ -26,6 +26,8 @@ template <handoff_policy Policy, std::uint32_t PatienceUs>
 constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> = 2;
 template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
+template <class M, std::uint16_t BiasAfter>
+constexpr std::optional<unsigned> bound<biased_mutex<M, BiasAfter>> = 2;
 template <>
 constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
 template <>
@@ -33,11 +35,20 @@ constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model:
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
+/// The lock that is checked for a lock of the catalogue.
+template <class Lock>
+struct checked_lock : detail::in_world<Lock, model::model> {};
+/// One acquisition gives the bias. The mutex inside is a small one, because M is checked by itself.
+template <class M, std::uint16_t BiasAfter>
+struct checked_lock<biased_mutex<M, BiasAfter>> {
+  using type = biased_mutex<basic_futex_mutex<model::model>, 1>;
+};
+
 std::vector<checked_client> catalogue_locks() {
   std::vector<checked_client> found;
   for_each_entry([&found]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (requires { typename in_world_t<Lock, model::model>; }) {
-      using checked = in_world_t<Lock, model::model>;
+      using checked = typename checked_lock<Lock>::type;
       found.push_back({.name = entry.traits.name,
                        .of = group::lock,
                        .summary = entry.traits.origin,

@@ -4,8 +4,10 @@
 #include <lockyard/detail/bucket_lock.hpp>
 #include <lockyard/event/event_count.hpp>
 #include <lockyard/event/manual_reset_event.hpp>
+#include <lockyard/park/biased_mutex.hpp>
 #include <lockyard/park/byte_mutex.hpp>
 #include <lockyard/park/fair_mutex.hpp>
+#include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
@@ -59,6 +61,9 @@ struct one_look : model::model {
     return found;
   }
 };
+
+/// A mutex inside that is small, because M is checked by itself; one acquisition gives the bias.
+using eager_biased_mutex = biased_mutex<basic_futex_mutex<model::model>, 1>;
 
 checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
                                     unsigned threads, model::barriers behaviour) {
@@ -151,6 +156,24 @@ std::vector<checked_client> other_clients() {
        .make = &model::exclusion_of<basic_fair_mutex<one_look>>,
        .size = {.threads = 3},
        .how = {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 0}},
+      {.name = "biased_mutex_comes_back",
+       .of = group::client,
+       .summary = "biased_mutex: a thread gets the bias again after a revocation",
+       .make = &model::exclusion_of<eager_biased_mutex>,
+       .size = {.threads = 2, .acquisitions = 3},
+       .how = {.preemptions = 2, .spurious_wakes = 0}},
+      {.name = "biased_mutex_moves_on",
+       .of = group::client,
+       .summary = "biased_mutex: the bias goes from thread to thread, and one gives up",
+       .make = &model::exclusion_of<eager_biased_mutex>,
+       .size = {.threads = 3, .acquisitions = 2, .timed = true},
+       .how = {.preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .short_spins = 1}},
+      {.name = "biased_mutex_fences",
+       .of = group::client,
+       .summary = "biased_mutex where the kernel has no membarrier, so that no thread has the bias",
+       .make = &model::exclusion_of<eager_biased_mutex>,
+       .size = {.threads = 2, .acquisitions = 2},
+       .how = {.asymmetric = model::barriers::fences}},
       {.name = "shared_memory_mutex_death",
        .of = group::client,
        .summary = "shared_memory_mutex whose first owner dies; the others hear of it once",

@@ -35,6 +35,11 @@ class LOCKYARD_CAPABILITY timed_lock {
     return scope.result(self().take() || wait_up_to<W>(limit, take_by()));
   }
 
+  /// Acquires `part`, a lock inside another lock of this library, by a deadline of the world.
+  [[nodiscard]] static bool take_within(Lock& part, typename W::deadline limit) noexcept {
+    return part.take() || part.take_until(limit);
+  }
+
   // The same as in held_assertions, which is not a base here: GCC 12 fails to compile
   // `new (place) Lock()` at -Og where the only byte of a lock comes after two levels of empty
   // bases.
