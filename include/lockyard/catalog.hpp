@@ -13,6 +13,7 @@
 #include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
+#include <lockyard/park/owner_aware_mutex.hpp>
 #include <lockyard/park/pi_mutex.hpp>
 #include <lockyard/park/recursive_mutex.hpp>
 #include <lockyard/park/semaphore_mutex.hpp>
@@ -124,6 +125,11 @@ inline constexpr std::tuple catalog{
         .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none,
         .origin = "Solaris and the C library; U. Drepper 2004"}),
+    detail::entry_of<owner_aware_mutex>({
+        .name = "owner_aware_mutex", .seed_name = "",
+        .family = lock_family::park,
+        .waiting = waiting::park, .fairness = fairness::none,
+        .origin = "Linux' mutex (Zijlstra 2009); Gleixner 2025; U. Drepper 2004"}),
     detail::entry_of<single_spinner_mutex>({
         .name = "single_spinner_mutex", .seed_name = "spin_to_futex_mutex",
         .family = lock_family::park,

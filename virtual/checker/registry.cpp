@@ -29,6 +29,8 @@ constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <class M, std::uint16_t BiasAfter>
 constexpr std::optional<unsigned> bound<biased_mutex<M, BiasAfter>> = 2;
 template <>
+constexpr std::optional<unsigned> bound<basic_owner_aware_mutex<model::model>> = 2;
+template <>
 constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model::model>>> = 1;

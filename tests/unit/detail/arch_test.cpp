@@ -24,5 +24,15 @@ TEST(CycleCounter, is_one_counter_however_it_is_read) {
   EXPECT_LE(early, after);
 }
 
+TEST(AwaitChange, ends_without_a_change_too) {
+  if (!can_await_change())
+    GTEST_SKIP() << "unavailable here: the processor has no such instruction";
+  const std::uint32_t word = 0;
+  int looks = 0;
+  await_change(&word, [&looks] { return ++looks > 0; });
+  await_change(&word, [&looks] { return ++looks < 0; });
+  EXPECT_EQ(looks, 2);
+}
+
 }  // namespace
 }  // namespace lockyard::detail::arch

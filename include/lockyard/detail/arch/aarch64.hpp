@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/auxv.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +12,23 @@ namespace lockyard::inline v0::detail::arch {
 /// thread for a while; `yield` is a no-op on most cores.
 inline void pause() noexcept {
   asm volatile("isb" ::: "memory");
+}
+
+/// Whether a thread can wait for a change of a word, and wakes up now and then without one: the
+/// kernel runs the event stream (HWCAP_EVTSTRM).
+inline bool can_await_change() noexcept {
+  return (getauxval(AT_HWCAP) & (1U << 2U)) != 0;
+}
+
+/// Waits until another thread has written to the word at the address, or until an event, which
+/// comes every 100 us at the latest. Does not wait if `is_unchanged()`, called once, returns
+/// false. Precondition: can_await_change().
+template <class Predicate>
+void await_change(const void* address, Predicate is_unchanged) noexcept {
+  std::uint32_t seen = 0;
+  // The exclusive monitor is armed; a store of another core clears it, which is an event.
+  asm volatile("ldxr %w0, [%1]" : "=r"(seen) : "r"(address) : "memory");
+  if (is_unchanged()) asm volatile("wfe" ::: "memory");
 }
 
 /// Bytes that two threads must keep apart to stay out of each other's way.

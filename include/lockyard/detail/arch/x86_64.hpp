@@ -14,6 +14,30 @@ inline void pause() noexcept {
   __builtin_ia32_pause();
 }
 
+/// Whether a thread can wait for a change of a cache line (WAITPKG: CPUID 7, ECX bit 5). Slow.
+inline bool can_await_change() noexcept {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (1U << 5U)) != 0;
+}
+
+/// Waits until another thread may have written to the cache line of the address, or for some
+/// microseconds at most, in a state that leaves the core's resources to its other thread. Does not
+/// wait if `is_unchanged()`, called once, returns false. Precondition: can_await_change().
+template <class Predicate>
+void await_change(const void* address, Predicate is_unchanged) noexcept {
+  constexpr std::uint64_t longest = 4096;  // ticks of the time-stamp counter
+  constexpr std::uint32_t light_sleep = 1;
+  asm volatile("umonitor %0" ::"r"(address) : "memory");
+  if (!is_unchanged()) return;
+  const std::uint64_t end = __builtin_ia32_rdtsc() + longest;
+  asm volatile("umwait %0" ::"r"(light_sleep), "a"(static_cast<std::uint32_t>(end)),
+               "d"(static_cast<std::uint32_t>(end >> 32U))
+               : "cc", "memory");
+}
+
 /// Bytes that two threads must keep apart to stay out of each other's way: two lines, because
 /// the spatial prefetcher fetches them in pairs.
 inline constexpr std::size_t interference_size = 128;
