@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,7 +38,8 @@ class FakeRunning:
 
 
 class FakePool:
-    """Workers that answer at their second poll."""
+    """Workers that answer at their second poll, and show at each poll that they live, unless they
+    are silent."""
 
     def __init__(self, *workers: Worker) -> None:
         self.there = list(workers)
@@ -46,10 +48,16 @@ class FakePool:
         self.most: Counter[str] = Counter()
         self.most_of_machine: Counter[str] = Counter()
         self.cancelled: list[str] = []
+        self.silent: set[str] = set()
+        self.polls = 0
         self.dies: Callable[[Worker, Task], bool] = lambda _worker, _task: False
         self.answer: Callable[[Task], dict[str, Any]] = lambda task: _result(f"{task}\n")
 
     def workers(self) -> Sequence[Worker]:
+        self.polls += 1
+        for number, each in enumerate(self.there):
+            if each.address not in self.silent:
+                self.there[number] = replace(each, last_seen=float(self.polls))
         return list(self.there)
 
     def start(self, worker: Worker, task: Task, limit_s: float) -> FakeRunning:
@@ -83,6 +91,7 @@ def _run(campaign: Campaign, pool: FakePool, patience_s: float = 0.0) -> engine.
     return Engine(campaign, pool, patience_s, lambda _text: None).run()
 
 
+LONG_S = 30.0  # for what ends by itself
 A, B = Worker("a", "tcp://a"), Worker("b", "tcp://b")
 
 
@@ -124,7 +133,7 @@ def test_a_lost_worker_loses_only_its_running_task(tmp_path: Path) -> None:
     died: list[Task] = []
 
     def dies(worker: Worker, task: Task) -> bool:
-        if worker is B and not died:
+        if worker == B and not died:
             died.append(task)
             return True
         return False
@@ -136,13 +145,52 @@ def test_a_lost_worker_loses_only_its_running_task(tmp_path: Path) -> None:
     assert len(pool.started) == 7
 
 
+def test_a_killed_worker_that_is_still_listed_costs_its_task_one_attempt(tmp_path: Path) -> None:
+    """Its successor on the machine comes only after more polls than a task has attempts."""
+    pool = FakePool(A, B)
+    stale_polls = 4 * MOST_ATTEMPTS
+    until = 0
+
+    def dies(worker: Worker, _task: Task) -> bool:
+        nonlocal until
+        if worker != B:
+            return False
+        pool.silent.add(B.address)
+        until = until or pool.polls + stale_polls
+        return True
+
+    def workers() -> Sequence[Worker]:
+        if until and pool.polls >= until:
+            pool.there = [A, Worker("b", "tcp://b2")]
+        return FakePool.workers(pool)
+
+    pool.dies = dies
+    pool.workers = workers  # type: ignore[method-assign]
+    outcome = _run(_campaign(tmp_path), pool, patience_s=LONG_S)
+    assert (outcome.done, len(outcome.lost), outcome.failed) == (6, 1, [])
+    assert Counter(machine for machine, _ in pool.started) == {"a": 3, "b": 4}
+
+
+def test_a_worker_that_outlived_its_lost_task_gets_it_again(tmp_path: Path) -> None:
+    pool = FakePool(A)
+    lost: list[Task] = []
+
+    def dies(_worker: Worker, task: Task) -> bool:
+        lost.append(task)
+        return len(lost) == 1
+
+    pool.dies = dies
+    outcome = _run(_campaign(tmp_path), pool)
+    assert (outcome.done, len(outcome.lost)) == (3, 1)
+
+
 def test_a_machine_that_stays_away_keeps_its_results_and_leaves_the_others_alone(
     tmp_path: Path,
 ) -> None:
     pool = FakePool(A, B)
 
     def dies(worker: Worker, task: Task) -> bool:
-        if worker is B and task.arguments == ("study1",):
+        if worker == B and task.arguments == ("study1",):
             pool.there = [A]
             return True
         return False

@@ -36,6 +36,8 @@ class Worker:
     machine: str
     address: str
     slots: int = 1
+    # When it last gave a sign of life, by the clock of the scheduler.
+    last_seen: float = field(default=0.0, compare=False)
 
 
 class Running(Protocol):
@@ -53,7 +55,7 @@ class LostError(Exception):
 
 class Pool(Protocol):
     def workers(self) -> Sequence[Worker]:
-        """Returns the workers that are there now."""
+        """Returns the workers that are listed now; one that died may still be among them."""
 
     def start(self, worker: Worker, task: Task, limit_s: float) -> Running: ...
 
@@ -92,6 +94,8 @@ class Engine:
         self._say = say
         self._queues: dict[str, deque[Job]] = {}  # by machine
         self._running: dict[str, list[tuple[Job, Running]]] = {}  # by the worker's address
+        self._last_seen: dict[str, float] = {}  # by address, also of workers no longer listed
+        self._lost_when_seen: dict[str, float] = {}  # the same, when a task was lost there
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -100,7 +104,7 @@ class Engine:
             while True:
                 workers = self._pool.workers()
                 self._meet(workers)
-                self._hand_out(workers)
+                self._hand_out(self._living(workers))
                 was_busy = bool(self._running)
                 self._collect()
                 if was_busy:
@@ -133,6 +137,17 @@ class Engine:
             self._queues[machine] = deque(left)
             self._say(f"{machine}: {len(left)} tasks, {len(jobs) - len(left)} were done before")
 
+    def _living(self, workers: Sequence[Worker]) -> list[Worker]:
+        """Leaves out workers that lost a task and gave no sign of life since: the list may still
+        name a worker that was killed, and each task handed to it would cost an attempt."""
+        self._last_seen.update({each.address: each.last_seen for each in workers})
+        lost = self._lost_when_seen
+        return [
+            each
+            for each in workers
+            if each.address not in lost or each.last_seen > lost[each.address]
+        ]
+
     def _hand_out(self, workers: Sequence[Worker]) -> None:
         busy = {job.machine for some in self._running.values() for job, _ in some}
         for worker in workers:
@@ -151,16 +166,17 @@ class Engine:
 
     def _collect(self) -> None:
         for address, some in list(self._running.items()):
-            left = [each for each in some if not self._is_over(*each)]
+            left = [each for each in some if not self._is_over(address, *each)]
             if left:
                 self._running[address] = left
             else:
                 del self._running[address]
 
-    def _is_over(self, job: Job, running: Running) -> bool:
+    def _is_over(self, address: str, job: Job, running: Running) -> bool:
         try:
             result = running.result()
         except LostError as error:
+            self._lost_when_seen[address] = self._last_seen[address]
             self._lost(job, str(error))
             return True
         if result is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.campaign.engine import LostError, Worker
@@ -79,6 +80,7 @@ class ClusterPool:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._known: dict[str, Worker] = {}
+        self._listed: dict[str, Any] = {}
 
     def workers(self) -> Sequence[Worker]:
         there = self._there()
@@ -87,7 +89,11 @@ class ClusterPool:
             for address, about in self._identities(new).items():
                 slots = int(there[address].get("nthreads", 1))
                 self._known[address] = Worker(about["machine"], address, slots)
-        return [worker for address, worker in self._known.items() if address in there]
+        return [
+            replace(worker, last_seen=float(there[address]["last_seen"]))
+            for address, worker in self._known.items()
+            if address in there
+        ]
 
     def start(self, worker: Worker, task: Task, limit_s: float) -> Running:
         future = self._client.submit(
@@ -103,8 +109,15 @@ class ClusterPool:
         return ClusterTask(future, lambda address: address in self._there(), worker.address)
 
     def _there(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return found
+        """Asks the scheduler itself: client.scheduler_info() may return what the client's periodic
+        update stored in between, a list without workers, and then every task would seem lost. As
+        long as the scheduler does not answer, its last list holds."""
+        try:
+            about = self._client.sync(self._client.scheduler.identity, n_workers=-1)
+        except OSError:
+            return self._listed
+        self._listed = about["workers"]
+        return self._listed
 
     def _identities(self, addresses: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Raises MissingCapabilityError if a worker has another version, or none."""
