@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "futex_calls.hpp"
 
+#include "tracing/tracepoints.hpp"
+
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 namespace lockyard::harness {
 
 namespace {
-
-constexpr const char* tracepoint = "/sys/kernel/tracing/events/syscalls/sys_enter_futex/id";
-
-std::optional<std::uint64_t> id_of_tracepoint() {
-  std::ifstream from{tracepoint};
-  std::uint64_t id = 0;
-  if (from >> id) return id;
-  return std::nullopt;
-}
 
 /// Returns the descriptor, or a negative number with errno set if the kernel refuses.
 int open_event(std::uint64_t id) {
@@ -38,11 +30,10 @@ int open_event(std::uint64_t id) {
 }  // namespace
 
 futex_calls::futex_calls() {
-  const auto id = id_of_tracepoint();
+  const auto id = tracepoint_folder{}.number_of("syscalls/sys_enter_futex");
   if (!id) {
-    why_not_ = std::string{tracepoint} +
-               " cannot be read: run as root with tracefs mounted (mount -t tracefs tracefs "
-               "/sys/kernel/tracing), under a kernel that traces system calls";
+    why_not_ = "the tracepoint of the system call cannot be read, or this kernel traces none; " +
+               how_to_read_tracepoints();
     return;
   }
   event_ = open_event(*id);

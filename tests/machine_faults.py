@@ -14,6 +14,7 @@ from fake_machine import (
     HARNESS,
     LIMITS,
     MOUNT_V1,
+    ONLY_PERFMON_STATUS,
     OWN_STAT,
     USER_LIMITS,
     USER_STATUS,
@@ -189,10 +190,13 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
     ("tracepoints", {"/proc/self/status": USER_STATUS}, {}, "limits", "sudo"),
     (
         "tracepoints",
-        {"/sys/kernel/tracing/events/sched/sched_switch/id": None},
+        {
+            "/sys/kernel/tracing/events/sched/sched_switch/id": None,
+            "/proc/self/status": ONLY_PERFMON_STATUS,
+        },
         {},
         "limits",
-        "mount -t tracefs tracefs /sys/kernel/tracing",
+        "sudo mount -t tracefs tracefs /sys/kernel/tracing",
     ),
     (
         "quota_condition",

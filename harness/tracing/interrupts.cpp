@@ -3,16 +3,12 @@
 
 #include "../topology.hpp"
 #include "switches.hpp"
+#include "tracepoints.hpp"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <system_error>
 
@@ -39,37 +35,6 @@ constexpr std::array sources{
     source{"irq/softirq_exit", trace::interrupt_kind::deferred, false},
     source{"exceptions/page_fault_user", trace::interrupt_kind::page_fault, true}};
 
-/// Opens the folder of tracepoints: where it is mounted, or else in a mount that has no place, so
-/// that no other process sees it; it ends with the descriptor.
-descriptor open_events_folder() {
-  constexpr int folder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  for (const char* const place :
-       {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"}) {
-    descriptor mounted{::open(place, folder)};
-    if (mounted.is_open()) return mounted;
-  }
-  constexpr unsigned create = 6;  // FSCONFIG_CMD_CREATE
-  const descriptor context{static_cast<int>(syscall(SYS_fsopen, "tracefs", 0U))};
-  if (!context.is_open()) return {};
-  if (syscall(SYS_fsconfig, context.number(), create, nullptr, nullptr, 0) != 0) return {};
-  const descriptor unplaced{static_cast<int>(syscall(SYS_fsmount, context.number(), 0U, 0U))};
-  if (!unplaced.is_open()) return {};
-  return descriptor{openat(unplaced.number(), "events", folder)};
-}
-
-std::optional<std::uint16_t> number_of(const descriptor& folder, const char* name) {
-  const std::string path = std::string{name} + "/id";
-  const descriptor file{openat(folder.number(), path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file.is_open()) return std::nullopt;
-  std::array<char, 16> text{};
-  const ssize_t count = read(file.number(), text.data(), text.size());
-  std::uint16_t found = 0;
-  if (count <= 0 || std::from_chars(text.data(), text.data() + count, found).ec != std::errc{}) {
-    return std::nullopt;
-  }
-  return found;
-}
-
 perf_event_attr attributes_of(std::uint16_t id) {
   perf_event_attr wanted = event_attributes(PERF_TYPE_TRACEPOINT, id);
   wanted.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
@@ -86,7 +51,7 @@ interrupt_recorder::interrupt_recorder() {
   }
   find_tracepoints();
   if (tracepoints_.empty()) {
-    why_not_ = "the tracepoints of interrupts cannot be read; run as root";
+    why_not_ = "the tracepoints of interrupts cannot be read; " + how_to_read_tracepoints();
     return;
   }
   try {
@@ -98,11 +63,10 @@ interrupt_recorder::interrupt_recorder() {
 }
 
 void interrupt_recorder::find_tracepoints() {
-  const descriptor folder = open_events_folder();
-  if (!folder.is_open()) return;
+  const tracepoint_folder folder;
   // A kernel without some of them still shows the others.
   for (const source& each : sources) {
-    if (const auto id = number_of(folder, each.name)) {
+    if (const auto id = folder.number_of(each.name)) {
       tracepoints_.push_back({.id = *id, .kind = each.kind, .is_begin = each.is_begin});
     }
   }

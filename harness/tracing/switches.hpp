@@ -5,6 +5,7 @@
 // records.
 
 #include "kernel_ring.hpp"
+#include "tracepoints.hpp"
 
 #include <lockyard/detail/trace_format.hpp>
 
@@ -61,7 +62,7 @@ class wakeup_recorder {
     std::vector<descriptor> sharing;
   };
 
-  static std::optional<tracepoint> find(const std::string& name);
+  static std::optional<tracepoint> find(const tracepoint_folder& folder, const std::string& name);
   void open(int cpu);
 
   tracepoint waking_;

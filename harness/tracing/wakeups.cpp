@@ -6,26 +6,19 @@
 #include "../topology.hpp"
 #include "scheduler_events.hpp"
 #include "switches.hpp"
+#include "tracepoints.hpp"
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 namespace lockyard::harness {
 
 namespace {
-
-constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
 /// The part of a sample before the tracepoint's own record.
 struct sample_head {
@@ -38,14 +31,6 @@ struct sample_head {
 };
 constexpr std::size_t head_bytes = 28;  // without padding
 constexpr std::size_t least_raw_bytes = 36;
-
-/// Returns where a field begins in a record, by the format file's "field:TYPE NAME; offset:N;".
-std::size_t offset_of(const std::string& format, const std::string& field) {
-  const std::size_t at = format.find(" " + field + ";");
-  if (at == std::string::npos) return 0;
-  const std::size_t begin = format.find("offset:", at);
-  return begin == std::string::npos ? 0 : std::stoul(format.substr(begin + 7));
-}
 
 template <class T>
 T field_at(const std::byte* record, std::size_t offset) {
@@ -62,23 +47,18 @@ bool is_in_first_pid_namespace() {
   return stat("/proc/self/ns/pid", &found) == 0 && found.st_ino == first;
 }
 
-std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const std::string& name) {
-  for (const std::filesystem::path folder : folders) {
-    std::ifstream number{folder / "events/sched" / name / "id"};
-    std::ifstream file{folder / "events/sched" / name / "format"};
-    unsigned id = 0;
-    if (!(number >> id) || !file) continue;
-    std::ostringstream format;
-    format << file.rdbuf();
-    const tracepoint found{.id = static_cast<std::uint16_t>(id),
-                           .pid_at = offset_of(format.str(), "pid"),
-                           .from_at = offset_of(format.str(), "orig_cpu"),
-                           .to_at = offset_of(format.str(), "dest_cpu")};
-    const std::size_t last = std::max({found.pid_at, found.from_at, found.to_at});
-    if (last + sizeof(std::uint32_t) > least_raw_bytes) continue;
-    return found;
-  }
-  return std::nullopt;
+std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const tracepoint_folder& folder,
+                                                                 const std::string& name) {
+  const auto id = folder.number_of(name);
+  const std::string format = folder.format_of(name);
+  if (!id || format.empty()) return std::nullopt;
+  const tracepoint found{.id = *id,
+                         .pid_at = offset_of_field(format, "pid"),
+                         .from_at = offset_of_field(format, "orig_cpu"),
+                         .to_at = offset_of_field(format, "dest_cpu")};
+  const std::size_t last = std::max({found.pid_at, found.from_at, found.to_at});
+  if (last + sizeof(std::uint32_t) > least_raw_bytes) return std::nullopt;
+  return found;
 }
 
 wakeup_recorder::wakeup_recorder() {
@@ -88,17 +68,15 @@ wakeup_recorder::wakeup_recorder() {
         "own PID namespace; run outside of the container, or with the host's (--pid=host)";
     return;
   }
-  const auto waking = find("sched_waking");
-  const auto wakeup = find("sched_wakeup");
-  const auto migrate = find("sched_migrate_task");
+  const tracepoint_folder folder;
+  const auto waking = find(folder, "sched/sched_waking");
+  const auto wakeup = find(folder, "sched/sched_wakeup");
+  const auto migrate = find(folder, "sched/sched_migrate_task");
   if (!waking || !wakeup || !migrate) {
     why_not_ =
-        geteuid() == 0
-            ? "the scheduler's tracepoints are missing, because tracefs is not mounted; as root: "
-              "mount -t tracefs nodev /sys/kernel/tracing"
-            : "the scheduler's tracepoints cannot be read, so a wake-up in flight cannot be told "
-              "from a thread that waits for a processor; run as root, with tracefs mounted "
-              "(mount -t tracefs nodev /sys/kernel/tracing)";
+        "the scheduler's tracepoints cannot be read, so a wake-up in flight cannot be told from a "
+        "thread that waits for a processor; " +
+        how_to_read_tracepoints();
     return;
   }
   waking_ = *waking;

@@ -29,6 +29,7 @@ STATUS = (
 
 ROOT_STATUS = STATUS.format(uid=0, caps="000001ffffffffff")
 USER_STATUS = STATUS.format(uid=1000, caps="0000000000000000")
+ONLY_PERFMON_STATUS = STATUS.format(uid=1000, caps=f"{1 << 38:016x}")
 USER_LIMITS = LIMITS.format(nice=0, soft=0, hard=0)
 
 FILES = {

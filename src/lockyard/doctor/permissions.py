@@ -159,6 +159,8 @@ def tracepoints(facts: Facts) -> Outcome:
     if any(facts.kernel.exists(f"{path}/events/sched/sched_switch/id") for path in TRACEFS):
         return Fine("scheduler tracepoints can be read")
     has_tracefs = "tracefs" in (facts.kernel.read("/proc/filesystems") or "").split()
+    if has_tracefs and facts.has_capability(CAP_SYS_ADMIN):
+        return Fine("scheduler tracepoints can be read: the harness mounts tracefs for itself")
     return Finding(
         Severity.LIMITS,
         "tracefs is not mounted" if has_tracefs else "the kernel was built without tracefs",
