@@ -86,9 +86,9 @@ const std::vector<checked_client>& all_clients() {
     std::vector<checked_client> all = catalogue_locks();
     for (const auto& more :
          {clients(), condition_clients(), resilient_clients(), semaphore_clients(),
-          task_queue_clients(), reuse_clients(), litmus_of_two_words(), litmus_of_many_threads(),
-          litmus_of_changes(), litmus_of_sequential_accesses(), litmus_of_families(),
-          seeded_faults()}) {
+          task_queue_clients(), lock_free_clients(), reuse_clients(), litmus_of_two_words(),
+          litmus_of_many_threads(), litmus_of_changes(), litmus_of_sequential_accesses(),
+          litmus_of_families(), seeded_faults()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

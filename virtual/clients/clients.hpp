@@ -17,6 +17,7 @@ model::client_maker client_of(const model::client_size& size) {
 
 std::vector<checked_client> clients();
 std::vector<checked_client> condition_clients();
+std::vector<checked_client> lock_free_clients();
 std::vector<checked_client> resilient_clients();
 std::vector<checked_client> reuse_clients();
 std::vector<checked_client> semaphore_clients();

@@ -27,7 +27,7 @@ NEEDED = ("summary", "verdict", "client", "threads")
 SIZES = ("threads", "acquisitions", "tries", "timed", "destroys")
 SETTINGS = ("preemptions", "spurious_wakes", "timeouts", "short_spins", "old_reads", "asymmetric")
 KEYS = {*NEEDED, *SIZES, *SETTINGS, "headers", "reduction", "change"}
-SHIPPED = re.compile(r"^namespace lockyard::inline v0(::detail)? \{", re.MULTILINE)
+SHIPPED = re.compile(r"^namespace lockyard::(?:inline v0(::detail)?|harness) \{", re.MULTILINE)
 
 
 class TableError(Exception):
