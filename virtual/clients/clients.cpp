@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "asymmetric_unlock.hpp"
+#include "biased_clients.hpp"
 #include "clients/event_locks.hpp"
 #include "event_clients.hpp"
 #include "mcs_lock.hpp"
@@ -168,6 +169,12 @@ std::vector<checked_client> other_clients() {
        .make = &model::exclusion_of<eager_biased_mutex>,
        .size = {.threads = 3, .acquisitions = 2, .timed = true},
        .how = {.preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .short_spins = 1}},
+      {.name = "biased_mutex_reuse",
+       .of = group::client,
+       .summary = "a biased_mutex in the memory of another one, which its next owner has ended",
+       .make = &client_of<biased_reuse_client<eager_biased_mutex>>,
+       .size = {.threads = 3},
+       .how = {.preemptions = 3, .timeouts = 1}},
       {.name = "biased_mutex_fences",
        .of = group::client,
        .summary = "biased_mutex where the kernel has no membarrier, so that no thread has the bias",
