@@ -68,6 +68,15 @@ def test_percentiles_need_samples_beyond_them() -> None:
     assert Histogram().percentile(0.5) is None
 
 
+def test_the_mean_counts_each_sample_and_the_least_is_no_percentile() -> None:
+    histogram = Histogram()
+    histogram.add({"sub_bucket_bits": 6, "scale": 2.0, "counts": [[10, 3], [30, 1]]})
+    assert histogram.mean == 2.0 * (3 * 10 + 30) / 4
+    assert histogram.least == 20.0
+    assert Histogram().mean is None
+    assert Histogram().least is None
+
+
 def test_numbers_have_three_digits_and_a_unit() -> None:
     assert duration(8.724) == "8.72 ns"
     assert duration(999.9) == "1.00 µs"

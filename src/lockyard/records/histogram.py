@@ -34,6 +34,17 @@ class Histogram:
     def total(self) -> int:
         return sum(self.counts.values())
 
+    @property
+    def least(self) -> float | None:
+        return min(self.counts, default=None)
+
+    @property
+    def mean(self) -> float | None:
+        """Returns the mean, each sample at the middle of its bucket."""
+        if not self.total:
+            return None
+        return sum(value * count for value, count in self.counts.items()) / self.total
+
     def percentile(self, share: float) -> float | None:
         """Returns the percentile, or None if too few samples lie beyond it."""
         return _at_share(sorted(self.counts.items()), share)

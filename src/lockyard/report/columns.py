@@ -98,7 +98,15 @@ TEAM = (
 
 
 def team_columns(histogram: str) -> list[Column]:
-    return [RUNS, MEAN_RUN, *percentiles(histogram), maximum(f"{histogram}_max_ns"), *TEAM]
+    return [
+        RUNS,
+        MEAN_RUN,
+        Column("min", lambda cell: duration(cell.histogram(histogram).least), 0),
+        Column("mean", lambda cell: duration(cell.histogram(histogram).mean), 0),
+        *percentiles(histogram),
+        maximum(f"{histogram}_max_ns"),
+        *TEAM,
+    ]
 
 
 def most_to_fewest(cell: CellSummary) -> str:
