@@ -71,6 +71,27 @@ def stopped(
     return trace
 
 
+def stopped_in_its_spin(
+    usual_us: float = 0.1, times: int = 600, length_us: float = 30
+) -> FakeTrace:
+    """Thread 2 spins, and gets the lock as soon as thread 1 has released it, again and again. At
+    last it is free from 20.1 µs on, and thread 2 takes long to see it."""
+    trace = FakeTrace(ring_events=8192)
+    for n in range(times):
+        at = -20_000 + 16 * n
+        trace.stamps(HOLDER, (at, CALLED), (at + 0.1, ACQUIRED), (at + 3, RELEASING))
+        trace.stamps(HOLDER, (at + 3.1, RELEASED))
+        got = at + 3.1 + usual_us
+        trace.stamps(WAITER, (at + 1, CALLED), (got, ACQUIRED), (got + 1, RELEASING))
+        trace.stamps(WAITER, (got + 1.1, RELEASED))
+    trace.stamps(HOLDER, (0, CALLED), (1, ACQUIRED), (20, RELEASING), (20.1, RELEASED))
+    trace.stamps(WAITER, (10, CALLED))
+    injected.got(trace, 20.1 + length_us)
+    for who in (HOLDER, WAITER):
+        trace.back(who, -20_100).changed(ACQUIRED, lambda row: (*row[:4], A_PAUSE), who)
+    return trace
+
+
 def yielded_since_long() -> FakeTrace:
     """Thread 2 has overwritten the stamp of its call, and yields when the lock becomes free."""
     trace = injected.held(20).back(WAITER, -5)
@@ -99,6 +120,7 @@ SCENES: list[tuple[str, Callable[[], FakeTrace], Cause, float]] = [
     ("back from a preemption", came_back, Cause.WAITER_NOT_RUNNING, 0.9),
     ("back from a yield", came_out_of_its_yield, Cause.WAITER_NOT_RUNNING, 0.9),
     ("stopped on its way", stopped, Cause.MACHINE_GAP, 0.9),
+    ("stopped in its spin", stopped_in_its_spin, Cause.MACHINE_GAP, 0.9),
     ("its call was overwritten", yielded_since_long, Cause.WAITER_NOT_RUNNING, 0.9),
     ("the heir has not called", barged_before_the_sleeper_came, Cause.WOKEN_LATE, 0.9),
 ]
@@ -117,6 +139,9 @@ NEAR: list[tuple[str, Callable[[], FakeTrace]]] = [
     ("all acquisitions take long", lambda: stopped(usual_us=2)),
     ("a few acquisitions do not tell how long one takes", lambda: stopped(calls=900)),
     ("no machine stops a thread for so long", lambda: stopped(length_us=300)),
+    ("all that spin take long", lambda: stopped_in_its_spin(usual_us=2)),
+    ("a few spins do not tell how long one takes", lambda: stopped_in_its_spin(times=400)),
+    ("no machine stops a spin for so long", lambda: stopped_in_its_spin(length_us=300)),
 ]
 
 
@@ -154,8 +179,11 @@ def test_a_thread_that_stamps_is_not_on_the_way_to_an_interrupt(tmp_path: Path) 
     assert stall.amounts[Cause.MACHINE_GAP] == pytest.approx((44 - 30) * US)
 
 
-def test_a_stopped_way_is_not_the_time_of_a_preemption(tmp_path: Path) -> None:
-    trace = stopped(length_us=200).out(WAITER, 30, preempted=True).back(WAITER, 60)
+@pytest.mark.parametrize("make", [stopped, stopped_in_its_spin])
+def test_a_stopped_way_is_not_the_time_of_a_preemption(
+    tmp_path: Path, make: Callable[..., FakeTrace]
+) -> None:
+    trace = make(length_us=200).out(WAITER, 30, preempted=True).back(WAITER, 60)
     _, _, stall = idle_of(trace, tmp_path)
     assert stall.amounts[Cause.MACHINE_GAP] == 0
 
@@ -172,6 +200,7 @@ def test_a_stopped_way_is_not_the_time_of_a_preemption(tmp_path: Path) -> None:
         (served_by_the_releaser, "cpu 0 served a device's interrupt at +10.0 µs for 12.0 µs"),
         (came_back, "worker 2 was preempted at −5.00 µs (cpu 0), came back at +15.0 µs (cpu 0)"),
         (stopped, "worker 2 ran without a stamp or a pause on its way to the lock"),
+        (stopped_in_its_spin, "worker 2 ran without a stamp on its way to the lock"),
     ],
 )
 def test_the_evidence_names_it(tmp_path: Path, make: Callable[[], FakeTrace], told: str) -> None:

@@ -151,11 +151,15 @@ class _Teller:
             return f"{self._what_it_had(who, m, at)}{interrupt}"
         if m.heir_stopped[at] and who == int(m.heir.who[at]):
             return (
-                f"{self.thread(who)} ran without a stamp or a pause on its way to the lock, "
-                "although 99 in 100 such acquisitions of this lock take less than a twentieth of "
-                "that time"
+                f"{self.thread(who)} ran without a stamp{self._or_a_pause(m, at)} on its way to "
+                "the lock, although 99 in 100 such acquisitions of this lock take less than a "
+                "twentieth of that time"
             )
         return f"{self.thread(who)} ran on a processor that stopped without a context switch"
+
+    def _or_a_pause(self, m: Moments, at: int) -> str:
+        holds, heir = self._lock.history.holds, int(m.hold[at]) + 1
+        return "" if holds.prior[heir] == NEVER else " or a pause"
 
     def _interrupt(self, who: int, m: Moments, at: int) -> str | None:
         """Describes the interrupt that the thread's processor served."""

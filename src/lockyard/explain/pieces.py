@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockyard.explain.moments import NOBODY, Being, Candidates, Moments
-from lockyard.explain.stopped import stopped_acquisitions, stopped_releases
+from lockyard.explain.stopped import (
+    stopped_acquisitions,
+    stopped_handovers,
+    stopped_releases,
+)
 from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing, inside
 from lockyard.explain.trace import NO_CPU, Kind, RingKind
 from lockyard.explain.unstamped import IN_VAIN_NS, unstamped
@@ -60,7 +64,10 @@ class Pieces:
         self._trace = trace
         self._sent = sent(trace, history, threads)
         self._timed = [timed(thread) for thread in threads]
-        self._stopped_since = stopped_acquisitions(history, threads, trace)
+        self._stopped_since = np.minimum(
+            stopped_acquisitions(history, threads, trace),
+            stopped_handovers(history, threads, trace),
+        )
         holds = history.holds
         users = np.unique(np.concatenate([holds.who, history.waits.who]))
         cuts = np.concatenate(

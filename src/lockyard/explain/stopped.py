@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockyard.explain.stretches import NEVER, ON_PROCESSOR
+from lockyard.explain.stretches import NEVER, ON_PROCESSOR, Doing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,8 @@ def stopped_releases(history: LockHistory, trace: Trace) -> NDArray[np.bool_]:
 # The same for an acquisition without a pause. Longer than the most, it is left unexplained.
 STOPPED_MOST_NS = 250e3
 LEAST_ACQUISITIONS = 1000
+# The same for a thread that waited, and ran, when the lock became free.
+LEAST_HANDOVERS = 500
 
 
 def stopped_acquisitions(
@@ -63,3 +65,26 @@ def stopped_acquisitions(
         low, high = stretches.at(np.array([holds.prior[at], holds.acquired[at]])).tolist()
         found[at] = np.isin(stretches.doing[low : high + 1], ON_PROCESSOR).all()
     return np.where(found, holds.prior, NEVER)
+
+
+def stopped_handovers(
+    history: LockHistory, threads: Sequence[Thread], trace: Trace
+) -> NDArray[np.int64]:
+    """Returns for each hold since when its thread, which had called and ran, could have taken the
+    lock and was stopped: it took far longer than 99 in 100 threads that ran and waited when this
+    lock became free; NEVER if it was not. Such a thread may pause meanwhile, as its lock waits."""
+    holds = history.holds
+    begins = np.append(NEVER, holds.released[:-1]) if len(holds) else holds.acquired
+    known = (holds.called < begins) & (begins < holds.acquired)
+    for who in np.unique(holds.who[known]).tolist():
+        mine = np.flatnonzero(known & (holds.who == who))
+        stretches = threads[who].stretches
+        low, high = stretches.at(begins[mine]), stretches.at(holds.acquired[mine])
+        known[mine] = (low == high) & (stretches.doing[low] == Doing.RUNNING)
+    if np.count_nonzero(known) < LEAST_HANDOVERS:
+        return np.full(len(holds), NEVER)
+    lengths = np.where(known, holds.acquired - np.where(known, begins, 0), 0)
+    usual = float(np.quantile(lengths[known], 0.99))
+    least = max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
+    found = known & (lengths >= least) & (lengths <= STOPPED_MOST_NS / trace.ns_per_tick)
+    return np.where(found, begins, NEVER)
