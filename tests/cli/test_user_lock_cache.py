@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +61,20 @@ def test_folders_are_made_and_inspected_under_a_lock(
         assert place.exists()
     assert alone == [True, True]
     assert not place.exists()
+
+
+def test_files_that_another_lockyard_may_be_about_to_start_stay(where: Path) -> None:
+    files = [where / f"harness.{number}" for number in range(cache.KEPT + 5)]
+    for file in files:
+        file.touch()
+    cache.tidy(())
+    assert all(file.exists() for file in files)
+    for file in files[:7]:
+        os.utime(file, (0, time.time() - 2 * cache.IN_USE_S))
+    cache.tidy(())
+    left = [file for file in files if file.exists()]
+    assert len(left) == cache.KEPT
+    assert set(files[7:]) <= set(left)
 
 
 def test_a_folder_whose_lockyard_is_gone_goes_too(where: Path) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 KEPT = 24  # most recently used files
+# Another lockyard may still be about to start a file that was used within this time.
+IN_USE_S = 3600.0
 BUILD, MARK = "build.", "mark"
 
 
@@ -81,7 +84,7 @@ def workplace() -> Iterator[Path]:
 
 
 def tidy(used: Iterable[Path]) -> None:
-    """Removes what dead builds left, and the least recently used files."""
+    """Removes what dead builds left, and the least recently used files that no lockyard needs."""
     held = set(used)
     with _alone(folder()):
         entries = list(folder().iterdir())
@@ -91,7 +94,8 @@ def tidy(used: Iterable[Path]) -> None:
     files = [entry for entry in entries if entry not in held and entry.is_file()]
     with contextlib.suppress(OSError):  # another lockyard may be tidying
         for file in sorted(files, key=lambda each: each.stat().st_mtime, reverse=True)[KEPT:]:
-            file.unlink(missing_ok=True)
+            if time.time() - file.stat().st_mtime > IN_USE_S:
+                file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
