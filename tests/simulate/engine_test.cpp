@@ -44,6 +44,16 @@ class Engine : public testing::Test {
   line& other = on.memory().make<line>();
 };
 
+TEST(Gaps, have_the_lengths_that_were_measured_as_often_as_measured) {
+  const gaps some{.every_ns = 1, .least_ns = 1, .most_ns = 100, .measured = {{5, 0.25}, {70, 1}}};
+  EXPECT_EQ(some.length_ns(0), 5);
+  EXPECT_EQ(some.length_ns(0.25), 5);
+  EXPECT_EQ(some.length_ns(0.26), 70);
+  EXPECT_EQ(some.length_ns(0.999), 70);
+  const gaps between{.every_ns = 1, .least_ns = 1, .most_ns = 100};
+  EXPECT_NEAR(between.length_ns(0.5), 10, 1e-9);
+}
+
 TEST_F(Engine, second_read_of_a_line_is_a_hit) {
   ps first = 0, second = 0;
   spawn(

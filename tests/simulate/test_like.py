@@ -91,6 +91,26 @@ def test_measured_costs_take_the_place_of_the_machines_costs(
     assert rate(480) < 0.6 * rate(120)
 
 
+def test_gaps_have_the_lengths_that_were_measured(
+    lockyard: Callable[..., Outcome], file: Callable[..., str]
+) -> None:
+    """The number of gaps and the longest one stay the same, and only the histogram differs."""
+
+    def rate(length_ns: int) -> float:
+        noise = {**NOISE, "cores": [{"gaps": 10_000, "watched_ns": 1e9}] * 2, "longest_ns": 9e4}
+        run = a_run("noise", None, noise)
+        counts = [[length_ns, 20_000]]
+        run["histograms"] = {
+            "gap": {"unit": "ns", "scale": 1.0, "sub_bucket_bits": 20, "counts": counts}
+        }
+        path = file(a_run("costs", None, COSTS), run, *MEASURED)
+        shown = lockyard("simulate", "--like", path, "--machine", "vm2", "--json")
+        found: float = json.loads(shown.stdout)["figures"][0]["simulated"]
+        return found
+
+    assert rate(90_000) < 0.5 * rate(1000)
+
+
 def test_says_when_costs_are_not_the_measured_ones(
     lockyard: Callable[..., Outcome], file: Callable[..., str]
 ) -> None:

@@ -4,7 +4,6 @@
 #include <boost/context/detail/fcontext.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 namespace lockyard::simulation {
@@ -229,11 +228,10 @@ void engine::stop_a_processor() {
   const auto pause = static_cast<ps>(chance_.exponential(gaps_.every_ns) * ns);
   push(now_ + std::max<ps>(pause, 1), event_kind::gap, 0);
   const auto which = static_cast<int>(chance_.next() % processors_.size());
-  const double magnitude = chance_.uniform();
+  const double share = chance_.uniform();
   thread* const stopped = at(which).current;
   if (now_ == 0 || stopped == nullptr) return;
-  const auto length =
-      static_cast<ps>(gaps_.least_ns * std::pow(gaps_.most_ns / gaps_.least_ns, magnitude) * ns);
+  const auto length = static_cast<ps>(gaps_.length_ns(share) * ns);
   if (recording_ != nullptr) recording_->gap(which, length, now_);
   if (stopped->doing == activity::parked && !stopped->poked) {
     stopped->spin->last_look = std::max(stopped->spin->last_look, now_ + length);

@@ -108,6 +108,12 @@ gaps gaps_of(const json& given) {
   if (read.every_ns > 0 && (read.least_ns <= 0 || read.least_ns > read.most_ns)) {
     throw std::invalid_argument{"gaps have least_ns above 0, and most_ns no less than least_ns"};
   }
+  double seen = 0;
+  for (const json& each : given.value("measured", json::array())) {
+    seen += non_negative(each.at(1), "the count of a measured gap");
+    read.measured.push_back({.ns = non_negative(each.at(0), "a measured gap"), .share = seen});
+  }
+  for (auto& each : read.measured) each.share /= seen;
   return read;
 }
 

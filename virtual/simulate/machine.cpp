@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace lockyard::simulation {
 
@@ -70,6 +72,12 @@ distance topology::between(int a, int b) const noexcept {
   if (core_of(a) == core_of(b)) return distance::core;
   if (cache_of(a) == cache_of(b)) return distance::cache;
   return socket_of(a) == socket_of(b) ? distance::socket : distance::machine;
+}
+
+double gaps::length_ns(double share) const noexcept {
+  if (measured.empty()) return least_ns * std::pow(most_ns / least_ns, share);
+  const auto found = std::ranges::lower_bound(measured, share, {}, &length::share);
+  return found == measured.end() ? measured.back().ns : found->ns;
 }
 
 machine::machine(const topology& of, const costs& cost) noexcept

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace lockyard::simulation {
 
@@ -108,10 +109,18 @@ struct cost_declaration {
 std::span<const cost_declaration> cost_declarations() noexcept;
 
 /// What stops a processor regardless of the thread that runs there: device interrupts, firmware, a
-/// hypervisor. Lengths are log-uniform. A property of a setting, as the background is.
+/// hypervisor. A property of a setting, as the background is.
 struct gaps {
   double every_ns = 0;  ///< mean time between two gaps of the whole machine; 0: there are none
-  double least_ns = 0, most_ns = 0;
+  double least_ns = 0, most_ns = 0;  ///< lengths are log-uniform between these
+  /// Lengths that were measured, in place of these; with each, the share of gaps up to it.
+  struct length {
+    double ns, share;
+  };
+  std::vector<length> measured{};
+
+  /// Returns the length that a share of the gaps does not exceed.
+  [[nodiscard]] double length_ns(double share) const noexcept;
 };
 
 /// A machine with its costs in picoseconds.

@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
+from lockyard.records.histogram import Histogram
 from lockyard.simulate.machines import IDLE_IN_ORDER, IN_ORDER
 
 if TYPE_CHECKING:
@@ -81,17 +82,24 @@ def _in_order(costs: dict[str, float]) -> dict[str, float]:
     return costs
 
 
-def gaps_of(noise: Sequence[Mapping[str, Any]], notes: list[str]) -> dict[str, float] | None:
-    cores = [core for each in noise for core in each.get("cores") or []]
+def gaps_of(noise: Sequence[Answer], notes: list[str]) -> dict[str, Any] | None:
+    """Returns how often something stops a processor, and the measured lengths with their counts."""
+    values = [run["values"] for run in noise]
+    cores = [core for each in values for core in each.get("cores") or []]
     count = sum(core["gaps"] for core in cores)
     if not count:
         notes.append("the file has no gaps of the study noise, so nothing stops the processors")
         return None
-    watched_ns = sum(max(core["watched_ns"] for core in each["cores"]) for each in noise)
-    least_ns = min(each["gap_threshold_ns"] for each in noise)
-    most_ns = max(each["longest_ns"] for each in noise)
+    watched_ns = sum(max(core["watched_ns"] for core in each["cores"]) for each in values)
+    least_ns = min(each["gap_threshold_ns"] for each in values)
+    most_ns = max(each["longest_ns"] for each in values)
+    lengths = Histogram()
+    for run in noise:
+        if "gap" in run.get("histograms", {}):
+            lengths.add(run["histograms"]["gap"])
     return {
         "every_ns": watched_ns / count,
         "least_ns": least_ns,
         "most_ns": max(least_ns, most_ns),
+        "measured": sorted(lengths.counts.items()),
     }

@@ -67,7 +67,7 @@ def like(path: Path, machine: Machine, of: Abilities) -> Likeness:
     usable = [run for run in content.runs if run.get("status") == "ok"]
     notes: list[str] = []
     measured = calibrated(path, machine, of_study(usable, "costs"), notes)
-    gaps = gaps_of(of_study(usable, "noise"), notes)
+    gaps = gaps_of([run for run in usable if run.get("study") == "noise"], notes)
     scheduler = _scheduler(str((content.environment.get("system") or {}).get("kernel", "")))
     groups: defaultdict[Key, list[Answer]] = defaultdict(list)
     for run in usable:

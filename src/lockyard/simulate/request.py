@@ -53,7 +53,7 @@ class Cell:
     parameters: Mapping[str, float] = field(default_factory=dict)
     background: str = "quiet"
     seed: int = 1
-    gaps: Mapping[str, float] | None = None  # in place of the background's
+    gaps: Mapping[str, Any] | None = None  # in place of the background's
     burst_factor: float = 1.0  # factor of the rate of bursts
     module: str = ""  # the file with the user's lock
 
