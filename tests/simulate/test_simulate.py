@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lockyard.simulate.published import rank_correlation
+from lockyard.simulate.published import Figure, agreements, cliffs, rank_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,6 +187,18 @@ def test_machine_whose_costs_are_zero_ends_with_the_thread_that_never_advances(
     assert failed.returncode == 4
     assert "virtual time does not advance" in failed.stderr
     assert "thread " in failed.stderr
+
+
+def test_cliff_of_a_curve_is_its_largest_fall_from_16_threads_on() -> None:
+    curve = {2: (9, 9), 4: (3, 3), 16: (5, 5), 48: (4.9, 4), 56: (3, 3.9), 96: (2.5, 3.8)}
+    figures = [
+        Figure("lock1, x, operations per s", f"{threads} threads", *each)
+        for threads, each in curve.items()
+    ]
+    assert cliffs(figures) == [
+        "lock1, x, operations per s: falls most from 48 to 56 threads, simulated from 16 to 48"
+    ]
+    assert [each.table for each in agreements(figures)][-1] == "all operations per s"
 
 
 def test_rank_correlation_shares_ranks_among_equal_values() -> None:

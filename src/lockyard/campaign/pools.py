@@ -15,7 +15,7 @@ from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.extras import optional
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
     from lockyard.campaign.engine import Running
@@ -96,11 +96,15 @@ class ClusterPool:
         ]
 
     def start(self, worker: Worker, task: Task, limit_s: float) -> Running:
+        return self.call(worker, run_task, task.command, list(task.arguments), limit_s)
+
+    def call(
+        self, worker: Worker, function: Callable[..., dict[str, Any]], *arguments: Any
+    ) -> Running:
+        """Calls a function of lockyard on the worker."""
         future = self._client.submit(
-            run_task,
-            task.command,
-            list(task.arguments),
-            limit_s,
+            function,
+            *arguments,
             workers=[worker.address],
             allow_other_workers=False,
             pure=False,

@@ -133,6 +133,13 @@ def simulated_settings(incomplete: str) -> list[str]:
     return [f"{name}=" for name in known if name.startswith(incomplete)]
 
 
+def swept_parameters(incomplete: str) -> list[str]:
+    from lockyard.simulate.sweep import SWEPT
+
+    own = [f"{name}=" for name in SWEPT if name.startswith(incomplete)]
+    return own + simulated_settings(incomplete)
+
+
 def headers(incomplete: str) -> list[str]:
     """Completes files that may be headers, up to the colon before the type."""
     return [

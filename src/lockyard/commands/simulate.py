@@ -123,6 +123,25 @@ class SimulateOptions(UserLockOptions):
         bool,
         typer.Option("--sensitivity", help="Let ranges also cover a change of every cost by 20 %."),
     ] = False
+    sweep: Annotated[
+        list[str] | None,
+        option(
+            "NAME=VALUE,...",
+            "Simulate each of these values; with several, all combinations. Names: threads, hold, "
+            "gap, workload, machine, scheduler, background, and every name that --set knows.",
+            shown=False,
+            complete=completions.swept_parameters,
+        ),
+    ] = None
+    cluster: Annotated[
+        str,
+        option(
+            "tcp://HOST:PORT",
+            "With --sweep: the scheduler of a cluster of Dask distributed; needs "
+            "lockyard[cluster].",
+            shown="this machine alone",
+        ),
+    ] = ""
     explain: Annotated[bool, typer.Option("--explain", help="Show where the time went, too.")] = (
         False
     )
@@ -191,15 +210,21 @@ class SimulateOptions(UserLockOptions):
     "--pin --workload lock1",
     "lockyard simulate wait --scheduler cfs,eevdf --set slice_ms=3 --sensitivity",
     "lockyard simulate throughput --locks mutex --hold 5us --gap 20us --trace mutex.trace",
+    "lockyard simulate scale --sweep threads=1,48,96,192 --sweep machine=xeon8468,ampere_max_2x128",
     "lockyard simulate --against-published --json",
     "lockyard simulate --like records.jsonl --machine vm2",
 )
 def command(options: SimulateOptions) -> int:
-    against, like = options.against_published, options.like
-    if (against and like is not None) or ((against or like is not None) and options.study):
+    if options.cluster and not options.sweep:
         raise UsageError(
-            "--against-published and --like simulate the cells of their tables, so no study can be "
-            "named with them, nor both; drop one"
+            "--cluster applies only to --sweep, so nothing was sent to it; add --sweep, or drop it"
+        )
+    against, like = options.against_published, options.like
+    named = bool(options.study or options.sweep)
+    if (against and like is not None) or ((against or like is not None) and named):
+        raise UsageError(
+            "--against-published and --like simulate the cells of their tables, so neither a study "
+            "nor --sweep goes with them, nor both; drop one"
         )
     if against:
         show_published(options.as_json)
@@ -207,5 +232,19 @@ def command(options: SimulateOptions) -> int:
     if like is not None:
         show_like(like, options.machine, options.as_json)
         return ExitStatus.DONE
+    if options.sweep:
+        return _sweep(options)
     show(options.wanted, options.trace, explain=options.explain, as_json=options.as_json)
     return ExitStatus.DONE
+
+
+def _sweep(options: SimulateOptions) -> int:
+    from lockyard.simulate import sweep
+
+    if options.trace is not None or options.explain:
+        raise UsageError(
+            "--sweep shows many cells, and --trace and --explain show where the time of single "
+            "cells went; drop --sweep, or the other option"
+        )
+    named = options.sweep or ()
+    return sweep.show(options.wanted, named, options.cluster, as_json=options.as_json)

@@ -112,7 +112,7 @@ SOURCES = {
     "simulation": Source(
         "The output of lockyard simulate --json",
         "lockyard.simulate.document",
-        untagged=("SimulationDocument", "AgreementDocument"),
+        untagged=("SimulationDocument", "SweepDocument", "AgreementDocument"),
     ),
     "trial": Source(
         "The output of lockyard try --json",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ STALLS = "stalls_ryzen1700.csv"
 SCALING = "rqspinlock_scaling.csv"
 SCHEDULERS = {"linux-cfs": "cfs", "linux-rr": "rr", "muqss": "muqss", "windows": "windows"}
 KERNEL_LOCKS = {"qspinlock": "queued_spinlock", "rqspinlock": "resilient_spinlock"}
+SCALING_TABLE = "operations per s"
+CLIFF_FROM = 16
 LOOPS = 16384
 # The published runs are 100 or 1000. Fewer runs with as many more bursts of the background meet as
 # many bursts, as long as bursts seldom overlap.
@@ -52,10 +55,16 @@ def compared(of: Abilities) -> list[Figure]:
 
 
 def agreements(figures: Sequence[Figure]) -> list[Agreement]:
-    """Judges each table with two or more figures."""
+    """Judges each table, and all tables of scaling together."""
     found = []
-    for table in dict.fromkeys(each.table for each in figures):
-        rows = [each for each in figures if each.table == table]
+    tables = {
+        table: [each for each in figures if each.table == table]
+        for table in dict.fromkeys(each.table for each in figures)
+    }
+    scaling = [each for each in figures if each.table.endswith(SCALING_TABLE)]
+    if scaling:
+        tables[f"all {SCALING_TABLE}"] = scaling
+    for table, rows in tables.items():
         logs = [abs(math.log(each.simulated / each.reference)) for each in rows]
         found.append(
             Agreement(
@@ -67,6 +76,25 @@ def agreements(figures: Sequence[Figure]) -> list[Agreement]:
                 median_factor=math.exp(median(logs)),
                 within_factor_2=mean(log <= math.log(2) for log in logs),
             )
+        )
+    return found
+
+
+def cliffs(figures: Sequence[Figure]) -> list[str]:
+    """Says for each curve between which numbers of threads it falls most, published and
+    simulated, from 16 threads on: below, each new thread has a large share."""
+    found = []
+    for table in dict.fromkeys(each.table for each in figures):
+        if not table.endswith(SCALING_TABLE):
+            continue
+        rows = [(int(each.row.split()[0]), each) for each in figures if each.table == table]
+        curve = [each for each in sorted(rows, key=lambda row: row[0]) if each[0] >= CLIFF_FROM]
+        steps = list(pairwise(curve))
+        published = min(steps, key=lambda step: step[1][1].reference / step[0][1].reference)
+        simulated = min(steps, key=lambda step: step[1][1].simulated / step[0][1].simulated)
+        found.append(
+            f"{table}: falls most from {published[0][0]} to {published[1][0]} threads, simulated "
+            f"from {simulated[0][0]} to {simulated[1][0]}"
         )
     return found
 
@@ -137,7 +165,7 @@ def _scaling(of: Abilities) -> Iterator[Figure]:
     answers = simulator.answers(each.to_job() for each in cells)
     for (row, column, _), found in zip(wanted, answers, strict=True):
         yield Figure(
-            f"{row['workload']}, {column}, operations per s",
+            f"{row['workload']}, {column}, {SCALING_TABLE}",
             f"{row['threads']} threads",
             float(row[column]),
             found["values"]["operations_per_s"],

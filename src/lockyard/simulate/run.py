@@ -46,7 +46,7 @@ class Wanted:
 
 def show(wanted: Wanted, trace: Path | None, *, explain: bool, as_json: bool) -> None:
     """Simulates the cells and shows them; writes the trace of a single cell."""
-    cells = _cells(wanted, abilities())
+    cells = cells_of(wanted, abilities())
     if trace is not None:
         _write_trace(trace, cells)
     backgrounds = spread.default_backgrounds(wanted.background)
@@ -71,7 +71,8 @@ def _write_trace(path: Path, cells: Sequence[request.Cell]) -> None:
 def show_published(as_json: bool) -> None:
     """Shows the published tables next to their simulation."""
     figures = published.compared(abilities())
-    _show_compared("published figures, simulated", "published", figures, (), as_json)
+    notes = published.cliffs(figures)
+    _show_compared("published figures, simulated", "published", figures, notes, as_json)
 
 
 def show_like(path: Path, machine: str, as_json: bool) -> None:
@@ -91,7 +92,7 @@ def _show_compared(
         text.print_compared(title, reference, figures, agreements, notes)
 
 
-def _cells(wanted: Wanted, of: Abilities) -> list[request.Cell]:
+def cells_of(wanted: Wanted, of: Abilities) -> list[request.Cell]:
     user_locks = wanted.user_locks
     if not wanted.study:
         raise UsageError(f"nothing to simulate: name a study, one of {', '.join(of.studies)}, or "
@@ -150,15 +151,5 @@ def _work(wanted: request.Work, study: str, of: Abilities) -> request.Work:
 
 
 def _document(wanted: Wanted, found: Sequence[Simulated]) -> SimulationDocument:
-    cells = [
-        SimulatedCell(
-            each.cell.lock,
-            each.cell.scheduler,
-            each.cell.threads,
-            each.figures,
-            each.counted,
-            each.virtual_ns,
-        )
-        for each in found
-    ]
+    cells = [SimulatedCell.of(each) for each in found]
     return SimulationDocument(wanted.study, wanted.machine, wanted.seed, cells)

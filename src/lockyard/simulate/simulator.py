@@ -13,7 +13,8 @@ from lockyard.errors import ExitStatus, LockyardError, UsageError
 from lockyard.program import Job, Program, ProgramDiedError, program_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
 LONGEST_S = 600.0
@@ -79,24 +80,47 @@ class Simulator:
         raise ProgramDiedError("simulator", 0, f"it wrote no result but: {reply}"[:200])
 
 
-def answers(jobs: Iterable[Job]) -> Iterator[dict[str, Any]]:
-    """Yields the results in the order of the jobs; each processor has a process."""
-    wanted = list(jobs)
-    workers = max(1, min(len(wanted), len(os.sched_getaffinity(0))))
-    local = threading.local()
-    started: list[Simulator] = []
-
-    def answer(job: Job) -> Any:
-        if not hasattr(local, "simulator"):
-            local.simulator = Simulator()
-            started.append(local.simulator)
-        return local.simulator.answer(job)
-
-    pool = ThreadPoolExecutor(workers)
+def replies(jobs: Sequence[Job]) -> dict[str, Any]:
+    """Returns the results of the jobs, or why there are none. It is called by name on the workers
+    of a cluster, so it takes and returns plain values."""
     try:
-        yield from pool.map(answer, wanted)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for each in started:
+        with Simulator() as one:
+            return {"results": [one.answer(job) for job in jobs]}
+    except LockyardError as error:
+        return {"failure": str(error)}
+
+
+class SimulatorPool:
+    """Processes of the simulator, at most one for each processor, which start when needed."""
+
+    def __init__(self, most: int) -> None:
+        self.size = max(1, min(most, len(os.sched_getaffinity(0))))
+        self._executor = ThreadPoolExecutor(self.size)
+        self._of_thread = threading.local()
+        self._started: list[Simulator] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for each in self._started:
             each.__exit__()
-        pool.shutdown(wait=True)
+        self._executor.shutdown(wait=True)
+
+    def submit(self, jobs: Sequence[Job]) -> Future[list[Any]]:
+        return self._executor.submit(self._answers, jobs)
+
+    def _answers(self, jobs: Sequence[Job]) -> list[Any]:
+        if not hasattr(self._of_thread, "simulator"):
+            self._of_thread.simulator = Simulator()
+            self._started.append(self._of_thread.simulator)
+        return [self._of_thread.simulator.answer(job) for job in jobs]
+
+
+def answers(jobs: Iterable[Job]) -> Iterator[dict[str, Any]]:
+    """Yields the results in the order of the jobs."""
+    wanted = list(jobs)
+    with SimulatorPool(len(wanted)) as pool:
+        for each in [pool.submit([job]) for job in wanted]:
+            yield each.result()[0]

@@ -43,12 +43,12 @@ def simulate(
     cells: Sequence[Cell], backgrounds: Sequence[str], with_costs: bool
 ) -> list[Simulated]:
     """Simulates each cell with its variations."""
-    wanted = [list(_variations(cell, backgrounds, with_costs)) for cell in cells]
+    wanted = [list(variations(cell, backgrounds, with_costs)) for cell in cells]
     answers = simulator.answers(each.to_job() for group in wanted for _, each in group)
-    return [_summary(group, [next(answers) for _ in group]) for group in wanted]
+    return [summary(group, [next(answers) for _ in group]) for group in wanted]
 
 
-def _variations(
+def variations(
     cell: Cell, backgrounds: Sequence[str], with_costs: bool
 ) -> Iterator[tuple[str, Cell]]:
     """Yields what changes, and the changed cell; the unchanged one first."""
@@ -70,7 +70,7 @@ def _least(name: str) -> float:
     return 1.0 if name.endswith("slowdown") else 0.0
 
 
-def _summary(group: list[tuple[str, Cell]], results: list[dict[str, Any]]) -> Simulated:
+def summary(group: Sequence[tuple[str, Cell]], results: Sequence[dict[str, Any]]) -> Simulated:
     labels = [label for label, _ in group]
     figures = {}
     for name in results[0]["values"]:

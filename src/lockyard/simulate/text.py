@@ -12,7 +12,7 @@ from lockyard.report.units import duration, percent, rate
 from lockyard.simulate.spread import DEPENDS_BEYOND
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -62,6 +62,23 @@ def print_simulated(title: str, found: Sequence[Simulated], explain: bool) -> No
             )
     if explain:
         console.print(_explained(found))
+
+
+def print_swept(
+    title: str, axes: Sequence[str], found: Sequence[tuple[Mapping[str, str], Simulated]]
+) -> None:
+    """Prints a row for each point, which its values of the swept parameters name."""
+    console = stdout_console()
+    names = [name for name in TITLES if name in found[0][1].figures]
+    table = titled_table(title)
+    for column in (*axes, "lock"):
+        table.add_column(column, justify="left" if column == "lock" else "right")
+    for name in names:
+        table.add_column(TITLES[name], justify="right")
+    for at, each in found:
+        shown = [_shown(name, each.figures[name]) for name in names]
+        table.add_row(*(Text(at[name]) for name in axes), Text(each.cell.lock), *shown)
+    console.print(table)
 
 
 def _dependent(of: Simulated, names: Sequence[str]) -> dict[str, list[str]]:

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulates all combinations of the values of some parameters, here or on a cluster."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lockyard import options
+from lockyard.campaign.engine import MOST_ATTEMPTS, LostError, Worker
+from lockyard.campaign.pools import cluster
+from lockyard.documents import print_document
+from lockyard.errors import ExitStatus, LockyardError, UsageError
+from lockyard.measure.session import say
+from lockyard.simulate import spread, text
+from lockyard.simulate.document import SimulatedCell, SweepDocument, SweptCell
+from lockyard.simulate.machines import nearest
+from lockyard.simulate.run import cells_of
+from lockyard.simulate.simulator import SimulatorPool, abilities, replies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from lockyard.campaign.engine import Running
+    from lockyard.campaign.pools import ClusterPool
+    from lockyard.program import Job
+    from lockyard.simulate.request import Cell
+    from lockyard.simulate.run import Wanted
+    from lockyard.simulate.simulator import Abilities
+    from lockyard.simulate.spread import Simulated
+
+POLL_S = 0.02
+PATIENCE_S = 60.0
+
+
+def _threads(wanted: Wanted, value: str) -> Wanted:
+    return replace(wanted, threads=options.threads("--sweep threads", value))
+
+
+def _hold(wanted: Wanted, value: str) -> Wanted:
+    length_ns = options.duration_ns("--sweep hold", value)
+    return replace(wanted, work=replace(wanted.work, hold_ns=length_ns))
+
+
+def _gap(wanted: Wanted, value: str) -> Wanted:
+    length_ns = options.duration_ns("--sweep gap", value)
+    return replace(wanted, work=replace(wanted.work, gap_ns=length_ns))
+
+
+def _workload(wanted: Wanted, value: str) -> Wanted:
+    return replace(wanted, work=replace(wanted.work, workload=value))
+
+
+# All other parameters that can be swept are those of --set.
+SWEPT: dict[str, Callable[[Wanted, str], Wanted]] = {
+    "threads": _threads,
+    "hold": _hold,
+    "gap": _gap,
+    "workload": _workload,
+    "machine": lambda wanted, value: replace(wanted, machine=value),
+    "scheduler": lambda wanted, value: replace(wanted, scheduler=value),
+    "background": lambda wanted, value: replace(wanted, background=value),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One lock with one value of each swept parameter, and the variations for its range."""
+
+    at: Mapping[str, str]
+    cell: Cell
+    variations: Sequence[tuple[str, Cell]]
+
+    def __str__(self) -> str:
+        return ", ".join([self.cell.lock, *(f"{name} {value}" for name, value in self.at.items())])
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [each.to_job() for _, each in self.variations]
+
+
+@dataclass
+class Found:
+    points: dict[int, Simulated] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def status(self) -> ExitStatus:
+        if self.interrupted:
+            return ExitStatus.INTERRUPTED
+        return ExitStatus.CHECK_FAILED if self.failed else ExitStatus.DONE
+
+
+class Workers(Protocol):
+    def workers(self) -> Sequence[Worker]: ...
+
+    def start(self, worker: Worker, jobs: list[Job]) -> Running: ...
+
+
+class HereTask:
+    def __init__(self, future: Future[list[Any]]) -> None:
+        self._future = future
+
+    def result(self) -> dict[str, Any] | None:
+        if not self._future.done():
+            return None
+        try:
+            return {"results": self._future.result()}
+        except LockyardError as error:
+            return {"failure": str(error)}
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
+class HereWorkers:
+    """The processors of this machine."""
+
+    def __init__(self, pool: SimulatorPool) -> None:
+        self._pool = pool
+
+    def workers(self) -> Sequence[Worker]:
+        return [Worker("here", "here", self._pool.size)]
+
+    def start(self, _worker: Worker, jobs: list[Job]) -> Running:
+        return HereTask(self._pool.submit(jobs))
+
+
+class ClusterWorkers:
+    def __init__(self, pool: ClusterPool) -> None:
+        self._pool = pool
+
+    def workers(self) -> Sequence[Worker]:
+        return self._pool.workers()
+
+    def start(self, worker: Worker, jobs: list[Job]) -> Running:
+        return self._pool.call(worker, replies, jobs)
+
+
+def show(wanted: Wanted, sweeps: Sequence[str], address: str, *, as_json: bool) -> ExitStatus:
+    """Simulates the points and shows them; Ctrl-C keeps those that are done."""
+    of = abilities()
+    axes = known_axes(sweeps, of)
+    points = list(_points(wanted, axes, of))
+    if address and wanted.user_locks is not None:
+        raise UsageError(
+            "--lock and --cluster exclude each other, because the lock is compiled on this machine "
+            "alone; drop one"
+        )
+    say(f"{len(points)} cells, {sum(len(each.variations) for each in points)} simulations")
+    with _workers(address, len(points)) as workers, _progress(len(points)) as on_done:
+        found = simulated(points, workers, on_done)
+    done = [(points[index], each) for index, each in sorted(found.points.items())]
+    if as_json:
+        print_document(_document(wanted, axes, len(points), done, found.failed))
+        return found.status
+    if done:
+        text.print_swept(
+            f"{wanted.study}, simulated", list(axes), [(each.at, of_it) for each, of_it in done]
+        )
+    for failure in found.failed:
+        say(f"no result: {failure}")
+    if found.interrupted:
+        say(f"interrupted: {len(done)} of {len(points)} cells are shown")
+    return found.status
+
+
+def known_axes(sweeps: Sequence[str], of: Abilities) -> dict[str, list[str]]:
+    """Returns the values of each swept parameter. Raises UsageError."""
+    parameters = {
+        one["name"] for each in of.schedulers.values() for one in each["parameters"]
+    }  # fmt: skip
+    known = [*SWEPT, *of.costs, *sorted(parameters)]
+    axes: dict[str, list[str]] = {}
+    for each in sweeps:
+        name, _, listed = each.partition("=")
+        values = [value.strip() for value in listed.split(",")]
+        if not all(values):
+            raise UsageError(f"--sweep {each}: not NAME=VALUE,..., as in threads=1,4,16")
+        if name not in known:
+            raise UsageError(f"--sweep {name}: no such parameter; {nearest(name, known)}")
+        if name in axes:
+            raise UsageError(f"--sweep {name}: given twice; put all values into one list")
+        axes[name] = list(dict.fromkeys(values))
+    return axes
+
+
+def _points(wanted: Wanted, axes: Mapping[str, Sequence[str]], of: Abilities) -> Iterator[Point]:
+    for values in itertools.product(*axes.values()):
+        at = dict(zip(axes, values, strict=True))
+        chosen = wanted
+        for name, value in at.items():
+            change = SWEPT.get(name)
+            if change is not None:
+                chosen = change(chosen, value)
+            else:
+                chosen = replace(chosen, settings=[*chosen.settings, f"{name}={value}"])
+        backgrounds = spread.default_backgrounds(chosen.background)
+        for cell in cells_of(chosen, of):
+            variations = list(spread.variations(cell, backgrounds, wanted.sensitivity))
+            yield Point(at, cell, variations)
+
+
+@contextmanager
+def _workers(address: str, most: int) -> Iterator[Workers]:
+    with cluster(address) if address else nullcontext() as there:
+        if there is not None:
+            yield ClusterWorkers(there)
+            return
+        with SimulatorPool(most) as pool:
+            yield HereWorkers(pool)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Shows the cells done, on standard error and only on a terminal."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("cells"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("cells", total=total)
+        yield lambda: bar.advance(task)
+
+
+def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None]) -> Found:
+    found = Found()
+    try:
+        for index, reply in _replies(points, on):
+            if "failure" in reply:
+                found.failed.append(f"{points[index]}: {reply['failure']}")
+            else:
+                results = reply["results"]
+                found.points[index] = spread.summary(points[index].variations, results)
+            on_done()
+    except KeyboardInterrupt:
+        found.interrupted = True
+    return found
+
+
+def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the replies as they arrive. A point whose worker is lost is started again."""
+    waiting = deque(range(len(points)))
+    running: list[tuple[int, str, Running]] = []
+    attempts = [0] * len(points)
+    idle_since = time.monotonic()
+    try:
+        while waiting or running:
+            for worker in on.workers():
+                busy = sum(address == worker.address for _, address, _ in running)
+                for _ in range(min(worker.slots - busy, len(waiting))):
+                    index = waiting.popleft()
+                    attempts[index] += 1
+                    running.append((index, worker.address, on.start(worker, points[index].jobs)))
+            if running:
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since > PATIENCE_S:
+                raise UsageError(
+                    f"no worker came within {PATIENCE_S:g} s, so nothing more was simulated; start "
+                    "workers with 'dask worker ADDRESS --nthreads 1 --no-nanny'"
+                )
+            over = [(each, reply) for each in running if (reply := _reply(each[2])) is not None]
+            for each, reply in over:
+                running.remove(each)
+                index = each[0]
+                if "lost" in reply and attempts[index] < MOST_ATTEMPTS:
+                    waiting.appendleft(index)
+                else:
+                    yield index, reply
+            if not over:
+                time.sleep(POLL_S)
+    finally:
+        for _, _, task in running:
+            task.cancel()
+
+
+def _reply(task: Running) -> dict[str, Any] | None:
+    try:
+        return task.result()
+    except LostError as error:
+        return {"lost": True, "failure": str(error)}
+
+
+def _document(
+    wanted: Wanted,
+    axes: Mapping[str, list[str]],
+    count: int,
+    done: Sequence[tuple[Point, Simulated]],
+    failed: list[str],
+) -> SweepDocument:
+    points = [SweptCell(point.at, SimulatedCell.of(each)) for point, each in done]
+    return SweepDocument(wanted.study, wanted.seed, axes, count, points, failed)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lockyard simulate --sweep`: combinations of values, here and on workers that may be lost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lockyard.campaign.engine import LostError, Worker
+from lockyard.errors import ExitStatus
+from lockyard.simulate import sweep
+from lockyard.simulate.request import Cell
+from lockyard.simulate.simulator import abilities, replies
+from lockyard.simulate.sweep import ClusterWorkers, Point
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+    from lockyard.program import Job
+
+QUICK = ("throughput", "--machine", "xeon8468", "--for", "2ms", "--background", "quiet")
+
+
+def test_simulates_all_combinations_as_one_simulation_of_each_does(
+    lockyard: Callable[..., Outcome],
+) -> None:
+    names = ("--locks", "mcs_spinlock,mutex")
+    swept = ("--sweep", "threads=2,3", "--sweep", "pause_ns=10,90", "--sweep", "gap=1us")
+    done = lockyard("simulate", *QUICK, *names, *swept, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["wanted"] == len(document["points"]) == 8
+    assert document["swept"] == {"threads": ["2", "3"], "pause_ns": ["10", "90"], "gap": ["1us"]}
+    last = document["points"][-1]
+    assert last["at"] == {"threads": "3", "pause_ns": "90", "gap": "1us"}
+    one = ("--locks", "mutex", "--threads", "3", "--set", "pause_ns=90", "--gap", "1us", "--json")
+    assert last["cell"] == json.loads(lockyard("simulate", *QUICK, *one).stdout)["cells"][0]
+
+
+def test_shows_a_column_for_each_swept_parameter(lockyard: Callable[..., Outcome]) -> None:
+    swept = ("--sweep", "machine=xeon8468,ryzen1700", "--locks", "mcs_spinlock", "--threads", "2")
+    shown = lockyard("simulate", *QUICK, *swept)
+    assert shown.returncode == 0, shown.stderr
+    assert "machine" in shown.stdout
+    assert "ryzen1700" in shown.stdout
+    assert "2 cells, 6 simulations" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--sweep", "thread=2"], "did you mean threads?"),
+        (["--sweep", "threads"], "not NAME=VALUE"),
+        (["--sweep", "threads=2,,3"], "not NAME=VALUE"),
+        (["--sweep", "threads=0"], "must be from 1"),
+        (["--sweep", "machine=xeon"], "did you mean xeon8468?"),
+        (["--sweep", "threads=2", "--sweep", "threads=3"], "given twice"),
+        (["--sweep", "threads=2", "--trace", "x"], "drop --sweep"),
+        (["--cluster", "tcp://127.0.0.1:1"], "applies only to --sweep"),
+    ],
+)
+def test_refuses_what_cannot_be_swept(
+    lockyard: Callable[..., Outcome], arguments: list[str], expected: str
+) -> None:
+    refused = lockyard("simulate", *QUICK, *arguments)
+    assert refused.returncode == 2
+    assert expected in refused.stderr.replace("\n", " ")
+
+
+class FakeTask:
+    def __init__(self, reply: dict[str, Any] | BaseException) -> None:
+        self._reply = reply
+        self.cancelled = False
+
+    def result(self) -> dict[str, Any]:
+        if isinstance(self._reply, BaseException):
+            raise self._reply
+        return self._reply
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class FakeCluster:
+    """One worker, which replies to the n-th call with the n-th reply, and otherwise simulates."""
+
+    def __init__(self, *replies: dict[str, Any] | BaseException) -> None:
+        self._replies = list(replies)
+        self.tasks: list[FakeTask] = []
+
+    def workers(self) -> list[Worker]:
+        return [Worker("far", "tcp://far", 1)]
+
+    def call(self, _worker: Worker, function: Any, jobs: list[Job]) -> FakeTask:
+        self.tasks.append(FakeTask(self._replies.pop(0) if self._replies else function(jobs)))
+        return self.tasks[-1]
+
+
+@pytest.fixture
+def points() -> list[Point]:
+    from lockyard.simulate import machines
+
+    machine = machines.load("xeon8468", abilities())
+    cells = [Cell("throughput", "mutex", machine, "eevdf", threads) for threads in (1, 2)]
+    return [Point({"threads": str(each.threads)}, each, [("", each)]) for each in cells]
+
+
+def simulated(points: list[Point], pool: FakeCluster) -> sweep.Found:
+    return sweep.simulated(points, ClusterWorkers(pool), lambda: None)  # type: ignore[arg-type]
+
+
+def test_point_of_a_lost_worker_is_simulated_again(points: list[Point]) -> None:
+    pool = FakeCluster(LostError("gone"), LostError("gone"))
+    found = simulated(points, pool)
+    assert sorted(found.points) == [0, 1]
+    assert len(pool.tasks) == 4
+    assert found.status == ExitStatus.DONE
+
+
+def test_point_whose_worker_is_lost_each_time_fails_and_the_others_do_not(
+    points: list[Point],
+) -> None:
+    found = simulated(points, FakeCluster(*(LostError("gone") for _ in range(3))))
+    assert sorted(found.points) == [1]
+    assert found.failed == ["mutex, threads 1: gone"]
+    assert found.status == ExitStatus.CHECK_FAILED
+
+
+def test_interrupted_sweep_keeps_what_is_done_and_cancels_the_rest(points: list[Point]) -> None:
+    pool = FakeCluster(replies(points[0].jobs), KeyboardInterrupt())
+    found = simulated(points, pool)
+    assert sorted(found.points) == [0]
+    assert found.status == ExitStatus.INTERRUPTED
+    assert pool.tasks[-1].cancelled
+
+
+def test_failed_simulation_is_a_failure_of_its_point_alone(points: list[Point]) -> None:
+    found = simulated(points, FakeCluster({"failure": "it spins"}))
+    assert found.failed == ["mutex, threads 1: it spins"]
+    assert sorted(found.points) == [1]
