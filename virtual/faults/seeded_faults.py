@@ -79,8 +79,9 @@ def initializers(fault: Fault, names: Iterable[str]) -> str:
 
 
 def entry(name: str, fault: Fault) -> str:
+    group = "client" if fault["verdict"] == "passed" else "mutant"
     return (
-        f"      {{.name = {json.dumps(name)}, .of = group::mutant,\n"
+        f"      {{.name = {json.dumps(name)}, .of = group::{group},\n"
         f"       .summary = {json.dumps(fault['summary'])}, .make = faults::{name}::make,\n"
         f"       .size = {initializers(fault, SIZES)},\n"
         f"       .expected = model::verdict::{fault['verdict']},\n"

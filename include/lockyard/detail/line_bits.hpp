@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lockyard/detail/queued_word.hpp>
+
 #include <cstdint>
 
 namespace lockyard::inline v0::detail {
@@ -24,9 +26,8 @@ namespace lockyard::inline v0::detail {
 /// | 4 | passed: the next waiter behind it is the head of the queue |
 /// | 5 | parked: its waiter has to be woken |
 /// | 16 to 31 | number of the node behind, or 0 |
-struct line_bits {
-  static constexpr std::uint32_t owned = 1, asleep = 2, open = 4, pending = 1U << 8U,
-                                 one_in_tail = 1U << 16U;
+struct line_bits : queued_word {
+  static constexpr std::uint32_t asleep = 2, open = 4;
   static constexpr std::uint32_t in_use = 1, granted = 2, expired = 4, cancelled = 8, passed = 16,
                                  parked = 32, one_in_next = 1U << 16U;
 

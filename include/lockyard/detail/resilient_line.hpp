@@ -55,7 +55,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     if (self == nodes::none) {
       return watch.is_nested_too_deep() ? lock_errc::nested_busy : acquire_without_node(watch);
     }
-    if (!enqueue(self)) {
+    if (!enqueue(found, self)) {
       const lock_errc how = await_grant(self, watch);
       if (how != lock_errc::acquired) return how;
     }
@@ -74,7 +74,8 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   static constexpr unsigned most_borne = 16;
   static constexpr unsigned missed = 2;
 
-  bool claim_pending(std::uint32_t found) noexcept {
+  /// If it fails, `found` is the word as this thread has left it, or later.
+  bool claim_pending(std::uint32_t& found) noexcept {
     if (is_waited_for(found)) return false;
     // (tail,pending,owned)  t,p,o -> t,1,o
     // relaxed(revalidated): the wait reads the word again, even where the owner is gone.
@@ -114,10 +115,13 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     }
   }
 
-  /// Appends the node. Returns true if no waiter is ahead: then the caller has the head's place.
-  bool enqueue(std::uint32_t self) noexcept {
+  /// Sets the tail; returns the word before. `found` is a guess at it.
+  std::uint32_t set_tail(std::uint32_t found, std::uint32_t self) noexcept {
+    if constexpr (!parks) return append_to_queue<W>(word_, found, self);
     // relaxed(revalidated): the exchange decides.
-    std::uint32_t found = word_.load(std::memory_order_relaxed);
+    found = word_.load(std::memory_order_relaxed);
+    // A sleeper waits for a change of the word that it has seen, so an exchange that shows an owner
+    // for a moment would send waiters to sleep without need.
     // (tail,pending,owned)  t,p,o -> self,p,o
     // order[enqueue]: acq_rel; pairs [enqueue]; a link adds to the claim of the node ahead,
     // and is not overwritten by the zero that ended that node's last use.
@@ -125,7 +129,12 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
     while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }
-    const std::uint32_t ahead = found / one_in_tail;
+    return found;
+  }
+
+  /// Appends the node. Returns true if no waiter is ahead: then the caller has the head's place.
+  bool enqueue(std::uint32_t found, std::uint32_t self) noexcept {
+    const std::uint32_t ahead = set_tail(found, self) / one_in_tail;
     if (ahead == 0) return true;
     // order[link]: release; pairs [pass]; a thread that passes to this node finds it claimed.
     const std::uint32_t node =
@@ -179,6 +188,11 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
         return how;
       }
       const bool is_last = found / one_in_tail == self;
+      if (!parks && !is_last) {
+        if (!own_before_next()) continue;
+        pass(self, granted);
+        return lock_errc::acquired;
+      }
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
       // order[own_head]: acquire; pairs [resilient_word.hpp:unlock_waited]; as in
       // acquire_as_pending(). relaxed(revalidated): after a failure the thread waits again.
@@ -190,6 +204,15 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       is_last ? release_node(self) : pass(self, granted);
       return lock_errc::acquired;
     }
+  }
+
+  /// Acquires the lock for the head, which has waiters behind it. Returns false if the word shows
+  /// an owner by now, which only an exchange can have set.
+  bool own_before_next() noexcept {
+    // (tail,pending,owned)  t,p,0 -> t,p,1
+    // order[own_before_next]: acquire; pairs [resilient_word.hpp:unlock]; as in [own_head], but a
+    // thread that enqueues does not make it fail.
+    return (word_.fetch_or(owned, std::memory_order_acquire) & owned) == 0;
   }
 
   /// Hands the head's place on from a node that has no other use left: to the first waiter behind

@@ -4,6 +4,7 @@
 #include <lockyard/detail/annotations.hpp>
 #include <lockyard/detail/held_assertions.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/detail/queued_word.hpp>
 #include <lockyard/world/default.hpp>
 #include <lockyard/world/world.hpp>
 
@@ -19,8 +20,8 @@ namespace lockyard::inline v0 {
 /// Use: where waits must be short and in order, there are at most as many threads as cores, and
 /// eight bytes are too many. Under oversubscription it is slow, as every lock with strict order is.
 /// Source: W. Long and P. Zijlstra, "qspinlock" (Linux 4.2, 2015), after MCS. Here one atomic word
-///   holds all parts, because C++ cannot read an atomic in parts, so unlock is a locked
-///   subtraction.
+///   holds all parts, because C++ cannot access an atomic in parts, so unlock is a locked
+///   subtraction, and an exchange of the tail restores the rest (detail/queued_word.hpp).
 /// Guarantees: mutual exclusion; first come, first served, by the order in which waiters set
 ///   `pending` or the tail (I1). A thread has no node if more than 4096 threads live or its signal
 ///   handlers wait four deep; it then never barges, and other threads may acquire before it
@@ -43,9 +44,11 @@ namespace lockyard::inline v0 {
 /// | 1 | granted: the head of the queue |
 /// | 2 and up | number of the successor's node, or 0 |
 ///
-/// Invariants: I1 a thread that sets `pending` and keeps it found neither `pending` nor a tail, and
-/// a free word is taken only where it is zero, or by the head; so no thread barges past a waiter of
-/// the queue. I2 while there is a tail, only the head of the queue takes the lock. Node lifetime:
+/// Invariants: W1 and W2 of detail/queued_word.hpp: an exchange may show an owner and a pending
+/// waiter that do not exist, but never hides one. I1 a thread that sets `pending` and keeps it
+/// found neither `pending` nor a tail, and a free word is taken only where it is zero, by the
+/// pending waiter, or by the head; so no thread barges past a waiter of the queue. I2 while there
+/// is a tail and no thread is pending, only the head of the queue takes the lock. Node lifetime:
 /// nodes are never freed (detail/queue_nodes.hpp). A thread releases its node when no other thread
 /// has the node's number: by then the tail is zero or another node's number, and the successor has
 /// written its own number to the node, which was its last access.
@@ -92,7 +95,8 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
  private:
   using nodes = detail::queue_nodes<W>;
   using policy = wait_policies::pausing_then_yielding<16>;
-  static constexpr std::uint32_t owned = 1, pending = 1U << 8U, one_in_tail = 1U << 16U;
+  static constexpr auto owned = detail::queued_word::owned, pending = detail::queued_word::pending,
+                        one_in_tail = detail::queued_word::one_in_tail;
   static constexpr std::uint64_t in_use = 1, granted = 2, one_in_next = 4;
   static_assert(nodes::last < (std::uint64_t{1} << 32U) / one_in_tail);
 
@@ -106,13 +110,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
 
   [[gnu::noinline, gnu::cold]] void lock_contended(std::uint32_t found) noexcept {
     if (claim_pending(found)) {
-      const auto has_no_owner = [](std::uint32_t word) noexcept { return (word & owned) == 0; };
-      // order[pending]: acquire; pairs [unlock]; the critical section begins after the previous
-      // one.
-      W::await(word_, has_no_owner, std::memory_order_acquire, policy{});
-      // (tail,pending,owned)  t,1,0 -> t,0,1
-      // relaxed(atomicity): [pending] has acquired, and by I1 no other thread can.
-      word_.fetch_sub(pending - owned, std::memory_order_relaxed);
+      own_as_pending();
     } else if (const std::uint32_t self = nodes::claim(in_use); self != nodes::none) {
       enqueue(found, self);
       own_as_head(self);
@@ -121,27 +119,37 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
     }
   }
 
-  bool claim_pending(std::uint32_t found) noexcept {
+  /// If it fails, `found` is the word as this thread has left it.
+  bool claim_pending(std::uint32_t& found) noexcept {
     if (found > owned) return false;
     // (tail,pending,owned)  t,p,o -> t,1,o
     // relaxed(revalidated): [pending] reads again, even where the owner has already unlocked.
     found = word_.fetch_or(pending, std::memory_order_relaxed);
     if (found <= owned) return true;
     // relaxed(atomicity): withdraws a claim under which this thread did nothing.
-    if ((found & pending) == 0) word_.fetch_and(~pending, std::memory_order_relaxed);
+    if ((found & pending) == 0) word_.fetch_sub(pending, std::memory_order_relaxed);
     return false;
+  }
+
+  void own_as_pending() noexcept {
+    const auto has_no_owner = [](std::uint32_t word) noexcept { return (word & owned) == 0; };
+    for (;;) {
+      // order[pending]: acquire; pairs [unlock]; the critical section begins after the previous
+      // one.
+      std::uint32_t found = W::await(word_, has_no_owner, std::memory_order_acquire, policy{});
+      // (tail,pending,owned)  t,1,0 -> t,0,1
+      // Threads that enqueue make this fail, but each of them only a few times.
+      // relaxed(atomicity): [pending] has acquired, and by I1 no other thread can.
+      if (word_.compare_exchange_strong(found, found - pending + owned, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+        return;
+      }
+    }
   }
 
   /// Enqueues the node `self` and waits until this thread is the head of the queue.
   void enqueue(std::uint32_t found, std::uint32_t self) noexcept {
-    // (tail,pending,owned)  t,p,o -> self,p,o
-    // order[enqueue]: acq_rel; pairs [enqueue, head]; a link adds to the claim of the predecessor's
-    // node, and the zero that ended that node's last use does not overwrite the link.
-    // relaxed(revalidated): the next iteration compares the value that was found.
-    while (!word_.compare_exchange_strong(found, found % one_in_tail + self * one_in_tail,
-                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
-    }
-    const std::uint32_t ahead = found / one_in_tail;
+    const std::uint32_t ahead = detail::append_to_queue<W>(word_, found, self) / one_in_tail;
     if (ahead == 0) return;
     // relaxed(atomicity): a number, no data; its reader has this node's claim from [head].
     nodes::of(ahead).fetch_add(self * one_in_next, std::memory_order_relaxed);
@@ -155,12 +163,13 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
       return (word & (owned | pending)) == 0;
     };
     for (;;) {
-      // order[head]: acquire; pairs [unlock, enqueue]; the critical section begins after the
+      // order[head]: acquire; pairs [unlock, queued_word.hpp:append,
+      // queued_word.hpp:append_anyhow]; the critical section begins after the
       // previous one, and the grant finds the successor's node claimed.
       std::uint32_t found = W::await(word_, is_free, std::memory_order_acquire, policy{});
       if (found / one_in_tail != self) {
-        own_before_next(self);
-        break;
+        if (own_before_next(self)) break;
+        continue;
       }
       // (tail,pending,owned)  self,0,0 -> 0,0,1
       // A claim of `pending` that is about to be withdrawn also makes this fail; then there is no
@@ -176,11 +185,12 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
   }
 
   /// Precondition: the tail is another node's number, and a successor writes its number to `self`.
-  void own_before_next(std::uint32_t self) noexcept {
+  /// Returns false if the word shows an owner by now, which only an exchange can have set.
+  bool own_before_next(std::uint32_t self) noexcept {
     // (tail,pending,owned)  t,p,0 -> t,p,1
     // relaxed(atomicity): as in own_as_head(). A claim of `pending` that is about to be withdrawn
     // may be set.
-    word_.fetch_or(owned, std::memory_order_relaxed);
+    if ((word_.fetch_or(owned, std::memory_order_relaxed) & owned) != 0) return false;
     const auto is_linked = [](std::uint64_t node) noexcept { return node >= one_in_next; };
     // relaxed(atomicity): a number. The node with this number is claimed: [head] saw a tail that
     // the node's thread, or a thread enqueued after it, had set.
@@ -189,6 +199,7 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
     // order[grant]: release; pairs [granted]; the new head sees that the lock is owned again.
     nodes::of(static_cast<std::uint32_t>(node / one_in_next))
         .fetch_or(granted, std::memory_order_release);
+    return true;
   }
 
   void lock_without_node() noexcept {
