@@ -191,6 +191,9 @@ TEST(SchedulerRules, yield_of_muqss_takes_longer_the_more_threads_yield) {
   muqss policy{6 * ms, muqss::yields::to_earlier_deadline};
   policy.attach(on);
   EXPECT_EQ(policy.yield_length(3), 150 * ns + 3 * 7 * 30 * ns);
+  muqss without_yields{6 * ms, muqss::yields::none};
+  without_yields.attach(on);
+  EXPECT_EQ(without_yields.yield_length(3), 150 * ns);
 }
 
 TEST(SchedulerRules, sleeper_of_bmq_preempts_a_thread_that_used_its_slices) {

@@ -66,8 +66,9 @@ class muqss : public scheduler {
   }
   /// A yield looks at a line of every processor, and does so under the lock of its queue. The
   /// processors that share a last-level cache share a queue, so that their yields wait for each
-  /// other.
+  /// other. Without yields the call returns before all that (do_sched_yield()).
   [[nodiscard]] ps yield_length(int yielding) const override {
+    if (yields_ == yields::none) return scheduler::yield_length(yielding);
     const topology& shape = on().shape();
     const int queues = std::max(1, shape.cores() / shape.cores_per_cache);
     const ps look = on().costs_of().mean_hop() * (shape.processors - 1);
