@@ -91,9 +91,11 @@ class FakeCluster:
     def __init__(self, *replies: dict[str, Any] | BaseException) -> None:
         self._replies = list(replies)
         self.tasks: list[FakeTask] = []
+        self.asked = 0
 
     def workers(self) -> list[Worker]:
-        return [Worker("far", "tcp://far", 1)]
+        self.asked += 1
+        return [Worker("far", "tcp://far", 1, last_seen=self.asked // 3)]
 
     def call(self, _worker: Worker, function: Any, jobs: list[Job]) -> FakeTask:
         self.tasks.append(FakeTask(self._replies.pop(0) if self._replies else function(jobs)))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import deque
 from contextlib import contextmanager, nullcontext
@@ -258,10 +259,17 @@ def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[s
     waiting = deque(range(len(points)))
     running: list[tuple[int, str, Running]] = []
     attempts = [0] * len(points)
+    # When a worker last gave a sign of life, and when it had, as a point was lost there: the list may
+    # still name a worker that was killed.
+    seen: dict[str, float] = {}
+    lost_when_seen: dict[str, float] = {}
     idle_since = time.monotonic()
     try:
         while waiting or running:
             for worker in on.workers():
+                seen[worker.address] = worker.last_seen
+                if worker.last_seen <= lost_when_seen.get(worker.address, -math.inf):
+                    continue
                 busy = sum(address == worker.address for _, address, _ in running)
                 for _ in range(min(worker.slots - busy, len(waiting))):
                     index = waiting.popleft()
@@ -277,7 +285,9 @@ def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[s
             over = [(each, reply) for each in running if (reply := _reply(each[2])) is not None]
             for each, reply in over:
                 running.remove(each)
-                index = each[0]
+                index, address, _ = each
+                if "lost" in reply:
+                    lost_when_seen[address] = seen[address]
                 if "lost" in reply and attempts[index] < MOST_ATTEMPTS:
                     waiting.appendleft(index)
                 else:
