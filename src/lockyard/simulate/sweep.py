@@ -60,7 +60,7 @@ def _workload(wanted: Wanted, value: str) -> Wanted:
     return replace(wanted, work=replace(wanted.work, workload=value))
 
 
-# All other parameters that can be swept are those of --set.
+# The other parameters that can be swept are the names of --set.
 SWEPT: dict[str, Callable[[Wanted, str], Wanted]] = {
     "threads": _threads,
     "hold": _hold,
@@ -254,49 +254,78 @@ def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None])
     return found
 
 
-def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the replies as they arrive. A point whose worker is lost is started again."""
-    waiting = deque(range(len(points)))
-    running: list[tuple[int, str, Running]] = []
-    attempts = [0] * len(points)
-    # When a worker last gave a sign of life, and when it had, as a point was lost there: the list may
-    # still name a worker that was killed.
-    seen: dict[str, float] = {}
-    lost_when_seen: dict[str, float] = {}
-    idle_since = time.monotonic()
-    try:
-        while waiting or running:
-            for worker in on.workers():
-                seen[worker.address] = worker.last_seen
-                if worker.last_seen <= lost_when_seen.get(worker.address, -math.inf):
+class _Handout:
+    """Hands the points to workers, again if their worker is lost."""
+
+    def __init__(self, points: Sequence[Point], on: Workers) -> None:
+        self._points = points
+        self._on = on
+        self._waiting = deque(range(len(points)))
+        self._running: list[tuple[int, str, Running]] = []
+        self._attempts = [0] * len(points)
+        # The list may still name a worker that was killed: when a worker last gave a sign of life,
+        # and when it last had, at the time a point was lost there.
+        self._seen: dict[str, float] = {}
+        self._lost_when_seen: dict[str, float] = {}
+        self._idle_since = time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        return not self._waiting and not self._running
+
+    def hand_out(self) -> None:
+        for worker in self._on.workers():
+            self._seen[worker.address] = worker.last_seen
+            if worker.last_seen <= self._lost_when_seen.get(worker.address, -math.inf):
+                continue
+            busy = sum(address == worker.address for _, address, _ in self._running)
+            for _ in range(min(worker.slots - busy, len(self._waiting))):
+                index = self._waiting.popleft()
+                self._attempts[index] += 1
+                task = self._on.start(worker, self._points[index].jobs)
+                self._running.append((index, worker.address, task))
+        if self._running:
+            self._idle_since = time.monotonic()
+        elif time.monotonic() - self._idle_since > PATIENCE_S:
+            raise UsageError(
+                f"no worker came within {PATIENCE_S:g} s, so nothing more was simulated; start "
+                "workers with 'dask worker ADDRESS --nthreads 1 --no-nanny'"
+            )
+
+    def collect(self) -> list[tuple[int, dict[str, Any]]]:
+        """Returns the replies that have come."""
+        found = []
+        for each in list(self._running):
+            index, address, task = each
+            reply = _reply(task)
+            if reply is None:
+                continue
+            self._running.remove(each)
+            if "lost" in reply:
+                self._lost_when_seen[address] = self._seen[address]
+                if self._attempts[index] < MOST_ATTEMPTS:
+                    self._waiting.appendleft(index)
                     continue
-                busy = sum(address == worker.address for _, address, _ in running)
-                for _ in range(min(worker.slots - busy, len(waiting))):
-                    index = waiting.popleft()
-                    attempts[index] += 1
-                    running.append((index, worker.address, on.start(worker, points[index].jobs)))
-            if running:
-                idle_since = time.monotonic()
-            elif time.monotonic() - idle_since > PATIENCE_S:
-                raise UsageError(
-                    f"no worker came within {PATIENCE_S:g} s, so nothing more was simulated; start "
-                    "workers with 'dask worker ADDRESS --nthreads 1 --no-nanny'"
-                )
-            over = [(each, reply) for each in running if (reply := _reply(each[2])) is not None]
-            for each, reply in over:
-                running.remove(each)
-                index, address, _ = each
-                if "lost" in reply:
-                    lost_when_seen[address] = seen[address]
-                if "lost" in reply and attempts[index] < MOST_ATTEMPTS:
-                    waiting.appendleft(index)
-                else:
-                    yield index, reply
-            if not over:
+            found.append((index, reply))
+        return found
+
+    def cancel(self) -> None:
+        for _, _, task in self._running:
+            task.cancel()
+
+
+def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the replies as they arrive."""
+    handout = _Handout(points, on)
+    try:
+        while not handout.is_over:
+            handout.hand_out()
+            found = handout.collect()
+            yield from found
+            if not found:
                 time.sleep(POLL_S)
     finally:
-        for _, _, task in running:
-            task.cancel()
+        handout.cancel()
 
 
 def _reply(task: Running) -> dict[str, Any] | None:
