@@ -168,7 +168,7 @@ std::vector<checked_client> other_clients() {
        .summary = "biased_mutex: the bias goes from thread to thread, and one gives up",
        .make = &model::exclusion_of<eager_biased_mutex>,
        .size = {.threads = 3, .acquisitions = 2, .timed = true},
-       .how = {.preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .short_spins = 1}},
+       .how = {.preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .short_spins = 0}},
       {.name = "biased_mutex_reuse",
        .of = group::client,
        .summary = "a biased_mutex in the memory of another one, which its next owner has ended",
