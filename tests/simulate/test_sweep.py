@@ -92,12 +92,14 @@ class FakeCluster:
         self._replies = list(replies)
         self.tasks: list[FakeTask] = []
         self.asked = 0
+        self.last_seen: list[float] = []  # of the worker, at each call
 
     def workers(self) -> list[Worker]:
         self.asked += 1
         return [Worker("far", "tcp://far", 1, last_seen=self.asked // 3)]
 
-    def call(self, _worker: Worker, function: Any, jobs: list[Job]) -> FakeTask:
+    def call(self, worker: Worker, function: Any, jobs: list[Job]) -> FakeTask:
+        self.last_seen.append(worker.last_seen)
         self.tasks.append(FakeTask(self._replies.pop(0) if self._replies else function(jobs)))
         return self.tasks[-1]
 
@@ -120,6 +122,8 @@ def test_point_of_a_lost_worker_is_simulated_again(points: list[Point]) -> None:
     found = simulated(points, pool)
     assert sorted(found.points) == [0, 1]
     assert len(pool.tasks) == 4
+    first, second, third, _ = pool.last_seen
+    assert first < second < third  # it gave a sign of life in between
     assert found.status == ExitStatus.DONE
 
 
