@@ -20,6 +20,7 @@ enum class deadlock_victim : std::uint8_t {
 /// The settings of one type of locks.
 struct resilience {
   bool recovers = true;  ///< false: a plain lock, for comparison: no table, no check, no error
+  bool named = true;     ///< false: the lock has no name, and is 4 bytes instead of 16
   deadlock_victim victim = deadlock_victim::youngest;
   std::uint32_t pending_ms = 250;  ///< the stall time-outs, unless set_stall_limits changes them
   std::uint32_t head_ms = 500;

@@ -47,7 +47,8 @@ std::size_t waiters_of(const Lock& lock) {
     if (wait == 0) continue;
     const std::uint64_t entry =
         table.entries[table.entry_of_wait(wait)].load(std::memory_order_relaxed);
-    if (lockyard::detail::entry_tag::lock_of(entry) == static_cast<const void*>(&lock)) ++found;
+    const void* const key = lockyard::detail::entry_tag::lock_of(entry);
+    if (lockyard::detail::address_of_key(key) == static_cast<const void*>(&lock)) ++found;
   }
   return found;
 }
@@ -66,7 +67,8 @@ template <class Lock>
 std::vector<const void*> listed() {
   std::vector<const void*> found;
   for (const auto& each : tables_of<Lock>::own_below(nullptr)) {
-    found.push_back(lockyard::detail::entry_tag::lock_of(each.load(std::memory_order_relaxed)));
+    const std::uint64_t entry = each.load(std::memory_order_relaxed);
+    found.push_back(lockyard::detail::address_of_key(lockyard::detail::entry_tag::lock_of(entry)));
   }
   return found;
 }
@@ -201,7 +203,7 @@ bool forked_child_succeeds(Work work) {
 struct form_name {
   template <class Lock>
   static std::string GetName(int index) {
-    return index == 0 ? "spinlock" : "mutex";
+    return index == 0 ? "spinlock" : index == 1 ? "mutex" : "unnamed_spinlock";
   }
 };
 
@@ -209,5 +211,11 @@ struct form_name {
 template <world W, resilience R = resilience{}>
 using both_forms = ::testing::Types<basic_resilient_spinlock<W, R>, basic_resilient_mutex<W, R>>;
 using both_locks = ::testing::Types<resilient_spinlock, resilient_mutex>;
+
+/// The spinlock of 4 bytes, whose key in the tables is not its address.
+template <world W>
+using unnamed_in = basic_resilient_spinlock<W, resilience{.named = false}>;
+static_assert(sizeof(unnamed_in<native>) == 4 && alignof(unnamed_in<native>) == 4);
+using all_locks = ::testing::Types<resilient_spinlock, resilient_mutex, unnamed_in<native>>;
 
 }  // namespace lockyard::testing

@@ -57,6 +57,9 @@ std::vector<checked_client> resilient_clients() {
       client<moved_on_client<timeless_lock>>(
           "resilient_moved_on", "no cycle is found of a hold that was over before the wait",
           {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
+      client<moved_on_client<timeless_unnamed_lock>>(
+          "resilient_unnamed", "the same of locks without names", {.threads = 2},
+          {.preemptions = 2, .timeouts = 2}),
       client<gave_up_client<model::model>>(
           "resilient_gave_up", "no cycle is found of a wait that was over before the hold",
           {.threads = 2}, {}),

@@ -118,6 +118,11 @@ struct timeless : model::model {
 using timeless_lock =
     basic_resilient_spinlock<timeless, resilience{.victim = deadlock_victim::detector}>;
 
+/// The same without a name, whose key in the tables is not its address.
+using timeless_unnamed_lock =
+    basic_resilient_spinlock<timeless,
+                             resilience{.named = false, .victim = deadlock_victim::detector}>;
+
 /// A thread that ends while it holds a lock, and one that comes upon what it left behind.
 template <world W>
 class dead_owner_client : public model::client {

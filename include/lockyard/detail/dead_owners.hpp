@@ -41,17 +41,19 @@ class dead_owners {
   /// Adds the lock, called by the owner as it ends. ThreadSanitizer is told of a release, because
   /// no other thread could release a lock that ThreadSanitizer takes to be held by this thread.
   void leave(const void* lock) noexcept {
-    sanitizer::before_release(lock, sanitizer::attempt::blocking);
+    const void* const address = address_of_key(lock);
+    sanitizer::before_release(address, sanitizer::attempt::blocking);
     add(lock);
-    sanitizer::after_release(lock, sanitizer::attempt::blocking);
+    sanitizer::after_release(address, sanitizer::attempt::blocking);
   }
   /// Removes the lock again, called by the same thread if it releases the lock after all, and tells
   /// ThreadSanitizer that the thread holds the lock. Returns false if another thread has recovered
   /// the lock in the meantime.
   bool take_back(const void* lock) noexcept {
     if (!remove(lock)) return false;
-    sanitizer::before_acquire(lock, sanitizer::attempt::trying);
-    sanitizer::after_acquire(lock, sanitizer::attempt::trying, true);
+    const void* const address = address_of_key(lock);
+    sanitizer::before_acquire(address, sanitizer::attempt::trying);
+    sanitizer::after_acquire(address, sanitizer::attempt::trying, true);
     return true;
   }
 

@@ -308,7 +308,8 @@ class [[gnu::visibility("default")]] held_locks {
     if (!mine.has_told) {
       mine.has_told = true;
       const auto what = mine.of == nullptr ? lock_event::no_table : lock_event::table_overflow;
-      deliver({what, {W::thread_id(), {lock, nullptr}, {}}, {}, {}}, mine.inside_handler);
+      deliver({what, {W::thread_id(), {address_of_key(lock), nullptr}, {}}, {}, {}},
+              mine.inside_handler);
     }
     return nullptr;
   }

@@ -3,6 +3,8 @@
 
 // The locks that one thread holds and waits for, in a table that other threads can read.
 
+#include <lockyard/detail/arch.hpp>
+#include <lockyard/lock_report.hpp>
 #include <lockyard/world/world.hpp>
 
 #include <array>
@@ -15,9 +17,34 @@
 
 namespace lockyard::inline v0::detail {
 
-/// The first member of every resilient lock: tables know locks by the address of this.
+/// The first member of a resilient lock with a name: tables know such locks by the address of this,
+/// and find the name there.
 template <world W>
 using lock_name = var<W, const char*>;
+
+/// The key by which tables know a lock without a name: its address and a bit that no address has,
+/// so that no reader looks for a name there.
+struct nameless {
+  static const void* key_of(const void* lock) noexcept {
+    return reinterpret_cast<const void*>(reinterpret_cast<std::uint64_t>(lock) | bit);
+  }
+  static bool is_key(const void* key) noexcept {
+    return (reinterpret_cast<std::uint64_t>(key) & bit) != 0;
+  }
+
+ private:
+  static constexpr std::uint64_t bit = arch::spare_address_bit;
+};
+
+/// Returns the address of the lock that tables know by this key.
+inline const void* address_of_key(const void* key) noexcept {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uint64_t>(key) &
+                                       ~arch::spare_address_bit);
+}
+/// Returns the label with the lock's address instead of its key, for reports.
+inline lock_label with_address(lock_label of) noexcept {
+  return {address_of_key(of.address), of.name};
+}
 
 /// The state of a lock in a table, in the two low bits next to the lock's address.
 struct entry_tag {

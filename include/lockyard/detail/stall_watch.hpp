@@ -54,6 +54,7 @@ class [[gnu::visibility("default")]] limits_of_type {
  public:
   static constexpr state_traits process_traits{.key = state_key{"limits_of_type"}
                                                           .add(R.recovers)
+                                                          .add(R.named)
                                                           .add(std::uint64_t(R.victim))
                                                           .add(R.pending_ms)
                                                           .add(R.head_ms)
@@ -174,7 +175,10 @@ class stall_watch {
     const bool is_of_cycle = is_of_cycle_ && *event_ == lock_event::deadlock;
     const std::size_t length = is_of_cycle ? graph_->length() : 0;
     for (std::size_t i = 0; i < length; ++i) cycle[i] = graph_->wait_of(i);
-    deliver({*event_, {W::thread_id(), lock_, at_}, {held.data(), count}, {cycle.data(), length}},
+    deliver({*event_,
+             {W::thread_id(), with_address(lock_), at_},
+             {held.data(), count},
+             {cycle.data(), length}},
             tables::inside_handler());
   }
 
@@ -188,7 +192,9 @@ class stall_watch {
       // A handler may have interrupted an unlock: the lock may be gone.
       if (found == 0 || (found & entry_tag::all) == entry_tag::releasing) continue;
       const void* const lock = entry_tag::lock_of(found);
-      held[count++] = {lock, static_cast<const lock_name<W>*>(lock)->read()};
+      held[count++] = nameless::is_key(lock)
+                          ? lock_label{address_of_key(lock), nullptr}
+                          : lock_label{lock, static_cast<const lock_name<W>*>(lock)->read()};
     }
     return count;
   }

@@ -60,7 +60,11 @@ class wait_graph {
   }
 
   [[nodiscard]] std::size_t length() const noexcept { return count_; }
-  [[nodiscard]] lock_wait wait_of(std::size_t i) const noexcept { return links_[i].told; }
+  [[nodiscard]] lock_wait wait_of(std::size_t i) const noexcept {
+    lock_wait found = links_[i].told;
+    found.wanted = with_address(found.wanted);
+    return found;
+  }
 
  private:
   /// A thread of the walk, and the wait in which it was found.

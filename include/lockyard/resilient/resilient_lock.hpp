@@ -28,6 +28,11 @@ namespace detail {
 constexpr ownership ownership_of(resilience of) noexcept {
   return of.recovers ? ownership::known : ownership::watched;
 }
+
+/// Takes the place of the name of a lock that has none.
+struct no_name {
+  static constexpr const char* read() noexcept { return nullptr; }
+};
 }  // namespace detail
 
 /// The common base of basic_resilient_spinlock and basic_resilient_mutex, which differ only in how
@@ -51,8 +56,11 @@ class LOCKYARD_CAPABILITY resilient_lock
  public:
   static constexpr bool recovers = R.recovers;
 
+  constexpr resilient_lock() noexcept = default;
   /// `name` appears in reports. Must live as long as the process, as string literals do.
-  constexpr explicit resilient_lock(const char* name = nullptr) noexcept : name_{name} {}
+  constexpr explicit resilient_lock(const char* name) noexcept
+    requires(R.named)
+      : name_{name} {}
   resilient_lock(const resilient_lock&) = delete;
   resilient_lock& operator=(const resilient_lock&) = delete;
 
@@ -168,8 +176,13 @@ class LOCKYARD_CAPABILITY resilient_lock
     return shared::template process_state<detail::limits_of_type<R>>();
   }
 
+  /// Returns the lock's key in the tables, and its name.
   [[nodiscard]] lock_label label() const noexcept {
-    return {static_cast<const detail::lock_name<shared>*>(&name_), name_.read()};
+    if constexpr (R.named) {
+      return {static_cast<const detail::lock_name<shared>*>(&name_), name_.read()};
+    } else {
+      return {detail::nameless::key_of(self()), nullptr};
+    }
   }
 
   entry* enter() noexcept {
@@ -236,13 +249,13 @@ class LOCKYARD_CAPABILITY resilient_lock
       return tables::remove(place);
     }
     if (tables::forget_unlisted()) return line_.release();
-    const lock_wait unlock{shared::thread_id(), label(), at};
+    const lock_wait unlock{shared::thread_id(), detail::with_address(label()), at};
     const std::uint32_t owner = tables::living_owner(label().address);
     detail::deliver({lock_event::not_held, unlock, {}, {}, owner}, tables::inside_handler());
     assert(false && "unlock() by a thread that does not hold the lock");
   }
 
-  detail::lock_name<W> name_;
+  [[no_unique_address]] std::conditional_t<R.named, detail::lock_name<W>, detail::no_name> name_{};
   line line_;
 };
 

@@ -6,6 +6,7 @@
 #include <lockyard/resilient/lock_result.hpp>
 #include <lockyard/world/in_world.hpp>
 
+#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <source_location>
@@ -36,7 +37,9 @@ template <class Lock>
 class LOCKYARD_CAPABILITY throwing {
  public:
   constexpr throwing() noexcept = default;
-  constexpr explicit throwing(const char* name) noexcept : lock_{name} {}
+  constexpr explicit throwing(const char* name) noexcept
+    requires std::constructible_from<Lock, const char*>
+      : lock_{name} {}
 
   /// As Lock's lock(). Errors: throws the error that Lock's lock() returns.
   void lock(std::source_location at = std::source_location::current()) noexcept(!Lock::recovers)

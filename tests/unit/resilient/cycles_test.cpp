@@ -14,7 +14,7 @@ namespace {
 
 template <class Lock>
 class Cycles : public ::testing::Test {};
-TYPED_TEST_SUITE(Cycles, both_locks, form_name);
+TYPED_TEST_SUITE(Cycles, all_locks, form_name);
 
 /// Thread i holds lock i and wants the next one. Before they do, `innocents` who hold nothing
 /// wait in the queue of lock i: none puts the thread of the cycle in the pending place, one makes

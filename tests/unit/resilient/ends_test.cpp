@@ -17,7 +17,7 @@ namespace {
 
 template <class Lock>
 class Ends : public ::testing::Test {};
-TYPED_TEST_SUITE(Ends, both_locks, form_name);
+TYPED_TEST_SUITE(Ends, all_locks, form_name);
 
 template <class Lock>
 void die_holding(Lock& lock) {

@@ -18,7 +18,7 @@ constexpr std::size_t table_size = 31;
 
 template <class Lock>
 class OwnLocks : public ::testing::Test {};
-TYPED_TEST_SUITE(OwnLocks, both_locks, form_name);
+TYPED_TEST_SUITE(OwnLocks, all_locks, form_name);
 
 TYPED_TEST(OwnLocks, refuse_to_be_locked_again_and_stay_held) {
   TypeParam lock;

@@ -5,6 +5,7 @@
 #include <lockyard/resilient/resilient_guard.hpp>
 #include <lockyard/world/native.hpp>
 
+#include <array>
 #include <cstddef>
 #include <mutex>
 #include <stdexcept>
@@ -54,6 +55,29 @@ TYPED_TEST(Reports, of_a_relock_name_the_lock_the_call_and_what_is_held) {
   EXPECT_EQ(list[0].held[1].address, &nameless);
   EXPECT_EQ(list[0].held[1].name, nullptr);
   EXPECT_STREQ(list[0].held[2].name, "second");
+}
+
+/// A name would be read from the next lock.
+TEST(UnnamedReports, have_the_addresses_of_locks_and_no_names) {
+  const reports told;
+  std::array<unnamed_in<directed_world>, 3> locks;
+  basic_resilient_spinlock<directed_world> named{"named"};
+  ASSERT_TRUE(locks[0].lock() && named.lock() && locks[2].lock());
+  EXPECT_EQ(locks[2].lock(), lock_errc::deadlock);
+  EXPECT_EQ(locks[2].name(), nullptr);
+  locks[2].unlock();
+  named.unlock();
+  locks[0].unlock();
+  const auto list = told.list();
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].wait.wanted.address, &locks[2]);
+  EXPECT_EQ(list[0].wait.wanted.name, nullptr);
+  ASSERT_EQ(list[0].held.size(), 3U);
+  EXPECT_EQ(list[0].held[0].address, &locks[0]);
+  EXPECT_EQ(list[0].held[0].name, nullptr);
+  EXPECT_STREQ(list[0].held[1].name, "named");
+  EXPECT_EQ(list[0].held[2].address, &locks[2]);
+  EXPECT_EQ(list[0].held[2].name, nullptr);
 }
 
 /// The last one to come is the youngest, and tells of all, itself first.

@@ -34,6 +34,10 @@ void await_change(const void* address, Predicate is_unchanged) noexcept {
 /// Bytes that two threads must keep apart to stay out of each other's way.
 inline constexpr std::size_t interference_size = 128;
 
+/// The bit that is zero in every address of a process: it selects the kernel's half, and the bits
+/// above it may have tags.
+inline constexpr std::uint64_t spare_address_bit = std::uint64_t{1} << 55U;
+
 /// Returns the address where the thread's own data begin.
 inline std::uintptr_t thread_pointer() noexcept {
   std::uintptr_t begin = 0;

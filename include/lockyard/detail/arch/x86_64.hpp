@@ -42,6 +42,9 @@ void await_change(const void* address, Predicate is_unchanged) noexcept {
 /// the spatial prefetcher fetches them in pairs.
 inline constexpr std::size_t interference_size = 128;
 
+/// The bit that is zero in every address of a process, whatever tags its upper bits may have.
+inline constexpr std::uint64_t spare_address_bit = std::uint64_t{1} << 63U;
+
 /// Returns the address where the thread's own data begin; the ABI stores it at that address.
 inline std::uintptr_t thread_pointer() noexcept {
   std::uintptr_t begin = 0;
