@@ -60,6 +60,10 @@ struct scripted_world : derived_world<scripted_world, native> {
     return 1;
   }
 
+  static void wake_each(const void* const* /*words*/, std::uint32_t count) noexcept {
+    now_playing.wakes += static_cast<int>(count);
+  }
+
   static std::uint32_t thread_id() noexcept { return now_playing.thread; }
   static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
     while (word.load() != 0) {

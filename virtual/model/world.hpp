@@ -284,6 +284,10 @@ struct model {
                             here where = here::current()) noexcept {
     return detail::now().wake(&on, count, where);
   }
+  static void wake_each(const void* const* words, std::uint32_t count,
+                        here where = here::current()) noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) detail::now().wake(words[i], 1, where);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move, const atomic<std::uint32_t>& to,

@@ -68,6 +68,10 @@ struct simulated : awaits {
     on().drain_stores();
     return static_cast<std::uint32_t>(on().wake(&word, as_count(count)));
   }
+  static void wake_each(const void* const* words, std::uint32_t count) noexcept {
+    on().drain_stores();
+    for (std::uint32_t i = 0; i < count; ++i) on().wake(words[i], 1);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move,

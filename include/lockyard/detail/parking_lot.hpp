@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace lockyard::inline v0::detail {
 
@@ -58,12 +59,10 @@ class parking_lot {
     void add(const sleeping_word& sleeper) noexcept { sleepers_[count_++] = &sleeper; }
     [[nodiscard]] std::uint32_t room() const noexcept { return batch - count_; }
     /// Wakes all of them. Precondition: the caller holds no bucket lock.
-    void wake() noexcept {
-      while (count_ > 0) W::wake(*sleepers_[--count_], 1);
-    }
+    void wake() noexcept { W::wake_each(sleepers_, std::exchange(count_, 0)); }
 
    private:
-    const sleeping_word* sleepers_[batch];
+    const void* sleepers_[batch];
     std::uint32_t count_ = 0;
   };
 

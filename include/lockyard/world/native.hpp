@@ -139,6 +139,9 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
   static std::uint32_t wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
     return detail::os::futex_wake(&word, count);
   }
+  static void wake_each(const void* const* words, std::uint32_t count) noexcept {
+    detail::os::futex_wake_each(words, count);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t wake_count,
                                               std::uint32_t move_count,

@@ -45,6 +45,10 @@ struct [[gnu::visibility("default")]] tracing_waits : derived_world<tracing_wait
     const span stamps{trace::event_kind::wake_begin, trace::event_kind::wake_end, count};
     return native::wake(word, count);
   }
+  static void wake_each(const void* const* words, std::uint32_t count) noexcept {
+    const span stamps{trace::event_kind::wake_begin, trace::event_kind::wake_end, count};
+    native::wake_each(words, count);
+  }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t wake_count,
                                               std::uint32_t move_count,

@@ -110,6 +110,7 @@ concept provides_waiting =
       { W::wait(word, 0U) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wait(word, 0U, deadline) } noexcept -> std::same_as<typename W::wait_result>;
       { W::wake(word, 1U) } noexcept -> std::same_as<std::uint32_t>;
+      { W::wake_each(static_cast<const void* const*>(nullptr), 0U) } noexcept;
       { W::requeue(word, 0U, 1U, 1U, word) } noexcept -> std::same_as<std::optional<std::uint32_t>>;
     };
 
@@ -191,6 +192,8 @@ concept provides_observation =
 ///   `wait(word, expected [, deadline])`: sleeps if the word holds `expected`; may return
 ///   spuriously at any time; gives no ordering. `wake(word, n)`: wakes up to n sleepers of the word
 ///   and returns their number; uses only the address, so the word may already be destroyed.
+///   `wake_each(addresses, n)`: wakes one sleeper of each of n words, as so many calls of `wake` in
+///   some order, and in fewer switches.
 ///   `requeue(from, expected, n, m, to)`: if `from` holds `expected`, wakes up to n sleepers, moves
 ///   up to m to `to`, and returns their number; nothing if `from` held another value.
 ///

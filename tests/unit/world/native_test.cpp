@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "support/worlds.hpp"
 
@@ -205,6 +207,27 @@ TEST(Futex, wakes_as_many_as_it_is_told_where_it_is_told) {
   native::wake(to, 2);
   first.join();
   second.join();
+}
+
+TEST(Futex, wakes_a_sleeper_of_each_word) {
+  for (const std::uint32_t count : {2U, 5U}) {
+    std::array<word, 5> words{};
+    std::array<const void*, 5> addresses{};
+    std::atomic<std::uint32_t> woken{0};
+    std::vector<std::thread> sleepers;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      addresses[i] = &words[i];
+      sleepers.emplace_back([&, i] {
+        native::wait(words[i], 0);
+        ++woken;
+      });
+    }
+    while (woken < count) {
+      native::wake_each(addresses.data(), count);
+      std::this_thread::yield();
+    }
+    for (auto& each : sleepers) each.join();
+  }
 }
 
 TEST(Futex, moves_nobody_when_the_word_has_changed) {
