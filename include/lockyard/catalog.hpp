@@ -23,6 +23,7 @@
 #include <lockyard/park/ticket_mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/cna_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
 #include <lockyard/queue/queued_spinlock.hpp>
 #include <lockyard/resilient/resilient_mutex.hpp>
@@ -110,6 +111,11 @@ inline constexpr std::tuple catalog{
         .family = lock_family::queue,
         .waiting = waiting::yield, .fairness = fairness::fifo,
         .origin = "T. Craig 1993; Magnusson, Landin and Hagersten 1994"}),
+    detail::entry_of<cna_spinlock>({
+        .name = "cna_spinlock", .seed_name = "",
+        .family = lock_family::queue,
+        .waiting = waiting::yield, .fairness = fairness::bounded_bypass,
+        .origin = "Dice and Kogan 2019"}),
     detail::entry_of<queued_spinlock>({
         .name = "queued_spinlock", .seed_name = "",
         .family = lock_family::queue,

@@ -11,6 +11,7 @@
 #include <lockyard/park/mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
+#include <lockyard/queue/cna_spinlock.hpp>
 #include <lockyard/queue/mcs_spinlock.hpp>
 #include <lockyard/queue/queued_spinlock.hpp>
 
@@ -104,6 +105,21 @@ std::vector<checked_client> other_clients() {
        .summary = "mcs_spinlock with nodes at its users, but for the first",
        .make = &model::exclusion_of<by_node<basic_mcs_spinlock<model::model>>>,
        .size = {.threads = 3}},
+      {.name = "cna_spinlock_nodes",
+       .of = group::client,
+       .summary = "cna_spinlock with nodes at its users, but for the first",
+       .make = &model::exclusion_of<by_node<basic_cna_spinlock<model::model>>>,
+       .size = {.threads = 3}},
+      {.name = "cna_spinlock_returning",
+       .of = group::client,
+       .summary = "cna_spinlock; the first of three threads comes back, on its node or another",
+       .make = &client_of<returning_client<basic_cna_spinlock<wandering>>>,
+       .size = {.threads = 3}},
+      {.name = "cna_spinlock_readmits",
+       .of = group::client,
+       .summary = "cna_spinlock that bypasses once; an owner and three waiters",
+       .make = &client_of<queued_client<basic_cna_spinlock<model::model, 1>>>,
+       .size = {.threads = 4}},
       {.name = "clh_spinlock_nodes",
        .of = group::client,
        .summary = "clh_spinlock with nodes at its users, but for the first",

@@ -54,6 +54,34 @@ class reuse_client : public returning_client<Lock> {
   }
 };
 
+/// A world whose threads may run on either of two NUMA nodes whenever a lock asks.
+struct wandering : model::model {
+  static std::uint32_t numa_node() noexcept { return random(); }
+};
+
+/// A lock that the first thread holds from the beginning, and releases; the other threads acquire
+/// it once each. So they may all wait at the same time, in any order.
+template <class Lock>
+class queued_client : public model::client {
+ public:
+  explicit queued_client(const model::client_size& size) : threads_{size.threads} { lock_.lock(); }
+
+  [[nodiscard]] unsigned threads() const override { return threads_; }
+
+  void thread(unsigned index) override {
+    if (index != 0) lock_.lock();
+    count_.write(count_.read() + 1);
+    lock_.unlock();
+  }
+
+  void finish() override { model::require(count_.read() == threads_, "no update is lost"); }
+
+ private:
+  unsigned threads_;
+  Lock lock_;
+  model::plain_data<unsigned> count_{0};
+};
+
 /// A world whose threads have no slot, and so no nodes.
 struct nodeless : model::model {
   static std::uint32_t thread_slot() noexcept { return no_slot; }

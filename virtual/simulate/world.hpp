@@ -130,6 +130,11 @@ struct simulated : awaits {
   static constexpr std::uint32_t slot_count = arena::stacks;
   static std::uintptr_t thread_key() noexcept { return static_cast<std::uintptr_t>(self() + 1); }
   static std::uint32_t thread_slot() noexcept { return static_cast<std::uint32_t>(self()); }
+  /// A socket is a node.
+  static std::uint32_t numa_node() noexcept {
+    if (on().self() == nullptr) return 0;
+    return static_cast<std::uint32_t>(cost().shape.socket_of(on().self()->processor));
+  }
 
   template <class T>
   static T& thread_state() noexcept {

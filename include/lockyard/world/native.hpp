@@ -205,6 +205,7 @@ struct [[gnu::visibility("default")]] native : spinning<native> {
     }
     return memory.slot;
   }
+  static std::uint32_t numa_node() noexcept { return detail::os::numa_node(); }
   /// Fibonacci hashing: the upper bits are the well mixed bits.
   static std::uint64_t hash(const void* address) noexcept {
     return reinterpret_cast<std::uintptr_t>(address) * 0x9E37'79B9'7F4A'7C15U;

@@ -135,6 +135,7 @@ concept provides_environment =
       { W::thread_key() } noexcept -> std::same_as<std::uintptr_t>;
       { W::thread_slot() } noexcept -> std::same_as<std::uint32_t>;
       requires W::slot_count > 0;
+      { W::numa_node() } noexcept -> std::same_as<std::uint32_t>;
       { W::template thread_state<any_state>() } noexcept -> std::same_as<any_state&>;
       { W::template process_state<any_state>() } noexcept -> std::same_as<any_state&>;
       { W::hash(address) } noexcept -> std::same_as<std::uint64_t>;
@@ -218,6 +219,8 @@ concept provides_observation =
 /// - `thread_key()`: names this thread among all past and present threads of the process, until the
 ///   thread's very end and in a forked child too; never 0. No later thread gets the same key.
 /// - `thread_slot()`: a number below `slot_count` that no other living thread has, or `no_slot`.
+/// - `numa_node()`: the number of the NUMA node whose processor runs this thread; a hint, because
+///   the thread may move at once.
 /// - `thread_state<T>()`: this thread's T; its destructor runs at thread exit, and other objects'
 ///   destructors may use it afterwards only if T is trivially destructible.
 ///   `process_state<T>()`: the one T of the process, even if several libraries have this header

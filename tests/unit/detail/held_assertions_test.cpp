@@ -52,6 +52,7 @@ static_assert(std::is_empty_v<bare> && sizeof(with_byte) == 1);
 static_assert(sizeof(mutex) == 1 && sizeof(futex_mutex) == 4 && sizeof(fair_mutex) == 8);
 static_assert(sizeof(recursive_mutex<>) == 16 && sizeof(shared_mutex) == 4);
 static_assert(sizeof(ticket_spinlock) == 8 && sizeof(queued_spinlock) == 4);
+static_assert(sizeof(mcs_spinlock) == 16 && sizeof(cna_spinlock) == 32);
 static_assert(sizeof(resilient_spinlock) == 16 && sizeof(resilient_mutex) == 16);
 
 constexpr const char* not_held =

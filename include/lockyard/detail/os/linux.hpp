@@ -233,6 +233,18 @@ bool futex_lock_pi(const void* word, const timespec* deadline, Predicate is_mine
   }
 }
 
+/// Returns the NUMA node whose processor runs this thread; 0 if the kernel does not say. On x86-64
+/// the C library answers without a system call.
+inline std::uint32_t numa_node() noexcept {
+  unsigned node = 0;
+#ifdef __GLIBC__
+  if (getcpu(nullptr, &node) != 0) return 0;
+#else
+  if (call(SYS_getcpu, nullptr, &node, nullptr) != 0) return 0;
+#endif
+  return node;
+}
+
 /// Whether this thread has a real-time scheduling policy; false if the kernel does not say.
 inline bool is_real_time() noexcept {
   const long policy = call(SYS_sched_getscheduler, 0) & ~long{SCHED_RESET_ON_FORK};
