@@ -21,10 +21,13 @@ bool is_of_library(std::uintptr_t at) {
          at == reinterpret_cast<std::uintptr_t>(&std::__once_call);
 }
 
+/// The frame is one of a function that the module's code has called: nothing of the module's lies
+/// below it, but memory that its function has taken since its beginning (alloca) lies above it.
 [[gnu::noinline]] void access(const volatile void* address, std::size_t size, use how,
-                              const void* pc) {
+                              const void* pc, const void* frame) {
   if (!is_active() || size == 0) return;
   worker& mine = worker::mine();
+  mine.memory.reach(reinterpret_cast<std::uintptr_t>(frame));
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (is_of_library(at)) return;
   if (how == use::read) {
@@ -38,11 +41,11 @@ bool is_of_library(std::uintptr_t at) {
 }  // namespace
 
 void read_bytes(const void* address, std::size_t size, const void* pc) {
-  access(address, size, use::read, pc);
+  access(address, size, use::read, pc, __builtin_frame_address(0));
 }
 
 void write_bytes(const void* address, std::size_t size, const void* pc) {
-  access(address, size, use::write, pc);
+  access(address, size, use::write, pc, __builtin_frame_address(0));
 }
 
 }  // namespace lockyard::plain

@@ -278,6 +278,11 @@ void shadow::enter(std::uintptr_t frame_begin) {
   if (dead_below_[self] != 0) dead_below_[self] = frame_begin;
 }
 
+void shadow::reach(std::uintptr_t frame_begin) {
+  std::uintptr_t& dead = dead_below_[now().self()];
+  dead = std::min(dead, frame_begin);
+}
+
 void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
   split(begin);
   split(end);

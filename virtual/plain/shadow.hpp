@@ -42,6 +42,8 @@ class shadow {
   void leave(std::uintptr_t frame_end, std::source_location where);
   /// A function begins, below whose stack nothing lives.
   void enter(std::uintptr_t frame_begin);
+  /// The function's stack reaches down to there.
+  void reach(std::uintptr_t frame_begin);
   /// Forgets memory that was given out anew, by an allocator that is not seen.
   void forget(std::uintptr_t begin, std::uintptr_t end);
   /// Ends an object of the C library by its own function, such as pthread_mutex_destroy. A plain

@@ -76,7 +76,7 @@ def run(
         print_document(BenchMemory(peak_bytes))
     else:
         _print(rows, peak_bytes, settings.workers)
-    return ExitStatus.INCONCLUSIVE if session.interrupted else ExitStatus.DONE
+    return ExitStatus.INTERRUPTED if session.interrupted else ExitStatus.DONE
 
 
 def _spent_s(results: Sequence[Result]) -> float:

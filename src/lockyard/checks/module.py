@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockyard.checker import checker_path
-from lockyard.checks import assembly, glue, members
+from lockyard.checks import assembly, glue, members, operands
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.measure.session import say
 from lockyard.user_locks import cache
@@ -175,6 +175,9 @@ class Build:
         include = self.recipe.include
         ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
+        dump = made.with_suffix(".dump")
+        if language == C:
+            visible.append(f"{operands.DUMP}={dump}")
         done = self._ran(
             [
                 *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING, *visible),
@@ -185,6 +188,10 @@ class Build:
             raise glue.refusal(self.wanted, done.said)
         if done.said:
             say(done.said)
+        if dump.is_file():
+            operands.check(
+                str(self.wanted), dump.read_text(errors="replace"), unit.assembler.read_text()
+            )
         return unit
 
     def _key(self, made: Sequence[Compiled]) -> str:

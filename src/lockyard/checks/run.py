@@ -150,9 +150,11 @@ def _say_left_out(session: Session, checks: int) -> None:
 def _status(
     found: Iterable[Result | MutationResult], failed: bool, interrupted: bool
 ) -> ExitStatus:
+    if interrupted:
+        return ExitStatus.INTERRUPTED
     standings = {each.standing for each in found}
     if failed or Standing.FAILED in standings:
         return ExitStatus.CHECK_FAILED
-    if interrupted or Standing.INCONCLUSIVE in standings:
+    if Standing.INCONCLUSIVE in standings:
         return ExitStatus.INCONCLUSIVE
     return ExitStatus.DONE
