@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT race. The functions of <string.h> read and write the memory that they are given.
+// passed; with FAULT race. The functions of <string.h> read and write the memory that they are
+// given.
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>

@@ -7,10 +7,16 @@ static std::atomic<bool> done{false};
 [[gnu::noinline]] static void start() {
 #ifdef FAULT
   std::atomic<int> count{0};
-  std::thread{[at = &count] { at->fetch_add(1); done = true; }}.detach();
+  std::thread{[at = &count] {
+    at->fetch_add(1);
+    done = true;
+  }}.detach();
 #else
-  const auto count = std::make_shared<std::atomic<int>>(0);
-  std::thread{[at = count] { at->fetch_add(1); done = true; }}.detach();
+  const auto count = std::make_shared<std::atomic<int> >(0);
+  std::thread{[at = count] {
+    at->fetch_add(1);
+    done = true;
+  }}.detach();
 #endif
 }
 int main() {

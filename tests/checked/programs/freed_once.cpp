@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT lifetime. Who takes the node frees it; a load and a store let both threads.
+// passed; with FAULT lifetime. The thread that takes the node frees it; with a load and a store,
+// both threads take it.
 #include <atomic>
 #include <thread>
 static std::atomic<int*> shared{nullptr};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT race. std::map changes its nodes in the library's own code. Its initial
-// elements are those of static initialisation, in every execution.
+// passed; with FAULT race. std::map changes its nodes in the library's own code. Its first
+// elements come from static initialisation, in every execution.
 #include <cassert>
 #include <map>
 #include <mutex>

@@ -12,11 +12,11 @@ extern "C" {
 #define LOCKYARD_THROWS_NOTHING
 #endif
 void* lockyard_memcpy(void*, const void*, __SIZE_TYPE__) LOCKYARD_THROWS_NOTHING __asm__("memcpy");
-void* lockyard_memmove(void*, const void*, __SIZE_TYPE__) LOCKYARD_THROWS_NOTHING
-    __asm__("memmove");
+void* lockyard_memmove(void*, const void*, __SIZE_TYPE__)
+    LOCKYARD_THROWS_NOTHING __asm__("memmove");
 void* lockyard_memset(void*, int, __SIZE_TYPE__) LOCKYARD_THROWS_NOTHING __asm__("memset");
-int lockyard_memcmp(const void*, const void*, __SIZE_TYPE__) LOCKYARD_THROWS_NOTHING
-    __asm__("memcmp");
+int lockyard_memcmp(const void*, const void*, __SIZE_TYPE__)
+    LOCKYARD_THROWS_NOTHING __asm__("memcmp");
 __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strlen");
 #ifdef __cplusplus
 }
