@@ -6,8 +6,20 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace lockyard::model {
+
+namespace {
+
+/// Whether the last step has chosen something besides the thread that made it.
+bool has_chosen(std::span<const choice> made) {
+  if (made.empty()) return true;
+  const choice& last = made.back();
+  return last.kind != choice_kind::thread || last.means == unknown_meaning;
+}
+
+}  // namespace
 
 execution::stepped execution::step(const gate& goes_on) {
   if (steps_ >= settings_.depth) {
@@ -47,7 +59,22 @@ execution::stepped execution::step(const gate& goes_on) {
   return stepped::on;
 }
 
+/// With reduction, a state is looked up where the search branches: where several options are left,
+/// and behind a step that has made a choice. From other states an execution has one way to go, and
+/// if it has been there before it ends at the next state that is looked up.
 bool execution::is_worth_going_on(const gate& goes_on) {
+  const auto has_one_way = [this] {
+    unsigned left = 0;
+    for (const option& each : options_) {
+      thread_record& thread = threads_[each.thread];
+      if (!is_awake(thread)) continue;
+      const bool runs_first = !is_last_resort_ && upcoming_of(thread) == upcoming::alone;
+      if (runs_first) return true;
+      ++left;
+    }
+    return left <= 1;
+  };
+  if (reduces() && !has_chosen(by_->list()) && has_one_way()) return true;
   const hash128 now = prefix();
   if (previous_ && *previous_ == now) {
     verdict_ = verdict::not_deterministic;
