@@ -179,8 +179,9 @@ TEST_P(LockHeldAtFork, belongs_to_the_child_too) {
 
 /// In the lock's own memory there is no line that a child would inherit.
 bool has_no_line(const lock_traits& traits) {
-  return traits.fairness != fairness::fifo && !traits.name.starts_with("fair_mutex") &&
-         !traits.name.starts_with("resilient") && !is_owned_by_id(traits);
+  return traits.fairness != fairness::fifo && traits.family != lock_family::queue &&
+         !traits.name.starts_with("fair_mutex") && !traits.name.starts_with("resilient") &&
+         !is_owned_by_id(traits);
 }
 
 class LockWithoutLine : public Stress {};
