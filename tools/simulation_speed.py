@@ -15,8 +15,9 @@ import argparse
 import json
 import os
 import subprocess
-import tempfile
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, cast
 
 from lockyard.simulate import machines
 from lockyard.simulate.request import Cell, Work
@@ -34,19 +35,23 @@ class Spent:
 
 def spent(cells: list[Cell]) -> Spent:
     """Simulates the cells in one new process."""
-    jobs = "".join(json.dumps(each.to_job()) + "\n" for each in cells)
-    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as answered:
-        asked.write(jobs.encode())
-        asked.seek(0)
-        process = subprocess.Popen([simulator_path()], stdin=asked, stdout=answered)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        answered.seek(0)
-        replies = [json.loads(line) for line in answered]
-    failed = [each for each in replies if "result" not in each]
-    if failed or len(replies) != len(cells):
-        raise SystemExit(f"the simulator failed, so its speed is unknown: {failed[:1]}")
-    return Spent(usage.ru_utime, usage.ru_maxrss)
+    with subprocess.Popen(
+        [simulator_path()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        for each in cells:
+            stdin.write(json.dumps(each.to_job()).encode() + b"\n")
+            stdin.flush()
+            reply = stdout.readline()
+            if "result" not in json.loads(reply or "{}"):
+                raise SystemExit(f"the simulator failed, so its speed is unknown: {reply[:500]!r}")
+        # The peak in rusage would include the memory of this process, which forks.
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        peak_kib = int(status.partition("VmHWM:")[2].split()[0])
+        stdin.close()
+        _, code, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(code)
+    return Spent(usage.ru_utime, peak_kib)
 
 
 def scaling(of: Abilities, lock: str, threads: int, duration_ns: float) -> Cell:

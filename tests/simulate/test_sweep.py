@@ -92,7 +92,7 @@ class FakeCluster:
         self._replies = list(replies)
         self.tasks: list[FakeTask] = []
         self.asked = 0
-        self.last_seen: list[float] = []  # of the worker, at each call
+        self.last_seen: list[float] = []  # one entry for each call
 
     def workers(self) -> list[Worker]:
         self.asked += 1
