@@ -136,7 +136,7 @@ def throughput(of: Measured, lock: str) -> Throughput:
 
 
 def longest_wait(of: Measured, lock: str) -> Ratio | None:
-    """Returns the longest wait with the most threads over that of the reference."""
+    """Returns the longest wait with the most threads / the longest wait of the reference."""
     return mean_ratio(
         [
             (of.values(cell, lock, "wait_max_ns"), of.values(cell, REFERENCE, "wait_max_ns"))
@@ -309,7 +309,8 @@ def main() -> int:
         sys.exit(f"{chosen.dir} lacks {', '.join(missing)}, so nothing is shown; {remedy}")
     rows = rows_of(chosen.dir)
     if chosen.step == "draw":
-        from manual.first_screen import shortened
+        sys.path.append(str(Path(__file__).parent / "manual"))
+        from first_screen import shortened
 
         chosen.svg.write_text(shortened(drawing(rows)) + "\n", encoding="utf-8")
         return 0
