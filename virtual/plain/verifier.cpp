@@ -5,6 +5,8 @@
 
 #include "wrapped.hpp"
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <type_traits>
 
@@ -34,6 +36,10 @@ long long any_number(bool has_sign, std::source_location where) {
 
 extern "C" {
 
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex);
+static pthread_mutex_t lockyard_atomic_block = PTHREAD_MUTEX_INITIALIZER;
+
 bool __VERIFIER_nondet_bool() {
   return lockyard::plain::is_active() && lockyard::plain::now().random(2, LOCKYARD_HERE) == 1;
 }
@@ -54,6 +60,19 @@ void __VERIFIER_assert(int holds) {
   if (holds != 0 || !lockyard::plain::is_active()) return;
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, "__VERIFIER_assert() fails",
                               LOCKYARD_HERE);
+}
+
+// A block that no other thread's step divides. Blocks of different threads have an order, so their
+// accesses are no races: each acquires what the one before it has released.
+void __VERIFIER_atomic_begin() {
+  if (!lockyard::plain::is_active()) return;
+  __wrap_pthread_mutex_lock(&lockyard_atomic_block);
+  lockyard::plain::now().undisturbed(true);
+}
+void __VERIFIER_atomic_end() {
+  if (!lockyard::plain::is_active()) return;
+  __wrap_pthread_mutex_unlock(&lockyard_atomic_block);
+  lockyard::plain::now().undisturbed(false);
 }
 
 // Marks of loops that wait: the checker finds them itself.

@@ -11,6 +11,9 @@ void __VERIFIER_assume(int holds);
 void __VERIFIER_assert(int holds);
 int __VERIFIER_nondet_int(void);
 void __VERIFIER_loop_begin(void);
+void __VERIFIER_loop_bound(int most);
+void __VERIFIER_atomic_begin(void);
+void __VERIFIER_atomic_end(void);
 void __VERIFIER_spin_start(void);
 void __VERIFIER_spin_end(int is_done);
 #ifdef __cplusplus
