@@ -62,8 +62,8 @@ void __VERIFIER_assert(int holds) {
                               LOCKYARD_HERE);
 }
 
-// A block that no other thread's step divides. Blocks of different threads have an order, so their
-// accesses are no races: each acquires what the one before it has released.
+// A block that no step of another thread divides. Blocks of different threads have an order, so
+// their accesses do not race: each acquires what the one before it has released.
 void __VERIFIER_atomic_begin() {
   if (!lockyard::plain::is_active()) return;
   __wrap_pthread_mutex_lock(&lockyard_atomic_block);
