@@ -198,12 +198,20 @@ parameter_value value_of(const listed_parameter& of, const node& given, const no
                                            static_cast<std::uint64_t>(std::min(most, of.most))));
 }
 
-/// Returns every parameter of the study; others are refused.
+/// Returns every parameter of the study; others are refused. A choice may be left out if it is the
+/// default one.
 std::map<std::string, parameter_value> parameters_of(const study& of, const node& given,
                                                      const node& threads) {
   std::map<std::string, parameter_value> found;
   for (const listed_parameter& each : of.parameters) {
     const std::string name{each.name};
+    const bool is_left_out =
+        each.type == parameter_type::choice && !each.defaults.empty() && !given.has(name.c_str());
+    if (is_left_out) {
+      const auto place = static_cast<std::size_t>(each.defaults.front());
+      found[name] = std::string{each.choices.at(place).name};
+      continue;
+    }
     found[name] = value_of(each, given.at(name.c_str()), threads);
   }
   if (!given.value().is_object()) given.fail("must be an object");

@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view name_of(lock_kind kind) {
-  return std::array<std::string_view, 4>{"ours", "peer", "control",
+  return std::array<std::string_view, 5>{"ours", "peer", "variant", "control",
                                          "user"}[static_cast<std::size_t>(kind)];
 }
 constexpr std::string_view name_of(lock_family family) {

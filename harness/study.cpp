@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study.hpp"
 
+#include "topology.hpp"
 #include "user_locks/adopted.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace lockyard::harness {
 
@@ -34,6 +36,17 @@ std::vector<study> with_presets(const std::vector<study>& declared) {
 }
 
 }  // namespace
+
+outcome refuse_variant(const job& of, const lock_traits& traits) {
+  std::string able;
+  for (const study& each : all_studies()) {
+    const auto found = std::ranges::find(each.cells, traits.name, &cell::lock);
+    if (found == each.cells.end() || found->run == &refuse_variant) continue;
+    able += (able.empty() ? "" : ", ") + std::string{each.name};
+  }
+  throw condition_error{"study '" + of.study + "' does not measure " + std::string{traits.name} +
+                        ", which is not compiled for it: choose one of " + able};
+}
 
 const std::vector<study>& all_studies() {
   static const std::vector<study> studies = [] {

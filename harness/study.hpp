@@ -74,8 +74,10 @@ struct listed_parameter {
   std::string_view summary;
   double least = 0;
   double most = 0;
+  /// The default values. Of a choice: the place of the default one among the choices, which jobs
+  /// and records leave out; empty: all choices are the default.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
-  std::vector<double> defaults{};  ///< the default values; of a choice, all choices are the default
+  std::vector<double> defaults{};
   /// The values of a choice; empty for numbers.
   // NOLINTNEXTLINE(readability-redundant-member-init): GCC warns where studies leave it out
   std::vector<listed_choice> choices{};
@@ -143,6 +145,15 @@ outcome run_patiently(const job& of, const lock_traits& traits) {
   return Study::template run<Lock>(of, traits);
 }
 
+/// Tells whether a study measures a lock. Studies that do not say `measures_variants` leave the
+/// variants out, which saves the time to compile them for each study.
+template <class Study, class Lock>
+inline constexpr bool offers =
+    !measured::is_variant<Lock> || requires { requires Study::measures_variants; };
+
+/// Throws a condition_error that names the studies that measure variants.
+outcome refuse_variant(const job& of, const lock_traits& traits);
+
 /// The cells of a study over the whole catalogue, or over its locks that can be shared.
 /// Study has a static member template `run<Lock>(job, traits)`. Compiled for user locks, the cells
 /// are the user's locks.
@@ -152,7 +163,11 @@ std::vector<cell> cells_of() {
   measured::for_each_lock([&]<class Lock>(const catalog_entry<Lock>& entry) {
     if constexpr (!OfReaders || measured::is_shared<Lock>) {
       cells.push_back({.lock = entry.traits.name, .run = nullptr, .traits = entry.traits});
-      if constexpr (measured::is_built<Lock>) cells.back().run = &run_patiently<Study, Lock>;
+      if constexpr (!offers<Study, Lock>) {
+        cells.back().run = &refuse_variant;
+      } else if constexpr (measured::is_built<Lock>) {
+        cells.back().run = &run_patiently<Study, Lock>;
+      }
     }
   });
   return cells;

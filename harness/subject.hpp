@@ -106,17 +106,24 @@ struct subject {
   const lock_operations& operations;
 };
 
-/// Keeps a lock and the data that it protects in separate cache lines, at a place within a page
-/// that the seed chooses, because the place alone can change a figure.
+/// Where the data lie that a lock protects.
+enum class layout : std::uint8_t {
+  padded,        ///< on cache lines that the lock does not touch
+  next_to_data,  ///< directly behind the lock, so on its line if there is room
+};
+
+/// Keeps a lock and the data that it protects, by default in separate cache lines, at a place
+/// within a page that the seed chooses, because the place alone can change a figure. The lock
+/// begins a line in either layout.
 template <class Protected>
 class arena {
   static_assert(sizeof(Protected) <= pages::size);
 
  public:
-  arena(const subject& of, std::uint64_t seed)
+  arena(const subject& of, std::uint64_t seed, layout data_at = layout::padded)
       : operations_{of.operations},
         lock_{pages_.first() + seed % (pages::size / lock_spacing) * lock_spacing},
-        protected_{::new(lock_ + operations_.spacing) Protected} {
+        protected_{::new(lock_ + distance_to_data(data_at)) Protected} {
     operations_.construct(lock_);
   }
   arena(const arena&) = delete;
@@ -130,6 +137,11 @@ class arena {
   [[nodiscard]] Protected& data() const noexcept { return *protected_; }
 
  private:
+  [[nodiscard]] std::size_t distance_to_data(layout data_at) const noexcept {
+    if (data_at == layout::padded) return operations_.spacing;
+    return (operations_.size + alignof(Protected) - 1) / alignof(Protected) * alignof(Protected);
+  }
+
   const lock_operations& operations_;
   pages pages_{3};  // the lock begins in the first page, and is smaller than a page
   std::byte* lock_;

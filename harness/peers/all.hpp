@@ -10,6 +10,7 @@
 #include <peers/controls.hpp>
 #include <peers/libraries.hpp>
 #include <peers/pthread.hpp>
+#include <peers/spin_variants.hpp>
 #include <peers/std.hpp>
 
 #ifdef LOCKYARD_HAS_ABSEIL

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The locks that are measured: the library's catalogue, the locks of other libraries, and controls.
+// The locks that are measured: the library's catalogue, the locks of other libraries, variants
+// of the text's spinlock, and controls.
 // An entry may name an incomplete type: its library may be missing.
 
 #include <lockyard/catalog.hpp>
@@ -158,6 +159,57 @@ inline constexpr std::tuple others{
         .kind = lock_kind::peer, .family = lock_family::park,
         .waiting = waiting::park, .fairness = fairness::none, .shared = true,
         .origin = "parking_lot"}},
+
+    catalog_entry<variants::exchange_only>{{
+        .name = "spin_variant[exchange_only]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: exchanges, and never reads in between"}},
+    catalog_entry<variants::exchange_once>{{
+        .name = "spin_variant[exchange_once]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: one exchange, then a yield, and so on"}},
+    catalog_entry<variants::compare_exchange>{{
+        .name = "spin_variant[compare_exchange]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: reads, then compares and exchanges"}},
+    catalog_entry<variants::compare_exchange_only>{{
+        .name = "spin_variant[compare_exchange_only]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: compares and exchanges, and never reads in between"}},
+    catalog_entry<variants::unlock_by_exchange>{{
+        .name = "spin_variant[unlock_by_exchange]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: yielding_spinlock whose unlock is an exchange"}},
+    catalog_entry<variants::ticket_unlock_by_addition>{{
+        .name = "spin_variant[unlock_by_addition]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::fifo,
+        .origin = "M. Skarupke 2019: ticket_spinlock whose unlock is an atomic addition"}},
+    catalog_entry<variants::without_pauses>{{
+        .name = "spin_variant[16_noops]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: yielding_spinlock with idle loops instead of pauses"}},
+    catalog_entry<variants::four_pauses>{{
+        .name = "spin_variant[4_pauses]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: yielding_spinlock that yields after 4 pauses"}},
+    catalog_entry<variants::many_pauses>{{
+        .name = "spin_variant[256_pauses]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: yielding_spinlock that yields after 256 pauses"}},
+    catalog_entry<variants::four_yields>{{
+        .name = "spin_variant[4_yields]", .seed_name = "",
+        .kind = lock_kind::variant, .family = lock_family::spin,
+        .waiting = waiting::yield, .fairness = fairness::none,
+        .origin = "M. Skarupke 2019: yielding_spinlock that yields four times"}},
 
     catalog_entry<controls::null_lock>{{
         .name = "null_lock", .seed_name = "",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Declarations of the locks of other libraries and of the controls, for catalog.hpp. Code that uses
-// these locks includes all.hpp. The origin of a peer is its library, under the name that
-// CMakeLists.txt next to this file has for it if the library may be missing.
+// Declarations of the locks of other libraries, of variants and of the controls, for catalog.hpp.
+// Code that uses these locks includes all.hpp. The origin of a peer is its library, under the name
+// that CMakeLists.txt next to this file has for it if the library may be missing.
 
 namespace lockyard::inline v0 {
 
@@ -47,5 +47,17 @@ class lock_free;
 class cas_counter;
 class backing_off_cas_counter;
 }  // namespace controls
+namespace variants {
+class exchange_only;
+class exchange_once;
+class compare_exchange;
+class compare_exchange_only;
+class unlock_by_exchange;
+class ticket_unlock_by_addition;
+class without_pauses;
+class four_pauses;
+class many_pauses;
+class four_yields;
+}  // namespace variants
 
 }  // namespace lockyard::inline v0

@@ -5,6 +5,7 @@
 
 #include "../gap.hpp"
 #include "../histogram.hpp"
+#include "../layout.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -198,7 +199,7 @@ std::unique_ptr<merged_log> merged(const thread_log* logs, unsigned threads) {
 }
 
 outcome measure(const job& of, const subject& lock, idle_loop loop) {
-  const arena<handover> place{lock, of.seed};
+  const arena<handover> place{lock, of.seed, layout_of(of)};
   const workload work{of.work, of.threads, of.seed};
   const auto logs = std::make_unique<thread_log[]>(of.threads);
   const auto lines = std::make_unique<announcement[]>(of.threads);
@@ -232,6 +233,8 @@ outcome measure(const job& of, const subject& lock, idle_loop loop) {
 }
 
 struct idle {
+  static constexpr bool measures_variants = true;
+
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     return measure(of, {traits, operations_on<Lock>},
@@ -251,6 +254,7 @@ study idle_study() {
       .default_run_s = 0.2,
       .default_budget_s = 2,
       .takes = times::hold_and_gap,
+      .parameters = {layout_parameter()},
       .published_loops = 16384,
       .published_runs = 1000,
       .cells = cells_of<idle>()};

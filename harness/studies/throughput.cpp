@@ -5,6 +5,7 @@
 
 #include "../energy.hpp"
 #include "../futex_calls.hpp"
+#include "../layout.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
@@ -95,7 +96,7 @@ std::uint64_t count_futex_calls(outcome& to, const job& of, const contest& on) {
 }
 
 outcome measure(const job& of, const subject& lock, rate_loop loop) {
-  const arena<ownership> place{lock, of.seed};
+  const arena<ownership> place{lock, of.seed, layout_of(of)};
   ownership& state = place.data();
   const workload work{of.work, of.threads, of.seed};
   const bool counts = of.block % blocks_for_one_count == 0;
@@ -128,6 +129,8 @@ outcome measure(const job& of, const subject& lock, rate_loop loop) {
 }
 
 struct throughput {
+  static constexpr bool measures_variants = true;
+
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     return measure(of, {traits, operations_on<Lock>}, rate_loop_of<Lock>);
@@ -145,6 +148,7 @@ study throughput_study() {
           .default_run_s = 0.2,
           .default_budget_s = 2,
           .takes = times::hold_and_gap,
+          .parameters = {layout_parameter()},
           .cells = cells_of<throughput>()};
 }
 

@@ -130,6 +130,8 @@ outcome measure(const job& of, const subject& lock, batch pair, batch in_turn) {
 }
 
 struct uncontended {
+  static constexpr bool measures_variants = true;
+
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     return measure(of, {traits, operations_on<Lock>}, batch_of<Lock>, round_of<Lock>);

@@ -4,6 +4,7 @@
 // docs/studies/wait.md gives definition and reading.
 
 #include "../histogram.hpp"
+#include "../layout.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -54,7 +55,7 @@ template <class Lock>
 }
 
 outcome measure(const job& of, const subject& lock, wait_loop loop) {
-  const arena<protected_counter> place{lock, of.seed};
+  const arena<protected_counter> place{lock, of.seed, layout_of(of)};
   const workload work{of.work, of.threads, of.seed};
   const auto logs = std::make_unique<wait_log[]>(of.threads);
   refusal_check refusal{lock, place.lock()};
@@ -82,6 +83,8 @@ outcome measure(const job& of, const subject& lock, wait_loop loop) {
 }
 
 struct wait {
+  static constexpr bool measures_variants = true;
+
   template <class Lock>
   static outcome run(const job& of, const lock_traits& traits) {
     return measure(of, {traits, operations_on<Lock>}, loop_of<Lock>);
@@ -97,6 +100,7 @@ study wait_study() {
           .default_run_s = 0.2,
           .default_budget_s = 2,
           .takes = times::hold_and_gap,
+          .parameters = {layout_parameter()},
           .published_loops = 16384,
           .published_runs = 100,
           .cells = cells_of<wait>()};

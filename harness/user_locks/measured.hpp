@@ -25,6 +25,8 @@ namespace catalogued {
 template <class Lock>
 inline constexpr bool is_shared = traits_of<Lock>().shared;
 template <class Lock>
+inline constexpr bool is_variant = traits_of<Lock>().kind == lock_kind::variant;
+template <class Lock>
 inline constexpr bool is_built = peers::is_built<Lock>;
 
 }  // namespace catalogued
@@ -36,6 +38,8 @@ namespace own {
 
 template <class Lock>
 inline constexpr bool is_shared = shared_lockable<Lock>;
+template <class Lock>
+inline constexpr bool is_variant = false;
 template <class Lock>
 inline constexpr bool is_built = true;
 

@@ -70,7 +70,9 @@ class Parameter:
     summary: str
     least: float
     most: float
-    defaults: tuple[float, ...]  # the default values; of a choice, all choices are the default
+    # The default values. Of a choice: the place of the default one among the choices, which jobs
+    # and records leave out; empty: all choices are the default.
+    defaults: tuple[float, ...]
     type: str = "number"  # or "count", a whole number, or "choice"
     choices: tuple[Choice, ...] = ()
     below_threads: bool = False  # counts some of the threads, of which others must remain
@@ -87,7 +89,14 @@ class Parameter:
 
     @property
     def default(self) -> str:
-        return "all" if self.choices else ",".join(f"{value:.10g}" for value in self.defaults)
+        if self.choices:
+            return self.default_choice.name if self.default_choice else "all"
+        return ",".join(f"{value:.10g}" for value in self.defaults)
+
+    @property
+    def default_choice(self) -> Choice | None:
+        """Returns the value that jobs and records leave out; None if there is no such value."""
+        return self.choices[int(self.defaults[0])] if self.choices and self.defaults else None
 
 
 @dataclass(frozen=True)
@@ -130,16 +139,17 @@ class Study:
         return self.takes in ("gap", "hold_and_gap")
 
     def choosing(self, parameter: Parameter, choice: Choice) -> Study:
-        """Returns the study with only this value of the parameter, and with the value's threads,
-        times and default values."""
+        """Returns the study with only this value of the parameter, or without the parameter if this
+        is its default, and with the value's threads, times and default values."""
         return replace(
             self,
             threads=choice.threads or self.threads,
             parameters=tuple(
-                replace(each, choices=(choice,))
+                replace(each, choices=(choice,), defaults=())
                 if each == parameter
                 else replace(each, defaults=choice.presets.get(each.name, each.defaults))
                 for each in self.parameters
+                if each != parameter or choice != parameter.default_choice
             ),
             default_run_s=choice.default_run_s,
             default_budget_s=choice.default_budget_s,
@@ -180,7 +190,10 @@ class Catalog:
             "seeds": lambda lock: lock.seed_name != "",
             "ours": lambda lock: lock.kind == "ours",
             "peers": lambda lock: lock.kind == "peer",
-            "all": lambda lock: lock.kind != "control" and self.library(lock) is None,
+            "variants": lambda lock: lock.kind == "variant",
+            "all": lambda lock: (
+                lock.kind not in ("control", "variant") and self.library(lock) is None
+            ),
         }
         members = groups.get(name)
         locks = self.locks if among is None else among
@@ -280,7 +293,7 @@ class Peers(msgspec.Struct):
     pools: list[Peer]
 
 
-GROUPS = ("seeds", "ours", "peers", "all")
+GROUPS = ("seeds", "ours", "peers", "variants", "all")
 # The name for the best of the sleeping peers in each cell.
 BEST_SLEEPING_PEER = "best-sleeping-peer"
 

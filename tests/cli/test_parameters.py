@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fake_records import CATALOG, a_record, a_study, summed_up
 
-from lockyard.catalog import Catalog, Parameter
+from lockyard.catalog import Catalog, Choice, Parameter
 from lockyard.errors import UsageError
 from lockyard.measure.parameters import combinations, parsed
 from lockyard.measure.plan import plan_cells
@@ -40,6 +40,15 @@ def test_reads_each_value_of_each_name_once() -> None:
         "rate_per_s": ("1e5",),
     }
     assert parsed([]) == {}
+
+
+def test_a_choice_with_a_default_is_left_out_where_it_has_that_value() -> None:
+    choices = tuple(Choice(name, "", 0, 0.2, 2) for name in ("padded", "next-to-data"))
+    layout = Parameter("layout", "", "", 0, 0, (0,), type="choice", choices=choices)
+    study = a_study("throughput", parameters=(layout,), takes="none")
+    assert layout.default == "padded"
+    assert planned(study) == planned(study, given=("layout=padded",)) == [{}]
+    assert planned(study, given=("layout=next-to-data,padded",)) == [{}, {"layout": "next-to-data"}]
 
 
 @pytest.mark.parametrize(

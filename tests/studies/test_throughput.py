@@ -101,6 +101,34 @@ def test_lock_free_controls_count_by_themselves(lockyard: Callable[..., Outcome]
         assert run["checks"] == {"refused_while_held": None, "counter": None}
 
 
+def test_data_may_lie_next_to_the_lock(lockyard: Callable[..., Outcome]) -> None:
+    both = ("--layout", "next-to-data,padded", "--locks", "futex_mutex", "--threads", "2")
+    runs = measured(lockyard, "throughput", *both, "--for", "60ms")
+    assert sorted(str(run["conditions"]["parameters"]) for run in runs) == [
+        "{'layout': 'next-to-data'}",
+        "{}",
+    ]
+    for run in runs:
+        assert run["checks"] == {"refused_while_held": True, "counter": True}
+
+
+def test_variants_of_the_spinlock_are_a_group(lockyard: Callable[..., Outcome]) -> None:
+    runs = measured(lockyard, "throughput", "--locks", "variants", "--threads", "2", "--for", "20ms")
+    assert len(runs) == 10
+    for run in runs:
+        assert run["lock"].startswith("spin_variant[")
+        assert run["checks"] == {"refused_while_held": True, "counter": True}
+
+
+def test_other_studies_say_where_variants_are_measured(lockyard: Callable[..., Outcome]) -> None:
+    shown = lockyard(
+        *("measure", "contention", "--locks", "spin_variant[4_pauses]", "--threads", "2"),
+        *("--runs", "1", "--for", "60ms"),
+    )
+    assert shown.returncode == 3
+    assert "is not compiled for it: choose one of wait, idle, throughput" in shown.stderr
+
+
 def test_one_thread_becomes_the_owner_once(lockyard: Callable[..., Outcome]) -> None:
     runs = measured(
         lockyard,

@@ -30,7 +30,7 @@ class SubjectOptions(UserLockOptions, WorkOptions):
     locks: Annotated[
         Sequence[str] | None,
         option(
-            "seeds|ours|peers|all|NAME,…",
+            "seeds|ours|peers|variants|all|NAME,…",
             "Which locks: groups and names; all means ours and the system's. Of these, "
             "readers measures the locks that can be shared, and recovery the resilient locks.",
             parse.names,

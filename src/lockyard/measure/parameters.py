@@ -73,7 +73,8 @@ def choices_of(study: Study, given: Mapping[str, Sequence[str]]) -> list[Study]:
     for each in study.parameters:
         if len(each.choices) > 1:
             names = given.get(each.name)
-            chosen = [one for one in each.choices if not names or _is_named(one, names)]
+            usual = (each.default_choice,) if each.default_choice else each.choices
+            chosen = [one for one in each.choices if _is_named(one, names)] if names else usual
             return [study.choosing(each, one) for one in chosen]
     return [study]
 

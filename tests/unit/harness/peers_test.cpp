@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The catalogue's claims about the other libraries' locks, if these libraries are installed.
+// The catalogue's claims about the other libraries' locks, if these libraries are installed, and
+// about the variants of the text's spinlock.
 
 #include <gtest/gtest.h>
 #include <peers/all.hpp>
@@ -16,7 +17,8 @@ namespace {
 
 template <class Lock>
 struct built_peer
-    : std::bool_constant<traits_of<Lock>().kind == lock_kind::peer && peers::is_built<Lock>> {};
+    : std::bool_constant<(traits_of<Lock>().kind == lock_kind::peer && peers::is_built<Lock>) ||
+                         traits_of<Lock>().kind == lock_kind::variant> {};
 using built_peers = detail::types<built_peer>;
 
 template <class Lock>

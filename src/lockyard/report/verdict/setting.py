@@ -50,8 +50,10 @@ class Setting:
         return cls({lock.name: lock for lock in catalog.measured}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
-        """Tells whether the cell's figures count; broken locks and controls have none that do."""
-        return bool(cell.runs) and cell.checks_hold and self._kind(cell) != "control"
+        """Tells whether the cell's figures count; broken locks, controls and
+        variants have none that do."""
+        unfit = self._kind(cell) in ("control", "variant")
+        return bool(cell.runs) and cell.checks_hold and not unfit
 
     def is_ours(self, cell: CellSummary) -> bool:
         return self._kind(cell) == "ours"
