@@ -113,7 +113,8 @@ def test_data_may_lie_next_to_the_lock(lockyard: Callable[..., Outcome]) -> None
 
 
 def test_variants_of_the_spinlock_are_a_group(lockyard: Callable[..., Outcome]) -> None:
-    runs = measured(lockyard, "throughput", "--locks", "variants", "--threads", "2", "--for", "20ms")
+    chosen = ("--locks", "variants", "--threads", "2", "--for", "20ms")
+    runs = measured(lockyard, "throughput", *chosen)
     assert len(runs) == 10
     for run in runs:
         assert run["lock"].startswith("spin_variant[")
