@@ -27,6 +27,8 @@ using parking_line = resilient_line<model::model, line_form::parks>;
 using parking = line_client<parking_line>;
 using reusing = line_client<resilient_line<model::model, line_form::spins>,
                             line_variant{.owner_returns = true, .nodes_were_used = true}>;
+using reusing_parking =
+    line_client<parking_line, line_variant{.owner_returns = true, .nodes_were_used = true}>;
 using overtaking = line_client<parking_line, line_variant{.owner_returns = true}>;
 
 }  // namespace
@@ -49,6 +51,9 @@ std::vector<checked_client> resilient_clients() {
       client<parking>("resilient_sleeper", "an owner, and a waiter that sleeps", {.threads = 2},
                       {}),
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
+      client<reusing_parking>("resilient_sleepers_reuse",
+                              "waiters that may sleep, with nodes that were used before",
+                              {.threads = 3}, {.preemptions = 1, .timeouts = 0}),
       client<overtaking>("resilient_overtaken", "the same, and an owner that comes back",
                          {.threads = 3}, {.preemptions = 0, .timeouts = 0, .short_spins = 2}),
       client<abba_client<model::model>>(
