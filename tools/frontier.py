@@ -8,12 +8,14 @@
 
 The cells are 2, 4 and 16 threads with six lengths of hold and gap. Each ratio of throughput is to
 the lock of another library that is the fastest in the cell, paired by block; a lock's figure is the
-geometric mean over the cells. Waits are compared with 16 threads, the division of work among them
-over one second. `draw` needs the extra `lockyard[test]`, for Chromium."""
+geometric mean over the cells. The longest waits are compared with 16 threads, tails in all cells,
+and the division of work among 16 threads over one second. `draw` needs the extra `lockyard[test]`,
+for Chromium."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
 import subprocess
@@ -96,7 +98,15 @@ class Measured:
 
     def values(self, cell: Cell, lock: str, key: str) -> dict[int, float]:
         runs = self._runs[cell].get(lock, {})
-        return {block: run["values"][key] for block, run in runs.items() if run["values"].get(key)}
+        return {b: run["values"][key] for b, run in runs.items() if run["values"].get(key)}
+
+    def shares(self, lock: str) -> list[float]:
+        """Returns the most acquisitions of a thread divided by the fewest, for each run; infinite
+        if a thread had none."""
+        key = "operations_most_to_fewest"
+        runs = [run for cell in self.cells for run in self._runs[cell].get(lock, {}).values()]
+        found = [run["values"][key] for run in runs if key in run["values"]]
+        return sorted(math.inf if share is None else share for share in found)
 
     def tails(self, cell: Cell, lock: str) -> dict[int, float]:
         runs = self._runs[cell].get(lock, {})
@@ -162,11 +172,7 @@ def cells_with_good_tails(of: Measured, lock: str) -> tuple[int, int]:
 
 def most_to_fewest(of: Measured, lock: str) -> Ratio | None:
     """Returns the most acquisitions of a thread divided by the fewest, not a ratio of locks."""
-    values = sorted(
-        value
-        for cell in of.cells
-        for value in of.values(cell, lock, "operations_most_to_fewest").values()
-    )
+    values = of.shares(lock)
     if not values:
         return None
     return Ratio(statistics.median(values), *median_interval(values), len(values))

@@ -57,14 +57,19 @@ class spinlock {
   void lock() noexcept {
     waiter waits{By};
     while (!try_lock()) {
-      waits.wait();
       if constexpr (Look == looking::reads) {
         // relaxed(revalidated): try_lock() decides.
         while (locked_.load(std::memory_order_relaxed)) waits.wait();
+      } else {
+        waits.wait();
       }
     }
   }
   bool try_lock() noexcept {
+    if constexpr (Look == looking::reads) {
+      // relaxed(revalidated): a stale "free" is caught below.
+      if (locked_.load(std::memory_order_relaxed)) return false;
+    }
     if constexpr (Take == taking::exchange) {
       // order[exchange]: acquire; pairs [store, unlock_exchange]; starts after the last critical
       // section.

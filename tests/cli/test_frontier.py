@@ -69,6 +69,16 @@ def test_waits_are_compared_with_the_reference_and_tails_with_the_best_peer(fold
     assert frontier.digits(rows["mutex"].most_to_fewest) == "3.00 [3.00, 3.00]"
 
 
+def test_a_thread_without_any_acquisition_counts_as_the_worst_share(folder: Path) -> None:
+    runs = runs_of(frontier.SHARES)
+    for run in runs:
+        if run["lock"] == "mutex" and run["block"] % 3 != 0:
+            run["values"]["operations_most_to_fewest"] = None
+    a_file(folder / frontier.SHARES.file, runs)
+    rows = {row.lock: row for row in frontier.rows_of(folder)}
+    assert frontier.digits(rows["mutex"].most_to_fewest) == "inf [3.00, inf]"
+
+
 def test_one_slow_cell_is_the_worst(folder: Path) -> None:
     part = frontier.RATES[3]
     runs = runs_of(part)

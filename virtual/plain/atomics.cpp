@@ -211,6 +211,15 @@ site site_of_object(const volatile void* address, std::size_t size, const void* 
   return site_at(address, static_cast<unsigned>(size), pc, which, order, failure);
 }
 
+bool have_same_bytes(const void* one, const void* other, std::size_t size) {
+  const auto* const a = static_cast<const volatile std::byte*>(one);
+  const auto* const b = static_cast<const volatile std::byte*>(other);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 template <class T>
 T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
   if (!is_active()) {
@@ -328,34 +337,32 @@ void __wrap___atomic_store(std::size_t size, volatile void* address, const void*
 void __wrap___atomic_exchange(std::size_t size, volatile void* address, const void* from, void* to,
                               int order) {
   using namespace lockyard::plain;
-  wide found = raw_value(reinterpret_cast<std::uintptr_t>(address), size);
-  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
-  if (is_active()) {
-    const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
-    const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
-    clear_dead_stack();
-    found = change(call, by, order_of(order));
-  } else {
-    copy_bytes(const_cast<void*>(address), &desired, size);
+  if (!is_active()) {
+    copy_bytes(to, const_cast<const void*>(address), size);
+    return copy_bytes(const_cast<void*>(address), from, size);
   }
+  const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
+  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+  const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
+  clear_dead_stack();
+  const wide found = change(call, by, order_of(order));
   copy_bytes(to, &found, size);
 }
 bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, void* expected,
                                       const void* from, int success, int failure) {
   using namespace lockyard::plain;
+  if (!is_active()) {
+    void* const at = const_cast<void*>(address);
+    const bool is_same = have_same_bytes(at, expected, size);
+    copy_bytes(is_same ? at : expected, is_same ? from : at, size);
+    return is_same;
+  }
+  const site call =
+      site_of_object(address, size, LOCKYARD_PC, operation::compare_exchange, success, failure);
   wide value = raw_value(reinterpret_cast<std::uintptr_t>(expected), size);
   const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
-  bool done = false;
-  if (is_active()) {
-    const site call =
-        site_of_object(address, size, LOCKYARD_PC, operation::compare_exchange, success, failure);
-    done = compare_exchange(call, value, desired, order_of(success), order_of(failure), false);
-  } else {
-    const wide found = raw_value(reinterpret_cast<std::uintptr_t>(address), size);
-    done = found == value;
-    if (done) copy_bytes(const_cast<void*>(address), &desired, size);
-    value = found;
-  }
+  const bool done =
+      compare_exchange(call, value, desired, order_of(success), order_of(failure), false);
   if (!done) copy_bytes(expected, &value, size);
   return done;
 }

@@ -98,9 +98,18 @@ class owner_watch<W> {
     }
 
    private:
+    /// Asks the processor once, without a guard that a forked child could find taken.
     static bool can_await_change() noexcept {
-      static const bool known = arch::can_await_change();
-      return known;
+      enum : std::uint8_t { unknown, no, yes };
+      static std::atomic<std::uint8_t> known{unknown};
+      // relaxed(hint): a thread that misses the answer asks again.
+      std::uint8_t can = known.load(std::memory_order_relaxed);
+      if (can == unknown) {
+        can = arch::can_await_change() ? yes : no;
+        // relaxed(hint): as above.
+        known.store(can, std::memory_order_relaxed);
+      }
+      return can == yes;
     }
 
     const atomic<W, std::uint32_t>& word_;
@@ -162,7 +171,8 @@ struct time_slice<W> {
     compiler_barrier();
   }
   [[gnu::noinline]] static void end_extension(slice_memory& mine) noexcept {
-    if (--mine.depth != 0) return;
+    // A part of the program that only unlocks has begun nothing.
+    if (mine.depth == 0 || --mine.depth != 0) return;
     compiler_barrier();
     // relaxed(owner): as above.
     mine.control->request.store(0, std::memory_order_relaxed);

@@ -59,7 +59,9 @@ class parking_lot {
     void add(const sleeping_word& sleeper) noexcept { sleepers_[count_++] = &sleeper; }
     [[nodiscard]] std::uint32_t room() const noexcept { return batch - count_; }
     /// Wakes all of them. Precondition: the caller holds no bucket lock.
-    void wake() noexcept { W::wake_each(sleepers_, std::exchange(count_, 0)); }
+    void wake() noexcept {
+      if (count_ != 0) W::wake_each(sleepers_, std::exchange(count_, 0));
+    }
 
    private:
     const void* sleepers_[batch];

@@ -27,8 +27,9 @@ namespace lockyard::inline v0 {
 ///   H. Huang and M. Yang (2001). The bias by a count, and its return, are this library's.
 /// Guarantees: mutual exclusion; no lost wake-up (below); order of service as M. Not recursive. Not
 ///   safe between a thread and its own signal handler. In a forked child it stays held if a thread
-///   held it, and only the forking thread can unlock it. The next owner may destroy it. Within one
-///   process only. On x86 unlock does not order non-temporal stores: they need an sfence before it.
+///   held it or was revoking the bias, and only the forking thread can unlock it. The next owner
+///   may destroy it. Within one process only. On x86 unlock does not order non-temporal stores:
+///   they need an sfence before it.
 /// Size: 32 bytes and M, rounded up to 8. If all zero bytes are M's free state, they are its own.
 ///
 /// A thread gets the bias by the unlock after `BiasAfter` acquisitions in a row. Then it holds the
@@ -83,8 +84,9 @@ class LOCKYARD_CAPABILITY biased_mutex
   }
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
-  /// Revokes the bias of another thread. May fail while that thread is about to find out.
-  /// Synchronisation: as lock() if it returns true, none otherwise. Progress: as M's try_lock().
+  /// Revokes the bias of another thread. May fail while that thread is about to find out, or
+  /// another attempt is about to fail. Synchronisation: as lock() if it returns true, none
+  /// otherwise. Progress: as M's try_lock().
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
     return scope.result(take());

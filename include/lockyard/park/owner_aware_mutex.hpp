@@ -80,6 +80,8 @@ class LOCKYARD_CAPABILITY basic_owner_aware_mutex
   /// Progress: wait-free except for the system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
+    // relaxed(hint): so that a thread does not take its own processor for that of the next owner.
+    processor_.store(0, std::memory_order_relaxed);
     // (state)  id -> 0,  id|sleepers -> 0 and one wake
     // order[unlock]: release; pairs [take]; publishes the critical section.
     if ((state_.exchange(0, std::memory_order_release) & sleepers) != 0) [[unlikely]] {
@@ -117,10 +119,15 @@ class LOCKYARD_CAPABILITY basic_owner_aware_mutex
 
   /// Returns false if the deadline passed first. A spin does not check it: a time-out may be late
   /// by the length of a spin.
+  /// A thread that leaves without the lock may have been woken, so it wakes another one.
   [[gnu::noinline, gnu::cold]] bool take_until(typename W::deadline limit) noexcept {
     typename W::contended scope{this};
     std::uint32_t mark = 0;
     while (!spin(mark)) {
+      if (W::passed(limit)) {
+        if (mark != 0) W::wake(state_, 1);
+        return scope.result(false);
+      }
       // relaxed(revalidated): the kernel compares it.
       std::uint32_t found = state_.load(std::memory_order_relaxed);
       if (found == 0) continue;

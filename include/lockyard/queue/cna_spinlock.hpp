@@ -227,7 +227,7 @@ class LOCKYARD_CAPABILITY basic_cna_spinlock
     // it and writes to it.
     link* const first = W::await(mine.next, is_there, std::memory_order_acquire, policy{});
     const std::uint32_t bypasses = mine.bypasses.read();
-    const bool is_due = skipped != nullptr && bypasses >= Bypasses;
+    const bool is_due = bypasses >= Bypasses;
     const auto [stranger, neighbour] = is_due ? neighbour_search{} : find_neighbour(mine, first);
     if (neighbour == nullptr) {
       grant(mine, skipped == nullptr ? first : insert(*skipped, mine, first), nullptr, 0);
