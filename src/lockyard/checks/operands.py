@@ -18,19 +18,27 @@ if TYPE_CHECKING:
 
 DUMP = "-fdump-tree-tsan-lineno"
 PLACE = re.compile(r"\[([^\]\s]+):(\d+):\d+(?: discrim \d+)?\] ")
-TEXT = re.compile(r'"(?:\\.|[^"\\])*"')
-CALL = re.compile(r"(?:(\S+) = )?([A-Za-z_]\w*) \((.*)\);(?: \[[\w ]+\])*$")
-LOCAL = re.compile(r"[\w *.]*[ *]([A-Za-z_][\w.]*)(?: \[.*\])?;$")
-# Registers of the compiler's code, constants and addresses.
-SEEN = re.compile(r"\w*_\d+(?:\(D\))?|[-+\d.].*|&.*|\(.*|[{<].*")
+TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
+CALL = re.compile(
+    r"(?:(.+?) =(?: ?\{v\})? )?([A-Za-z_][\w.]*(?:\(D\))?) \((.*)\);(?: \[[^\]]+\])*$"
+)
+LOCAL = re.compile(
+    r"  (?!return |goto )(static |extern )?[\w *.]*[ *]([A-Za-z_][\w.]*)(?: ?\[.*\])?(?: = \{.*)?;$"
+)
+PARAMETER = re.compile(r"(?<!struct )(?<!union )\b(\w+)[,)]")
+# The variable that an operand is, or is a part of.
+BASE = re.compile(r"(?:MEM(?: <.*>)? ?\[\(.*\)&|(?!MEM\b))(\w+(?:\.\d+)?)(?:[.\[\] ].*)?")
+# Registers of the compiler's code, constants and addresses; not `(*rows)[1]`.
+SEEN = re.compile(r"(?:\w*(?:\.\d+)?|\w+\$[\w$]+)_\d+(?:\(D\))?|[-+\d.].*|&.*|\((?!\*).*|[{<].*")
+# A function's address has a place before it in the dump; a variable's name has none.
+ADDRESS = re.compile(PLACE.pattern + r"([A-Za-z_]\w*)(?=[,)])")
+FUNCTION = re.compile(r"\.type\s+(\w+), [@%]function")
+OBJECT = re.compile(r"\.type\s+(\w+), [@%]object|\.comm\s+(\w+),")
 
 
 def check(whose: str, dump: str, assembler: str) -> None:
     """Raises UsageError for the first call with such an operand."""
-    objects = set(re.findall(r"\.type\s+([\w.]+), @object", assembler))
-    for where, called, operand in hidden(dump):
-        if operand.isidentifier() and operand not in objects:
-            continue  # a function's address
+    for where, called, operand in hidden(TEXT.sub("0", dump), TEXT.sub("0", assembler)):
         raise UsageError(
             f"{whose}: {where} passes or stores the struct `{operand}` as an operand of the call "
             f"of `{called}`, which the checker cannot see, so nothing was checked; copy the struct "
@@ -38,21 +46,34 @@ def check(whose: str, dump: str, assembler: str) -> None:
         )
 
 
-def hidden(dump: str) -> Iterator[tuple[str, str, str]]:
+def functions(dump: str, assembler: str) -> set[str]:
+    """Returns the functions that are defined here, or whose address is an operand."""
+    objects = {name for match in OBJECT.findall(assembler) for name in match}
+    addresses = {match[2] for match in ADDRESS.findall(dump)}
+    return (addresses | set(FUNCTION.findall(assembler))) - objects
+
+
+def hidden(dump: str, assembler: str) -> Iterator[tuple[str, str, str]]:
     """Yields the place, the called function and the operand."""
+    symbols = set(re.findall(r"[A-Za-z_]\w*", assembler))
+    harmless = functions(dump, assembler)
     own: set[str] = set()
+    shared: set[str] = set()
     for line in dump.splitlines():
         if line.startswith(";; Function"):
-            own = set()
+            own, shared = set(harmless), set()
         elif not line.startswith(" "):
-            own.update(re.findall(r"(\w+)[,)]", line))  # the parameters
-        elif local := LOCAL.match(line.strip()):
-            own.add(local[1])
+            own.update(PARAMETER.findall(line))
+        elif local := LOCAL.match(line):
+            (shared if local[1] else own).add(local[2])
         elif place := PLACE.search(line):
-            called = CALL.match(TEXT.sub("0", PLACE.sub("", line.strip())))
+            called = CALL.match(PLACE.sub("", line.strip()))
             if called is None or called[2].startswith("__builtin_"):
                 continue
-            operands = [each for each in (called[1], *called[3].split(", ")) if each]
-            for each in operands:
-                if not SEEN.fullmatch(each) and each not in own:
+            for each in (called[1], *called[3].split(", ")):
+                # A variable's name may look like a register's: `node_1`.
+                if not each or (SEEN.fullmatch(each) and each not in symbols):
+                    continue
+                base = BASE.fullmatch(each)
+                if base is None or base[1] not in own - shared:
                     yield f"{place[1]}:{place[2]}", called[2], each
