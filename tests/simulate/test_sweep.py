@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lockyard.campaign.engine import LostError, Worker
-from lockyard.errors import ExitStatus
+from lockyard.errors import ExitStatus, LockyardError, MissingCapabilityError
 from lockyard.simulate import sweep
-from lockyard.simulate.request import Cell
-from lockyard.simulate.simulator import abilities, replies
+from lockyard.simulate.request import Cell, Work
+from lockyard.simulate.run import Wanted
+from lockyard.simulate.simulator import (
+    abilities,
+    replies,
+)
 from lockyard.simulate.sweep import ClusterWorkers, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from conftest import Outcome
 
@@ -48,6 +54,29 @@ def test_shows_a_column_for_each_swept_parameter(lockyard: Callable[..., Outcome
     assert "machine" in shown.stdout
     assert "ryzen1700" in shown.stdout
     assert "2 cells, 6 simulations" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ["--scheduler", "cfs,eevdf", "--sweep", "threads=2,3"],
+            [["threads", "scheduler"], ["2", "cfs"], ["2", "eevdf"], ["3", "cfs"], ["3", "eevdf"]],
+        ),
+        (
+            ["--threads", "2,3", "--sweep", "gap=1us"],
+            [["gap", "threads"], ["1us", "2"], ["1us", "3"]],
+        ),
+        (["--threads", "2", "--sweep", "gap=1us"], [["gap", "lock"], ["1us", "mutex"]]),
+    ],
+)
+def test_row_names_each_parameter_with_several_values(
+    lockyard: Callable[..., Outcome], arguments: list[str], expected: list[list[str]]
+) -> None:
+    shown = lockyard("simulate", *QUICK, "--locks", "mutex", *arguments)
+    assert shown.returncode == 0, shown.stderr
+    rows = [line.split()[:2] for line in shown.stdout.splitlines()]
+    assert [row for row in rows if row in expected] == expected
 
 
 @pytest.mark.parametrize(
@@ -148,3 +177,97 @@ def test_failed_simulation_is_a_failure_of_its_point_alone(points: list[Point]) 
     found = simulated(points, FakeCluster({"failure": "it spins"}))
     assert found.failed == ["mutex, threads 1: it spins"]
     assert sorted(found.points) == [1]
+
+
+class FailingCluster(FakeCluster):
+    """The same worker for one call. Then the list of workers raises `error`, or is empty."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__()
+        self._error = error
+
+    def workers(self) -> list[Worker]:
+        if not self.tasks:
+            return super().workers()
+        if self._error is not None:
+            raise self._error
+        return []
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (MissingCapabilityError("another version"), ExitStatus.MISSING_CAPABILITY),
+        (LostError("another version"), ExitStatus.MISSING_CAPABILITY),
+    ],
+)
+def test_sweep_that_an_error_ends_keeps_finished_points_and_names_the_rest(
+    points: list[Point], error: Exception, status: ExitStatus
+) -> None:
+    found = simulated([*points, points[0]], FailingCluster(error))
+    assert sorted(found.points) == [0]
+    assert "another version" in str(found.error)
+    assert found.failed == [f"mutex, threads {n}: {found.error}" for n in (2, 1)]
+    assert found.status == status
+
+
+def test_sweep_without_workers_keeps_finished_points(
+    points: list[Point], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "PATIENCE_S", 0.1)
+    found = simulated(points, FailingCluster(None))
+    assert sorted(found.points) == [0]
+    (failure,) = found.failed
+    assert failure.startswith("mutex, threads 2: no worker came")
+    assert found.status == ExitStatus.BAD_USAGE
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("error", [MissingCapabilityError("too old"), LostError("too old")])
+def test_finished_points_are_shown_before_the_error_that_ended_the_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    as_json: bool,
+) -> None:
+    @contextmanager
+    def workers(_address: str, _most: int) -> Iterator[ClusterWorkers]:
+        yield ClusterWorkers(FailingCluster(error))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sweep, "_workers", workers)
+    with pytest.raises(LockyardError, match="too old") as raised:
+        sweep.show(QUICK_WANTED, ["threads=2,3"], "tcp://far:1", as_json=as_json)
+    assert raised.value.status == ExitStatus.MISSING_CAPABILITY
+    printed = capsys.readouterr()
+    if as_json:
+        document = json.loads(printed.out)
+        assert [each["at"] for each in document["points"]] == [{"threads": "2"}]
+        assert document["failed"] == [f"mutex, threads 3: {raised.value}"]
+    else:
+        assert "mutex" in printed.out
+        assert "1 of 2 cells are shown" in printed.err
+
+
+QUICK_WANTED = Wanted(
+    study="throughput",
+    machine="xeon8468",
+    scheduler="eevdf",
+    threads=None,
+    locks="mutex",
+    user_locks=None,
+    work=Work(duration_ns=2e6),
+    background="quiet",
+    settings=(),
+    seed=1,
+    sensitivity=False,
+)
+
+
+def test_label_of_a_point_names_each_parameter_with_several_values() -> None:
+    wanted = replace(QUICK_WANTED, scheduler="cfs,eevdf", threads=(2, 3))
+    labels = [str(each) for each in sweep.points_of(wanted, {"gap": ["1us"]}, abilities())]
+    assert labels == [
+        f"mutex, gap 1us, scheduler {scheduler}, threads {threads}"
+        for scheduler in ("cfs", "eevdf")
+        for threads in (2, 3)
+    ]

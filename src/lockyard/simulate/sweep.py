@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from lockyard.simulate.spread import Simulated
 
 POLL_S = 0.02
+# Parameters that may have several values without being swept.
+LISTED = ("scheduler", "threads")
 PATIENCE_S = 60.0
 
 
@@ -79,9 +81,16 @@ class Point:
     at: Mapping[str, str]
     cell: Cell
     variations: Sequence[tuple[str, Cell]]
+    listed: Sequence[str] = ()  # the parameters of LISTED that have several values
 
     def __str__(self) -> str:
-        return ", ".join([self.cell.lock, *(f"{name} {value}" for name, value in self.at.items())])
+        named = (f"{name} {value}" for name, value in self.named.items())
+        return ", ".join([self.cell.lock, *named])
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The values of all parameters that tell the point from other points of its lock."""
+        return {**self.at, **{name: str(getattr(self.cell, name)) for name in self.listed}}
 
     @property
     def jobs(self) -> list[Job]:
@@ -93,11 +102,15 @@ class Found:
     points: dict[int, Simulated] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     interrupted: bool = False
+    error: LockyardError | None = None  # the error that ended the sweep
+    not_simulated: int = 0  # the number of entries at the end of `failed` that `error` caused
 
     @property
     def status(self) -> ExitStatus:
         if self.interrupted:
             return ExitStatus.INTERRUPTED
+        if self.error is not None:
+            return ExitStatus(self.error.status)
         return ExitStatus.CHECK_FAILED if self.failed else ExitStatus.DONE
 
 
@@ -148,10 +161,11 @@ class ClusterWorkers:
 
 
 def show(wanted: Wanted, sweeps: Sequence[str], address: str, *, as_json: bool) -> ExitStatus:
-    """Simulates the points and shows them; Ctrl-C keeps those that are done."""
+    """Simulates the points and shows them; Ctrl-C keeps those that are done. Raises the error that
+    ended the sweep, after showing the points that were done before."""
     of = abilities()
     axes = known_axes(sweeps, of)
-    points = list(_points(wanted, axes, of))
+    points = points_of(wanted, axes, of)
     if address and wanted.user_locks is not None:
         raise UsageError(
             "--lock and --cluster exclude each other, because the lock is compiled on this machine "
@@ -163,16 +177,23 @@ def show(wanted: Wanted, sweeps: Sequence[str], address: str, *, as_json: bool) 
     done = [(points[index], each) for index, each in sorted(found.points.items())]
     if as_json:
         print_document(_document(wanted, axes, len(points), done, found.failed))
-        return found.status
+    else:
+        _print(f"{wanted.study}, simulated", len(points), done, found)
+    if found.error is not None:
+        raise found.error
+    return found.status
+
+
+def _print(title: str, count: int, done: Sequence[tuple[Point, Simulated]], found: Found) -> None:
     if done:
-        text.print_swept(
-            f"{wanted.study}, simulated", list(axes), [(each.at, of_it) for each, of_it in done]
-        )
-    for failure in found.failed:
+        rows = [(point.named, each) for point, each in done]
+        text.print_swept(title, list(rows[0][0]), rows)
+    for failure in found.failed[: len(found.failed) - found.not_simulated]:
         say(f"no result: {failure}")
     if found.interrupted:
-        say(f"interrupted: {len(done)} of {len(points)} cells are shown")
-    return found.status
+        say(f"interrupted: {len(done)} of {count} cells are shown")
+    elif found.error is not None:
+        say(f"the sweep ended early: {len(done)} of {count} cells are shown")
 
 
 def known_axes(sweeps: Sequence[str], of: Abilities) -> dict[str, list[str]]:
@@ -193,6 +214,17 @@ def known_axes(sweeps: Sequence[str], of: Abilities) -> dict[str, list[str]]:
             raise UsageError(f"--sweep {name}: given twice; put all values into one list")
         axes[name] = list(dict.fromkeys(values))
     return axes
+
+
+def points_of(wanted: Wanted, axes: Mapping[str, Sequence[str]], of: Abilities) -> list[Point]:
+    """Returns a point for each lock and each combination of values. Raises UsageError."""
+    points = list(_points(wanted, axes, of))
+    listed = [
+        name
+        for name in LISTED
+        if name not in axes and len({getattr(each.cell, name) for each in points}) > 1
+    ]
+    return [replace(each, listed=listed) for each in points]
 
 
 def _points(wanted: Wanted, axes: Mapping[str, Sequence[str]], of: Abilities) -> Iterator[Point]:
@@ -240,9 +272,12 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 
 def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None]) -> Found:
+    """Simulates the points. Keeps what is done if Ctrl-C or an error ends the sweep."""
     found = Found()
+    left = dict.fromkeys(range(len(points)))
     try:
         for index, reply in _replies(points, on):
+            del left[index]
             if "failure" in reply:
                 found.failed.append(f"{points[index]}: {reply['failure']}")
             else:
@@ -251,7 +286,18 @@ def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None])
             on_done()
     except KeyboardInterrupt:
         found.interrupted = True
+    except (LockyardError, LostError) as error:
+        found.error = error if isinstance(error, LockyardError) else _lost_cluster(error)
+        found.failed.extend(f"{points[index]}: {found.error}" for index in left)
+        found.not_simulated = len(left)
     return found
+
+
+def _lost_cluster(error: LostError) -> LockyardError:
+    return LockyardError(
+        f"the cluster no longer answers ({error}), so nothing more was simulated; check that its "
+        "scheduler and workers run, and start the sweep again"
+    )
 
 
 class _Handout:

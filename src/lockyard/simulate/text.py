@@ -65,19 +65,19 @@ def print_simulated(title: str, found: Sequence[Simulated], explain: bool) -> No
 
 
 def print_swept(
-    title: str, axes: Sequence[str], found: Sequence[tuple[Mapping[str, str], Simulated]]
+    title: str, columns: Sequence[str], found: Sequence[tuple[Mapping[str, str], Simulated]]
 ) -> None:
-    """Prints a row for each point, which its values of the swept parameters name."""
+    """Prints a row for each point; the mapping of a point has the values of `columns`."""
     console = stdout_console()
     names = [name for name in TITLES if name in found[0][1].figures]
     table = titled_table(title)
-    for column in (*axes, "lock"):
+    for column in (*columns, "lock"):
         table.add_column(column, justify="left" if column == "lock" else "right")
     for name in names:
         table.add_column(TITLES[name], justify="right")
     for at, each in found:
         shown = [_shown(name, each.figures[name]) for name in names]
-        table.add_row(*(Text(at[name]) for name in axes), Text(each.cell.lock), *shown)
+        table.add_row(*(Text(at[name]) for name in columns), Text(each.cell.lock), *shown)
     console.print(table)
 
 
