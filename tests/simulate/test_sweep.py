@@ -12,10 +12,13 @@ import pytest
 
 from lockyard.campaign.engine import LostError, Worker
 from lockyard.errors import ExitStatus, LockyardError, MissingCapabilityError
-from lockyard.simulate import sweep
+from lockyard.program import ProgramDiedError, ProgramOverrunError
+from lockyard.simulate import simulator, sweep
 from lockyard.simulate.request import Cell, Work
 from lockyard.simulate.run import Wanted
 from lockyard.simulate.simulator import (
+    SimulationFailedError,
+    SimulatorPool,
     abilities,
     replies,
 )
@@ -23,6 +26,7 @@ from lockyard.simulate.sweep import ClusterWorkers, Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from conftest import Outcome
 
@@ -271,3 +275,47 @@ def test_label_of_a_point_names_each_parameter_with_several_values() -> None:
         for scheduler in ("cfs", "eevdf")
         for threads in (2, 3)
     ]
+
+
+FAKE_SIMULATOR = """#!/bin/sh
+while read -r job; do
+  case "$job" in
+    *slow*) sleep 1.5 ;;
+    *dies*) exit 3 ;;
+    *fails*) echo '{"failure": "it spins"}'; continue ;;
+  esac
+  echo "{\\"result\\": {\\"job\\": $job, \\"process\\": $$}}"
+done
+"""
+
+
+@pytest.fixture
+def one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatorPool]:
+    """A pool with one process of a simulator that does what the lock of its job says."""
+    program = tmp_path / "simulator"
+    program.write_text(FAKE_SIMULATOR)
+    program.chmod(0o755)
+    monkeypatch.setenv("LOCKYARD_SIMULATOR", str(program))
+    monkeypatch.setattr(simulator, "LONGEST_S", 1.0)
+    with SimulatorPool(1) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize(
+    ("lock", "error"), [("slow", ProgramOverrunError), ("dies", ProgramDiedError)]
+)
+def test_job_after_a_process_was_lost_gets_its_own_reply(
+    one_process: SimulatorPool, lock: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        one_process.submit([{"lock": lock}]).result()
+    (reply,) = one_process.submit([{"lock": "mutex"}]).result()
+    assert reply["job"] == {"lock": "mutex"}
+
+
+def test_process_goes_on_after_a_simulation_failed(one_process: SimulatorPool) -> None:
+    (before,) = one_process.submit([{"lock": "mutex"}]).result()
+    with pytest.raises(SimulationFailedError):
+        one_process.submit([{"lock": "fails"}]).result()
+    (after,) = one_process.submit([{"lock": "mutex"}]).result()
+    assert before == after

@@ -66,6 +66,9 @@ class Simulator:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._program.close()
 
     def answer(self, job: Job) -> Any:
@@ -104,8 +107,8 @@ class SimulatorPool:
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for each in self._started:
-            each.__exit__()
+        for each in list(self._started):
+            self._close(each)
         self._executor.shutdown(wait=True)
 
     def submit(self, jobs: Sequence[Job]) -> Future[list[Any]]:
@@ -115,7 +118,25 @@ class SimulatorPool:
         if not hasattr(self._of_thread, "simulator"):
             self._of_thread.simulator = Simulator()
             self._started.append(self._of_thread.simulator)
-        return [self._of_thread.simulator.answer(job) for job in jobs]
+        try:
+            return [self._of_thread.simulator.answer(job) for job in jobs]
+        except (SimulationFailedError, UsageError):
+            raise  # the process has replied to the job
+        except LockyardError:
+            # The process is dead, or still owes the reply to this job. The next job needs another
+            # process.
+            lost = self._of_thread.simulator
+            del self._of_thread.simulator
+            self._close(lost)
+            raise
+
+    def _close(self, started: Simulator) -> None:
+        """Closes the process unless another thread closes it."""
+        try:
+            self._started.remove(started)
+        except ValueError:
+            return
+        started.close()
 
 
 def answers(jobs: Iterable[Job]) -> Iterator[dict[str, Any]]:
