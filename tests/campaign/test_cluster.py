@@ -18,7 +18,7 @@ from fake_files import an_environment
 from fake_records import a_record
 
 from lockyard.campaign import pools
-from lockyard.campaign.engine import Engine, Outcome
+from lockyard.campaign.engine import Engine, LostError, Outcome
 from lockyard.campaign.plan import Campaign, Task
 from lockyard.campaign.pools import cluster
 from lockyard.campaign.text import side_by_side
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytest.importorskip("distributed", reason="the extra lockyard[cluster] is not installed")
+distributed = pytest.importorskip(
+    "distributed", reason="the extra lockyard[cluster] is not installed"
+)
 
 LIMIT_S = 60
 # A fake command: writes records, the faster the machine the higher, and takes a while.
@@ -210,6 +212,21 @@ def test_a_worker_of_another_version_is_refused(
     ):
         _run(campaign, address)
     assert not campaign.out.exists()
+
+
+@pytest.mark.timeout(LIMIT_S * 2)
+def test_last_list_of_workers_holds_after_the_scheduler_has_gone(tmp_path: Path) -> None:
+    with _scheduler(tmp_path) as address, _worker(address, tmp_path, "fast"):
+        client = distributed.Client(address, timeout=3, set_as_default=False)
+        pool = pools.ClusterPool(client)
+        _wait(pool.workers)
+        listed = pool.workers()
+    _wait(lambda: client.scheduler is None)
+    assert pool.workers() == listed
+    task = pool.call(listed[0], dict)
+    with pytest.raises(LostError, match=r"worker .* is gone: .*closed"):
+        task.result()
+    task.cancel()
 
 
 class _Identity:

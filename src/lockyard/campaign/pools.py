@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EXTRA = "cluster"
 CONNECT_S = 10
 HEARTBEAT_S = 10.0
+CLOSED = "closed"  # the status of a client that has given up reconnecting to its scheduler
 VERSIONS = ("lockyard", "schema")
 
 
@@ -74,6 +75,19 @@ class ClusterTask:
         self._future.cancel()
 
 
+class LostTask:
+    """A task that could not be sent to its worker."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def result(self) -> dict[str, Any] | None:
+        raise LostError(self._reason)
+
+    def cancel(self) -> None:
+        """Does nothing, because nothing runs."""
+
+
 class ClusterPool:
     """The workers of a scheduler, as long as they have this version of lockyard."""
 
@@ -102,22 +116,31 @@ class ClusterPool:
         self, worker: Worker, function: Callable[..., dict[str, Any]], *arguments: Any
     ) -> Running:
         """Calls a function of lockyard on the worker."""
-        future = self._client.submit(
-            function,
-            *arguments,
-            workers=[worker.address],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-        )
+        try:
+            future = self._client.submit(
+                function,
+                *arguments,
+                workers=[worker.address],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+        except Exception as error:
+            if self._client.status != CLOSED:
+                raise
+            return LostTask(f"worker {worker.address} is gone: {error}")
         return ClusterTask(future, lambda address: address in self._there(), worker.address)
 
     def _there(self) -> dict[str, Any]:
         """Asks the scheduler itself: client.scheduler_info() may return what the client's periodic
         update stored in between, a list without workers, and then every task would seem lost. As
-        long as the scheduler does not answer, its last list holds."""
+        long as the scheduler does not answer, its last list holds, also after the client has given
+        up reconnecting and has no scheduler any longer."""
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            return self._listed
         try:
-            about = self._client.sync(self._client.scheduler.identity, n_workers=-1)
+            about = self._client.sync(scheduler.identity, n_workers=-1)
         except OSError:
             return self._listed
         self._listed = about["workers"]
