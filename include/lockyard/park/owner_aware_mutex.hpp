@@ -80,7 +80,7 @@ class LOCKYARD_CAPABILITY basic_owner_aware_mutex
   /// Progress: wait-free except for the system call.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
-    // relaxed(hint): so that a thread does not take its own processor for that of the next owner.
+    // relaxed(hint): so that a thread does not take its own processor for the next owner's.
     processor_.store(0, std::memory_order_relaxed);
     // (state)  id -> 0,  id|sleepers -> 0 and one wake
     // order[unlock]: release; pairs [take]; publishes the critical section.
