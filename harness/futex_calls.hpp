@@ -5,6 +5,8 @@
 // this process may use it. While a counter exists, every system call of the whole machine takes
 // longer, and closing it takes about 40 ms, so nothing is timed meanwhile.
 
+#include "tracing/kernel_ring.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,9 +17,6 @@ class futex_calls {
  public:
   /// Counts the calls of the calling thread, until destruction. Each thread has its own count.
   futex_calls();
-  futex_calls(const futex_calls&) = delete;
-  futex_calls& operator=(const futex_calls&) = delete;
-  ~futex_calls();
 
   /// Returns the count, or nullopt if calls cannot be counted.
   [[nodiscard]] std::optional<std::uint64_t> count() const;
@@ -25,7 +24,7 @@ class futex_calls {
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
 
  private:
-  int event_ = -1;
+  descriptor event_;
   std::string why_not_;
 };
 

@@ -28,7 +28,8 @@ from typing import Any
 
 from lockyard.records import read_records
 from lockyard.records.histogram import percentile_of
-from lockyard.stats import Ratio, mean_ratio, median_interval, paired_ratio
+from lockyard.report.units import MISSING, ratio_and_interval
+from lockyard.stats import Ratio, mean_ratio, paired_ratio, ratio_of
 
 PEERS = ("std::mutex", "pthread_mutex[adaptive]", "absl::Mutex", "nsync_mu", "parking_lot::Mutex")
 OURS = ("mutex", "byte_mutex", "fair_mutex", "fair_mutex[strict]", "fair_mutex[barging]")
@@ -56,6 +57,12 @@ class Part:
     def file(self) -> str:
         return f"{self.study}.{self.hold}.{self.gap}.{self.run_ms}ms.jsonl"
 
+    def found_in(self, folder: Path) -> Path:
+        """Returns the file, or the compressed one where only that is there."""
+        plain = folder / self.file
+        packed = folder / f"{self.file}.gz"
+        return packed if packed.exists() and not plain.exists() else plain
+
     def options(self, locks: tuple[str, ...], runs: int) -> list[str]:
         lengths = ["--hold", self.hold, "--gap", self.gap, "--for", f"{runs * self.run_ms}ms"]
         threads = ",".join(map(str, self.threads))
@@ -79,7 +86,7 @@ class Measured:
     def __init__(self, folder: Path, parts: list[Part]) -> None:
         self._runs: dict[Cell, dict[str, dict[int, dict[str, Any]]]] = {}
         for part in parts:
-            runs = read_records(folder / part.file).runs
+            runs = read_records(part.found_in(folder)).runs
             for run in sorted(runs, key=lambda run: run["conditions"]["threads"]):
                 if run["status"] != "ok":
                     continue
@@ -106,7 +113,7 @@ class Measured:
         key = "operations_most_to_fewest"
         runs = [run for cell in self.cells for run in self._runs[cell].get(lock, {}).values()]
         found = [run["values"][key] for run in runs if key in run["values"]]
-        return sorted(math.inf if share is None else share for share in found)
+        return [math.inf if share is None else share for share in found]
 
     def tails(self, cell: Cell, lock: str) -> dict[int, float]:
         runs = self._runs[cell].get(lock, {})
@@ -172,18 +179,17 @@ def cells_with_good_tails(of: Measured, lock: str) -> tuple[int, int]:
 
 def most_to_fewest(of: Measured, lock: str) -> Ratio | None:
     """Returns the most acquisitions of a thread divided by the fewest, not a ratio of locks."""
-    values = of.shares(lock)
-    if not values:
-        return None
-    return Ratio(statistics.median(values), *median_interval(values), len(values))
+    return ratio_of(of.shares(lock))
 
 
 def digits(of: Ratio | None) -> str:
-    if of is None:
-        return "–"
-    if of.low is None or of.high is None:
-        return f"{of.median:.2f}"
-    return f"{of.median:.2f} [{of.low:.2f}, {of.high:.2f}]"
+    return MISSING if of is None else ratio_and_interval(of)
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """Returns a table whose first row is its head."""
+    head, *others = rows
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *others))
 
 
 @dataclass(frozen=True)
@@ -195,12 +201,12 @@ class Row:
     good_tails: tuple[int, int]
 
     @property
-    def text(self) -> str:
+    def figures(self) -> list[str]:
         good, known = self.good_tails
-        figures = [f"`{self.lock}`", digits(self.throughput.mean), f"{self.throughput.worst:.2f}",
-                   digits(self.longest), digits(self.most_to_fewest),
-                   f"{good} of {known}"]  # fmt: skip
-        return f"| {' | '.join(figures)} |"
+        return [
+            *(f"`{self.lock}`", digits(self.throughput.mean), f"{self.throughput.worst:.2f}"),
+            *(digits(self.longest), digits(self.most_to_fewest), f"{good} of {known}"),
+        ]
 
 
 def rows_of(folder: Path) -> list[Row]:
@@ -213,22 +219,22 @@ def rows_of(folder: Path) -> list[Row]:
 
 
 def summary(rows: list[Row]) -> str:
-    heads = ["lock", "throughput / the best peer's, mean", "in the worst cell",
-             f"longest wait / `{REFERENCE}`'s, {MOST} threads", "most / fewest acquisitions in 1 s",
-             "cells with p99.9 ≤ the best peer's"]  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *(row.text for row in rows)]
-    return "\n".join(lines)
+    head = [
+        *("lock", "throughput / the best peer's, mean", "in the worst cell"),
+        *(f"longest wait / `{REFERENCE}`'s, {MOST} threads", "most / fewest acquisitions in 1 s"),
+        "cells with p99.9 ≤ the best peer's",
+    ]
+    return markdown([head, *(row.figures for row in rows)])
 
 
 def cells_table(rows: list[Row]) -> str:
-    cells = list(rows[0].throughput.by_cell)
-    heads = ["hold/gap, threads", *(f"`{row.lock}`" for row in rows)]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for cell in cells:
+    head = ["hold/gap, threads", *(f"`{row.lock}`" for row in rows)]
+    lines = []
+    for cell in rows[0].throughput.by_cell:
         shown = [row.throughput.by_cell.get(cell) for row in rows]
-        figures = ["–" if value is None else f"{value:.2f}" for value in shown]
-        lines.append(f"| {cell[0]}, {cell[1]} | {' | '.join(figures)} |")
-    return "\n".join(lines)
+        figures = [MISSING if value is None else f"{value:.2f}" for value in shown]
+        lines.append([f"{cell[0]}, {cell[1]}", *figures])
+    return markdown([head, *lines])
 
 
 def drawing(rows: list[Row]) -> str:
@@ -236,7 +242,6 @@ def drawing(rows: list[Row]) -> str:
     from playwright.sync_api import sync_playwright
     from plotly import graph_objects
 
-    points = [(row, row.throughput.mean, row.longest) for row in rows]
     figure = graph_objects.Figure(layout={
         "template": "plotly_white", "width": 760, "height": 440,
         "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
@@ -245,7 +250,8 @@ def drawing(rows: list[Row]) -> str:
         "yaxis": {"title": f"longest wait / {REFERENCE}'s, {MOST} threads", "type": "log",
                   "autorange": "reversed", "dtick": "D2"},
     })  # fmt: skip
-    for row, rate, wait in points:
+    for row in rows:
+        rate, wait = row.throughput.mean, row.longest
         if rate is None or wait is None:
             continue
         group = OURS if row.lock in OURS else PEERS
@@ -310,7 +316,7 @@ def main() -> int:
     if chosen.step == "measure":
         measure(chosen.lockyard, chosen.out, chosen.runs)
         return 0
-    if missing := [part.file for part in PARTS if not (chosen.dir / part.file).exists()]:
+    if missing := [part.file for part in PARTS if not part.found_in(chosen.dir).exists()]:
         remedy = f"measure them with: {sys.argv[0]} measure --out {chosen.dir}"
         sys.exit(f"{chosen.dir} lacks {', '.join(missing)}, so nothing is shown; {remedy}")
     rows = rows_of(chosen.dir)

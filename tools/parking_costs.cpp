@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -163,6 +164,47 @@ double with_waiters(int waiters, bool notifies) {
     });
   }
   return rate_of(*counters, [] { return true; });
+}
+
+/// How often in a second of processor time all of `waiters` can be notified together, after the
+/// unlock; they wait for their turn of the mutex then.
+template <class Mutex, class Condition>
+double notified_together(int waiters) {
+  struct shared {
+    Mutex mutex;
+    Condition condition;
+    long round = 0;
+    int arrived = 0;
+  };
+  auto* const all = new shared;
+  for (int i = 0; i < waiters; ++i) {
+    start([=] {
+      std::unique_lock lock{all->mutex};
+      for (long seen = 0;; seen = all->round) {
+        ++all->arrived;
+        all->condition.wait(lock, [=] { return all->round != seen; });
+      }
+    });
+  }
+  const auto await_all = [=] {
+    for (bool is_complete = false; !is_complete; std::this_thread::sleep_for(200us)) {
+      const std::lock_guard lock{all->mutex};
+      is_complete = all->arrived == waiters;
+    }
+  };
+  await_all();
+  constexpr int rounds = 1000;
+  const std::clock_t begin = std::clock();
+  for (int i = 0; i < rounds; ++i) {
+    {
+      const std::lock_guard lock{all->mutex};
+      all->arrived = 0;
+      ++all->round;
+    }
+    all->condition.notify_all();
+    await_all();
+  }
+  return rounds * double{CLOCKS_PER_SEC} / static_cast<double>(std::clock() - begin);
 }
 
 // Buckets
@@ -356,6 +398,8 @@ constexpr std::array rates{
     rate_block{"notify_adaptive", our_waiters<lending_nothing, true>},
     rate_block{"notify_pi", our_waiters<always_lending, true>},
     rate_block{"std_notify", std_waiters<true>},
+    rate_block{"together", &notified_together<lockyard::mutex, lockyard::condition_variable>},
+    rate_block{"std_together", &notified_together<std::mutex, std::condition_variable>},
     rate_block{"one_bucket", [](int threads) { return hot_locks(threads, true); }},
     rate_block{"many_buckets", [](int threads) { return hot_locks(threads, false); }},
 };

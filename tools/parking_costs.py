@@ -56,6 +56,11 @@ TABLES = {
             Comparison("threads, shared_mutex", "shared_mutex", "std_shared_mutex"),
         ],
     ),
+    "together": Table(
+        "notify_all after the unlock, in a second of processor time: ours, std",
+        [16],
+        [Comparison("waiters", "together", "std_together")],
+    ),
     "sharing": Table(
         "pairs/s of 64 mutexes: in one bucket, in 64",
         [4, 16, 128],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The locks that are measured: the library's catalogue, the locks of other libraries, variants
-// of the text's spinlock, and controls.
+// The locks that are measured: the library's catalogue, the locks of other libraries, variants of
+// M. Skarupke's spinlock (spin_variants.hpp), and controls.
 // An entry may name an incomplete type: its library may be missing.
 
 #include <lockyard/catalog.hpp>
@@ -190,7 +190,7 @@ inline constexpr std::tuple others{
         .kind = lock_kind::variant, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::fifo,
         .origin = "M. Skarupke 2019: ticket_spinlock whose unlock is an atomic addition"}},
-    catalog_entry<variants::without_pauses>{{
+    catalog_entry<variants::sixteen_noops>{{
         .name = "spin_variant[16_noops]", .seed_name = "",
         .kind = lock_kind::variant, .family = lock_family::spin,
         .waiting = waiting::yield, .fairness = fairness::none,

@@ -54,7 +54,7 @@ class compare_exchange;
 class compare_exchange_only;
 class unlock_by_exchange;
 class ticket_unlock_by_addition;
-class without_pauses;
+class sixteen_noops;
 class four_pauses;
 class many_pauses;
 class four_yields;

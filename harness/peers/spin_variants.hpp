@@ -109,7 +109,7 @@ class unlock_by_exchange
     : public spinlock<taking::exchange, looking::reads, releasing::exchanges, spinning{}> {};
 template <spinning By>
 using parameterised = spinlock<taking::exchange, looking::reads, releasing::stores, By>;
-class without_pauses : public parameterised<spinning{.noops = 16, .pauses = 0}> {};
+class sixteen_noops : public parameterised<spinning{.noops = 16, .pauses = 0}> {};
 class four_pauses : public parameterised<spinning{.pauses = 4}> {};
 class many_pauses : public parameterised<spinning{.pauses = 256}> {};
 class four_yields : public parameterised<spinning{.yields = 4}> {};

@@ -40,10 +40,10 @@ constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::mo
 /// The lock that is checked for a lock of the catalogue.
 template <class Lock>
 struct checked_lock : detail::in_world<Lock, model::model> {};
-/// One acquisition gives the bias. The mutex inside is a small one, because M is checked by itself.
+/// eager_biased_mutex says why.
 template <class M, std::uint16_t BiasAfter>
 struct checked_lock<biased_mutex<M, BiasAfter>> {
-  using type = biased_mutex<basic_futex_mutex<model::model>, 1>;
+  using type = eager_biased_mutex;
 };
 
 std::vector<checked_client> catalogue_locks() {

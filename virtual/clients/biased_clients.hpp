@@ -16,6 +16,9 @@
 
 namespace lockyard::checker {
 
+/// A mutex inside that is small, because M is checked by itself; one acquisition gives the bias.
+using eager_biased_mutex = biased_mutex<basic_futex_mutex<model::model>, 1>;
+
 /// The first thread gets the bias of a mutex, and holds it. The second thread revokes the bias,
 /// ends the mutex when it owns it, makes another one in its memory, and gets and holds that one's
 /// bias. The third thread revokes this bias. So the last wake of the first thread may reach the

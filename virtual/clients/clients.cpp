@@ -33,16 +33,6 @@ namespace lockyard::checker {
 
 namespace {
 
-checked_client client(std::string_view name, std::string_view summary, maker make,
-                      model::client_size size, const model::settings& how) {
-  return {.name = name,
-          .of = group::client,
-          .summary = summary,
-          .make = make,
-          .size = size,
-          .how = how};
-}
-
 /// A world whose first thread has a real-time policy.
 struct first_real_time : model::model {
   using unwatched = first_real_time;
@@ -63,9 +53,6 @@ struct one_look : model::model {
     return found;
   }
 };
-
-/// A mutex inside that is small, because M is checked by itself; one acquisition gives the bias.
-using eager_biased_mutex = biased_mutex<basic_futex_mutex<model::model>, 1>;
 
 checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
                                     unsigned threads, model::barriers behaviour) {

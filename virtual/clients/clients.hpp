@@ -6,6 +6,7 @@
 #include <checker/registry.hpp>
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace lockyard::checker {
@@ -13,6 +14,16 @@ namespace lockyard::checker {
 template <class Client>
 model::client_maker client_of(const model::client_size& size) {
   return [size] { return std::make_unique<Client>(size); };
+}
+
+inline checked_client client(std::string_view name, std::string_view summary, maker make,
+                             model::client_size size, const model::settings& how) {
+  return {.name = name,
+          .of = group::client,
+          .summary = summary,
+          .make = make,
+          .size = size,
+          .how = how};
 }
 
 std::vector<checked_client> clients();

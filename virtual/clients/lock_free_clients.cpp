@@ -7,15 +7,6 @@ namespace lockyard::checker {
 
 std::vector<checked_client> lock_free_clients() {
   using world = model::model;
-  const auto client = [](std::string_view name, std::string_view summary, maker make,
-                         model::client_size size, const model::settings& how) {
-    return checked_client{.name = name,
-                          .of = group::client,
-                          .summary = summary,
-                          .make = make,
-                          .size = size,
-                          .how = how};
-  };
   const auto stack = &client_of<lock_free_stack_client<harness::lock_free_stack<world>>>;
   const auto queue = &client_of<lock_free_queue_client<harness::lock_free_queue<world>>>;
   return {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The harness's data structures without a lock, by their nodes coming back.
+// The harness's lock-free data structures, in clients whose nodes are used again.
 
 #include <checker/registry.hpp>
 

@@ -12,7 +12,7 @@ namespace lockyard::model {
 
 namespace {
 
-/// Whether the last step has chosen something besides the thread that made it.
+/// Whether the last step has chosen something besides the thread that made it, or there was none.
 bool has_chosen(std::span<const choice> made) {
   if (made.empty()) return true;
   const choice& last = made.back();

@@ -211,15 +211,6 @@ site site_of_object(const volatile void* address, std::size_t size, const void* 
   return site_at(address, static_cast<unsigned>(size), pc, which, order, failure);
 }
 
-bool have_same_bytes(const void* one, const void* other, std::size_t size) {
-  const auto* const a = static_cast<const volatile std::byte*>(one);
-  const auto* const b = static_cast<const volatile std::byte*>(other);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
 template <class T>
 T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
   if (!is_active()) {
@@ -250,10 +241,6 @@ bool compare_exchange(volatile T* address, T* expected, T desired, int success, 
       compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
   if (!done) *expected = static_cast<T>(value);
   return done;
-}
-
-void copy_bytes(void* to, const void* from, std::size_t size) {
-  std::memcpy(to, from, size);
 }
 
 }  // namespace
@@ -323,14 +310,15 @@ LOCKYARD_ATOMICS(128, wide)
 // Objects of other sizes, for which the compiler calls libatomic.
 void __wrap___atomic_load(std::size_t size, const volatile void* address, void* to, int order) {
   using namespace lockyard::plain;
-  if (!is_active()) return copy_bytes(to, const_cast<const void*>(address), size);
+  if (!is_active())
+    return static_cast<void>(std::memcpy(to, const_cast<const void*>(address), size));
   const wide found =
       load(site_of_object(address, size, LOCKYARD_PC, operation::load, order), order_of(order));
-  copy_bytes(to, &found, size);
+  std::memcpy(to, &found, size);
 }
 void __wrap___atomic_store(std::size_t size, volatile void* address, const void* from, int order) {
   using namespace lockyard::plain;
-  if (!is_active()) return copy_bytes(const_cast<void*>(address), from, size);
+  if (!is_active()) return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::store, order);
   store(call, raw_value(reinterpret_cast<std::uintptr_t>(from), size), order_of(order));
 }
@@ -338,23 +326,23 @@ void __wrap___atomic_exchange(std::size_t size, volatile void* address, const vo
                               int order) {
   using namespace lockyard::plain;
   if (!is_active()) {
-    copy_bytes(to, const_cast<const void*>(address), size);
-    return copy_bytes(const_cast<void*>(address), from, size);
+    std::memcpy(to, const_cast<const void*>(address), size);
+    return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
   }
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
   const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
   const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
   clear_dead_stack();
   const wide found = change(call, by, order_of(order));
-  copy_bytes(to, &found, size);
+  std::memcpy(to, &found, size);
 }
 bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, void* expected,
                                       const void* from, int success, int failure) {
   using namespace lockyard::plain;
   if (!is_active()) {
     void* const at = const_cast<void*>(address);
-    const bool is_same = have_same_bytes(at, expected, size);
-    copy_bytes(is_same ? at : expected, is_same ? from : at, size);
+    const bool is_same = std::memcmp(at, expected, size) == 0;
+    std::memcpy(is_same ? at : expected, is_same ? from : at, size);
     return is_same;
   }
   const site call =
@@ -363,7 +351,7 @@ bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, 
   const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
   const bool done =
       compare_exchange(call, value, desired, order_of(success), order_of(failure), false);
-  if (!done) copy_bytes(expected, &value, size);
+  if (!done) std::memcpy(expected, &value, size);
   return done;
 }
 

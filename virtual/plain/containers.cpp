@@ -6,6 +6,7 @@
 
 #include "wrapped.hpp"
 
+#include <initializer_list>
 #include <list>
 #include <map>
 
@@ -49,7 +50,6 @@ void read_way(const tree_node* from, tree_node* tree_node::*towards, tree_node* 
 }  // namespace lockyard::plain
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
-#define LOCKYARD_PC __builtin_return_address(0)
 
 extern "C" {
 

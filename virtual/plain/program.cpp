@@ -40,6 +40,7 @@ loaded_modules& loaded() {
   return all;
 }
 
+/// 5 is for the words of threads (program_threads::new_word()).
 enum class region : std::uint64_t { module = 1, heap = 2, stack = 3, other = 4, earlier_heap = 6 };
 
 std::uint64_t name_in(region of, std::uint64_t offset) {

@@ -77,11 +77,12 @@ class shadow {
                                  std::size_t b_size, std::source_location where);
   location_index adopt(std::uintptr_t base, unsigned unit, std::source_location where);
 
-  cells cells_;
   using ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>;
   static bool covers(const ranges& all, std::uintptr_t at);
+
+  cells cells_;
   ranges ended_;
-  std::array<std::uintptr_t, model::max_threads> dead_below_{};  ///< on each thread's stack
+  std::array<std::uintptr_t, model::max_threads> dead_below_{};  ///< on each stack; 0: unknown
   ranges retired_;
   static inline std::map<std::uintptr_t, unsigned> units_;
   static inline bool restart_ = false;

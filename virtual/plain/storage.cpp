@@ -19,8 +19,9 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
   return object;
 }
 
-/// Memory of static initialisation, when no execution runs.
-void* take_earlier(std::size_t bytes, std::size_t alignment) {
+/// Memory for the code at `pc`; outside of an execution that is static initialisation.
+void* take_for(std::size_t bytes, std::size_t alignment, const void* pc) {
+  if (is_active()) return take(bytes, alignment, place_of(pc));
   void* const object = earlier_heap().take(0, bytes, alignment, {});
   if (object == nullptr) throw std::bad_alloc{};
   return object;
@@ -83,16 +84,13 @@ extern "C" {
 using lockyard::plain::is_active;
 
 void* __wrap_malloc(std::size_t bytes) {
-  if (!is_active()) return lockyard::plain::take_earlier(bytes, lockyard::plain::usual);
-  return lockyard::plain::take(bytes, lockyard::plain::usual, LOCKYARD_HERE);
+  return lockyard::plain::take_for(bytes, lockyard::plain::usual, LOCKYARD_PC);
 }
 void* __wrap_calloc(std::size_t count, std::size_t bytes) {
-  if (!is_active()) return lockyard::plain::take_earlier(count * bytes, lockyard::plain::usual);
-  return lockyard::plain::take(count * bytes, lockyard::plain::usual, LOCKYARD_HERE);
+  return lockyard::plain::take_for(count * bytes, lockyard::plain::usual, LOCKYARD_PC);
 }
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  if (!is_active()) return lockyard::plain::take_earlier(bytes, alignment);
-  return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+  return lockyard::plain::take_for(bytes, alignment, LOCKYARD_PC);
 }
 void __wrap_free(void* object) {
   if (!is_active()) return;
@@ -100,43 +98,31 @@ void __wrap_free(void* object) {
 }
 char* __wrap_strdup(const char* text) {
   const std::size_t bytes = std::strlen(text) + 1;
-  auto* const copy = static_cast<char*>(__wrap_malloc(bytes));
-  lockyard::plain::read_bytes(text, bytes, __builtin_return_address(0));
-  lockyard::plain::write_bytes(copy, bytes, __builtin_return_address(0));
+  void* const copy = lockyard::plain::take_for(bytes, lockyard::plain::usual, LOCKYARD_PC);
+  lockyard::plain::read_bytes(text, bytes, LOCKYARD_PC);
+  lockyard::plain::write_bytes(copy, bytes, LOCKYARD_PC);
   return static_cast<char*>(std::memcpy(copy, text, bytes));
 }
 void* __wrap_realloc(void* object, std::size_t bytes) {
-  if (!is_active()) {
-    void* const moved = lockyard::plain::take_earlier(bytes, lockyard::plain::usual);
-    if (object != nullptr)
-      std::memcpy(moved, object, std::min(bytes, lockyard::plain::arena::size_of(object)));
-    return moved;
-  }
-  const auto where = LOCKYARD_HERE;
-  void* const moved = lockyard::plain::take(bytes, lockyard::plain::usual, where);
+  void* const moved = lockyard::plain::take_for(bytes, lockyard::plain::usual, LOCKYARD_PC);
   if (object == nullptr) return moved;
   const std::size_t common = std::min(bytes, lockyard::plain::arena::size_of(object));
-  lockyard::plain::read_bytes(object, common, __builtin_return_address(0));
-  lockyard::plain::write_bytes(moved, common, __builtin_return_address(0));
+  lockyard::plain::read_bytes(object, common, LOCKYARD_PC);
+  lockyard::plain::write_bytes(moved, common, LOCKYARD_PC);
   std::memcpy(moved, object, common);
-  lockyard::plain::release(object, where);
+  if (is_active()) lockyard::plain::release(object, LOCKYARD_HERE);
   return moved;
 }
 int __wrap_posix_memalign(void** object, std::size_t alignment, std::size_t bytes) {
-  if (!is_active()) {
-    *object = lockyard::plain::take_earlier(bytes, alignment);
-    return 0;
-  }
-  lockyard::plain::write_bytes(object, sizeof *object, __builtin_return_address(0));
-  *object = lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);
+  lockyard::plain::write_bytes(object, sizeof *object, LOCKYARD_PC);
+  *object = lockyard::plain::take_for(bytes, alignment, LOCKYARD_PC);
   return 0;
 }
 
 // The forms of operator new and of operator delete: what each takes besides the size or the object.
-#define LOCKYARD_NEW(name, alignment, ...)                                    \
-  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {                        \
-    if (!is_active()) return lockyard::plain::take_earlier(bytes, alignment); \
-    return lockyard::plain::take(bytes, alignment, LOCKYARD_HERE);            \
+#define LOCKYARD_NEW(name, alignment, ...)                           \
+  void* __wrap_##name(std::size_t bytes __VA_ARGS__) {               \
+    return lockyard::plain::take_for(bytes, alignment, LOCKYARD_PC); \
   }
 #define LOCKYARD_DELETE(name, ...)                                    \
   void __wrap_##name(void* object __VA_ARGS__) {                      \

@@ -5,7 +5,9 @@
 
 #include "wrapped.hpp"
 
+#include <algorithm>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +28,22 @@ std::size_t compared(const char* a, const char* b, std::size_t most) {
   return std::min(same + 1, most);
 }
 
+/// Copies a text with its end; returns the end of the copy.
+char* copy_text(char* to, const char* from, const void* pc) {
+  const std::size_t length = std::strlen(note_text(from, pc));
+  write_bytes(to, length + 1, pc);
+  std::memcpy(to, from, length + 1);
+  return to + length;
+}
+
+/// The bytes from the first to the one that was found, or all of them.
+std::size_t up_to(const void* found, const void* first, std::size_t all) {
+  if (found == nullptr) return all;
+  return static_cast<std::size_t>(static_cast<const char*>(found) -
+                                  static_cast<const char*>(first)) +
+         1;
+}
+
 int print(char* to, std::size_t most, const char* form, std::va_list more, const void* pc) {
   const int written = std::vsnprintf(to, most, form, more);
   if (written >= 0 && most != 0) {
@@ -40,13 +58,14 @@ int print(char* to, std::size_t most, const char* form, std::va_list more, const
 
 // NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl50-cpp): the names are the linker's, and the
 // functions that print take any arguments.
-#define LOCKYARD_PC __builtin_return_address(0)
 
 extern "C" {
 
 using lockyard::plain::compared;
+using lockyard::plain::copy_text;
 using lockyard::plain::note_text;
 using lockyard::plain::read_bytes;
+using lockyard::plain::up_to;
 using lockyard::plain::write_bytes;
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
@@ -70,11 +89,7 @@ int __wrap_memcmp(const void* a, const void* b, std::size_t bytes) {
 }
 const void* __wrap_memchr(const void* in, int wanted, std::size_t bytes) {
   const void* const found = std::memchr(in, wanted, bytes);
-  const auto seen = found == nullptr ? bytes
-                                     : static_cast<std::size_t>(static_cast<const char*>(found) -
-                                                                static_cast<const char*>(in)) +
-                                           1;
-  read_bytes(in, seen, LOCKYARD_PC);
+  read_bytes(in, up_to(found, in, bytes), LOCKYARD_PC);
   return found;
 }
 
@@ -99,7 +114,9 @@ int __wrap_strcmp(const char* a, const char* b) {
   return std::strcmp(a, b);
 }
 const char* __wrap_strchr(const char* text, int wanted) {
-  return std::strchr(note_text(text, LOCKYARD_PC), wanted);
+  const char* const found = std::strchr(text, wanted);
+  read_bytes(text, up_to(found, text, std::strlen(text) + 1), LOCKYARD_PC);
+  return found;
 }
 const char* __wrap_strrchr(const char* text, int wanted) {
   return std::strrchr(note_text(text, LOCKYARD_PC), wanted);
@@ -109,14 +126,11 @@ const char* __wrap_strstr(const char* text, const char* wanted) {
 }
 
 char* __wrap_strcpy(char* to, const char* from) {
-  const std::size_t bytes = std::strlen(note_text(from, LOCKYARD_PC)) + 1;
-  write_bytes(to, bytes, LOCKYARD_PC);
-  return static_cast<char*>(std::memcpy(to, from, bytes));
+  copy_text(to, from, LOCKYARD_PC);
+  return to;
 }
 char* __wrap_stpcpy(char* to, const char* from) {
-  const std::size_t bytes = std::strlen(note_text(from, LOCKYARD_PC)) + 1;
-  write_bytes(to, bytes, LOCKYARD_PC);
-  return static_cast<char*>(std::memcpy(to, from, bytes)) + bytes - 1;
+  return copy_text(to, from, LOCKYARD_PC);
 }
 char* __wrap_strncpy(char* to, const char* from, std::size_t bytes) {
   read_bytes(from, std::min(strnlen(from, bytes) + 1, bytes), LOCKYARD_PC);
@@ -124,10 +138,7 @@ char* __wrap_strncpy(char* to, const char* from, std::size_t bytes) {
   return std::strncpy(to, from, bytes);
 }
 char* __wrap_strcat(char* to, const char* from) {
-  char* const end = to + std::strlen(note_text(to, LOCKYARD_PC));
-  const std::size_t bytes = std::strlen(note_text(from, LOCKYARD_PC)) + 1;
-  write_bytes(end, bytes, LOCKYARD_PC);
-  std::memcpy(end, from, bytes);
+  copy_text(to + std::strlen(note_text(to, LOCKYARD_PC)), from, LOCKYARD_PC);
   return to;
 }
 char* __wrap_strncat(char* to, const char* from, std::size_t most) {

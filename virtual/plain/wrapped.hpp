@@ -3,7 +3,7 @@
 
 // Functions that replace others for a module's code. The module is linked with --wrap=name for
 // each, so its calls of `name` reach `__wrap_name`, and the checker's own calls do not
-// (src/lockyard/user_locks/wrapped.txt lists the names).
+// (virtual/plain/wrapped.txt lists the names).
 
 #include "places.hpp"
 #include "program.hpp"
@@ -50,4 +50,5 @@ inline int end_of_system_lock(const void* address, std::size_t size, std::source
 
 }  // namespace lockyard::plain
 
-#define LOCKYARD_HERE lockyard::plain::place_of(__builtin_return_address(0))
+#define LOCKYARD_PC __builtin_return_address(0)
+#define LOCKYARD_HERE lockyard::plain::place_of(LOCKYARD_PC)

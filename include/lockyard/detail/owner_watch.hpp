@@ -61,7 +61,7 @@ class owner_watch<W> {
   bool may_run(std::uint32_t owner, std::uint32_t processor) noexcept {
     if (processor != 0 && processor == owner_watch::processor()) return false;
     const auto now = W::now();
-    if (looks_++ == 0) {  // a short hold ends before the first question
+    if (!std::exchange(has_looked_, true)) {  // a short hold ends before the first question
       by_time_ = W::spin_limit();
       end_ = now + longest;
       return true;
@@ -116,7 +116,7 @@ class owner_watch<W> {
     wait_policies::backing_off<32, 8192> pause_;
   };
 
-  std::uint32_t looks_ = 0;
+  bool has_looked_ = false;
   std::uint32_t owner_ = 0;
   std::int64_t used_ns_ = 0;
   typename W::time_point since_{}, end_{};

@@ -7,6 +7,7 @@
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/line_bits.hpp>
 #include <lockyard/detail/queue_nodes.hpp>
+#include <lockyard/detail/queued_word.hpp>
 #include <lockyard/detail/resilient_word.hpp>
 #include <lockyard/detail/stall_watch.hpp>
 #include <lockyard/resilient/lock_result.hpp>
@@ -74,7 +75,7 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
   static constexpr unsigned most_borne = 16;
   static constexpr unsigned missed = 2;
 
-  /// If it fails, `found` is the word as this thread has left it, or later.
+  /// If it fails, `found` is a guess at the word.
   bool claim_pending(std::uint32_t& found) noexcept {
     if (is_waited_for(found)) return false;
     // (tail,pending,owned)  t,p,o -> t,1,o
@@ -104,9 +105,9 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
       const lock_errc how = await_free(owned, found, watch, in_line::pending, borne);
       if (how != lock_errc::acquired) return give_up_pending(), how;
       // (tail,pending,owned)  t,1,0 -> t,0,1
-      // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock_waited]; another thread may
-      // have barged since the wait, and left the word unchanged.
-      // relaxed(revalidated): after a failure the thread waits again.
+      // order[own_pending]: acquire; pairs [resilient_word.hpp:unlock,
+      // resilient_word.hpp:unlock_waited]; another thread may have barged since the wait, and left
+      // the word unchanged. relaxed(revalidated): after a failure the thread waits again.
       if (word_.compare_exchange_strong(found, found - pending + owned, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
         return lock_errc::acquired;
@@ -194,8 +195,9 @@ class resilient_line : public resilient_word<W, Form>, private line_bits {
         return lock_errc::acquired;
       }
       // (tail,pending,owned)  self,0,0 -> 0,0,1  or  t,0,0 -> t,0,1
-      // order[own_head]: acquire; pairs [resilient_word.hpp:unlock_waited]; as in
-      // acquire_as_pending(). relaxed(revalidated): after a failure the thread waits again.
+      // order[own_head]: acquire; pairs [resilient_word.hpp:unlock,
+      // resilient_word.hpp:unlock_waited]; as in acquire_as_pending(). relaxed(revalidated): after
+      // a failure the thread waits again.
       if (!word_.compare_exchange_strong(found, is_last ? owned : (found & ~asleep) | owned,
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
         if constexpr (parks) bear(borne);

@@ -50,8 +50,9 @@ class resilient_word {
       }
     } else {
       // (tail,pending,owned)  t,p,1 -> t,p,0
-      // order[unlock]: release; pairs [take, resilient_line.hpp:own_before_next]; publishes the
-      // critical section.
+      // order[unlock]: release; pairs [take, resilient_line.hpp:own_pending,
+      // resilient_line.hpp:own_head, resilient_line.hpp:own_before_next]; publishes the critical
+      // section.
       word_.fetch_sub(word_bits::owned, std::memory_order_release);
     }
   }

@@ -32,8 +32,7 @@ namespace lockyard::inline v0 {
 ///   they need an sfence before it.
 /// Size: 32 bytes and M, rounded up to 8. If all zero bytes are M's free state, they are its own.
 ///
-/// A thread gets the bias by the unlock after `BiasAfter` acquisitions in a row. Then it holds the
-/// lock by inside_ alone. Any other thread takes mutex_, revokes the bias, and waits for inside_.
+/// A thread gets the bias by the unlock after `BiasAfter` acquisitions in a row.
 ///
 /// | biased_to_ | inside_ | mutex_ | meaning |
 /// |---|---|---|---|
@@ -47,7 +46,6 @@ namespace lockyard::inline v0 {
 /// I2 One thread writes inside_: the last thread that had the bias. It may do so late, after a look
 ///    at a bias that is gone. So another thread gets the bias only after that thread has taken
 ///    mutex_ itself, which shows that it has finished with inside_ (writer_).
-/// I3 is_by_mutex_ is true exactly while a thread holds the lock by mutex_.
 /// Exclusion: the biased thread stores `in`, executes a light fence, and looks at biased_to_ again;
 /// a revoker stores 0 there, executes a heavy fence, and looks at inside_. One of them sees the
 /// other. Where the kernel has no such fence, no thread gets the bias. If the kernel takes it away
@@ -270,7 +268,7 @@ class LOCKYARD_CAPABILITY biased_mutex
   var<W, std::uintptr_t> writer_{no_thread};  ///< had the bias, and has not taken mutex_ since
   atomic<W, std::uint32_t> inside_{out};
   var<W, std::uint16_t> streak_{0};  ///< how often last_ has acquired in a row, at most bias_after
-  var<W, bool> is_by_mutex_{false};
+  var<W, bool> is_by_mutex_{false};  ///< true exactly while a thread holds the lock by mutex_
   var<W, bool> is_revoking_{false};  ///< no thread has seen `out` since the last revocation
   inner mutex_;
 };

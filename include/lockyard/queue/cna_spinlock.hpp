@@ -38,9 +38,10 @@ namespace lockyard::inline v0 {
 /// The owner's link leads to two queues: `next` to the main queue, whose last link is in tail_, and
 /// `skipped` to the last link of a ring of waiters of other nodes.
 ///
-/// Invariants: I1 owner_ is empty except for its NUMA node, unless the owner locked by lock() and a
-/// thread waits. I2 the thread that finds a link in tail_ writes to the link's `next` once; all
-/// else that a waiter's link leads to is the owner's to change. I3 the ring and then the main queue
+/// Invariants: I1 owner_ is empty except for its numbers of NUMA nodes, unless the owner locked by
+/// lock() and a thread waits. I2 the thread that finds a link in tail_ writes to the link's
+/// `next_numa_node` and then `next`, once each; all else that a waiter's link leads to is the
+/// owner's to change. I3 the ring and then the main queue
 /// are in order of arrival: the owner skips only the first waiters of the main queue, in order, and
 /// readmits the ring whole, before the main queue. So the ring's first waiter came first.
 /// Node lifetime: as in mcs_spinlock: a waiter's node is in exactly one of the queues until its
@@ -54,7 +55,7 @@ class LOCKYARD_CAPABILITY basic_cna_spinlock
     atomic<W, link*> next{nullptr};
     var<W, link*> skipped{nullptr};  ///< the last link of the ring; the owner's only
     // Numbers of NUMA nodes are hints: a wrong number costs only time.
-    var<W, std::uint16_t> numa_node{0};  ///< where this link's thread runs
+    var<W, std::uint16_t> numa_node{0};  ///< where its thread last enqueued; 0 at first
     /// Where the thread of `next` runs: the owner need not fetch the line of that thread's link.
     var<W, std::uint16_t> next_numa_node{0};
     /// How often the ring's first waiter was bypassed; the owner's only.

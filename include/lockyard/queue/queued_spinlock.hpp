@@ -164,8 +164,8 @@ class LOCKYARD_CAPABILITY basic_queued_spinlock
     };
     for (;;) {
       // order[head]: acquire; pairs [unlock, queued_word.hpp:append,
-      // queued_word.hpp:append_anyhow]; the critical section begins after the
-      // previous one, and the grant finds the successor's node claimed.
+      // queued_word.hpp:append_anyhow]; the critical section begins after the previous one, and the
+      // grant finds the successor's node claimed.
       std::uint32_t found = W::await(word_, is_free, std::memory_order_acquire, policy{});
       if (found / one_in_tail != self) {
         if (own_before_next(self)) break;

@@ -39,7 +39,7 @@ enum class step_length : std::uint8_t {
 /// `step<World>()`, which is called after every failed read. It may only call `World::pause()`,
 /// `World::yield()`, `World::pauses_in()` and `World::random()`, and it returns whether the step
 /// may have taken long. A policy may count; passed by reference, it continues its count over
-/// several waits.
+/// several waits. A policy that is written for one world may also use what that world has.
 template <class Policy, class World>
 concept wait_policy = requires(Policy& policy) {
   { policy.template step<World>() } noexcept -> std::same_as<step_length>;

@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT race. No step of another thread divides a block of __VERIFIER_atomic_begin()
-// and
-// __VERIFIER_atomic_end(); without them the increments race.
+// passed; with FAULT assertion. No step of another thread divides what is between
+// __VERIFIER_atomic_begin() and __VERIFIER_atomic_end(), and blocks do not race.
 #include <assert.h>
 #include <genmc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 static int count;
+static atomic_int first, second;
+static void increment(void) {
+  __VERIFIER_atomic_begin();
+  count = count + 1;
+  __VERIFIER_atomic_end();
+}
 static void* run(void* unused) {
 #ifndef FAULT
   __VERIFIER_atomic_begin();
 #endif
-  count = count + 1;
+  first = 1;
+  second = 1;
 #ifndef FAULT
   __VERIFIER_atomic_end();
 #endif
+  increment();
   return unused;
 }
 int main(void) {
   pthread_t thread;
   pthread_create(&thread, NULL, run, NULL);
-  run(NULL);
+  const int seen = first; /* outside of a block */
+  assert(seen == 0 || second == 1);
+  increment();
   pthread_join(thread, NULL);
   assert(count == 2);
 }

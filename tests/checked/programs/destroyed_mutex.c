@@ -16,7 +16,4 @@ int main(void) {
   pthread_join(thread, NULL);
 #endif
   pthread_mutex_destroy(&mutex);
-#ifdef FAULT
-  pthread_join(thread, NULL);
-#endif
 }

@@ -15,8 +15,5 @@ int main(void) {
   pthread_join(thread, NULL);
 #endif
   int mine = data;
-#ifdef FAULT
-  pthread_join(thread, NULL);
-#endif
   return mine;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The catalogue's claims about the other libraries' locks, if these libraries are installed, and
-// about the variants of the text's spinlock.
+// about the variants of M. Skarupke's spinlock.
 
 #include <gtest/gtest.h>
 #include <peers/all.hpp>

@@ -42,14 +42,21 @@ inline char* rseq_area([[maybe_unused]] std::uintptr_t thread) noexcept {
 #endif
 }
 
+/// Returns the address where the kernel stores the processor that the calling thread runs on; null
+/// where the kernel does not store it.
+inline std::uint32_t* cpu_of_thread(std::uintptr_t thread) noexcept {
+  constexpr std::size_t cpu_id = 4;
+  char* const area = rseq_area(thread);
+  return area == nullptr ? nullptr : reinterpret_cast<std::uint32_t*>(area + cpu_id);
+}
+
 /// Returns the number of the processor that the calling thread runs on, plus 1; 0 if unknown.
 inline std::uint32_t processor_and_one(std::uintptr_t thread) noexcept {
-  const char* const area = rseq_area(thread);
-  if (area == nullptr) return 0;
-  constexpr std::size_t cpu_id = 4;
+  const std::uint32_t* const cpu = cpu_of_thread(thread);
+  if (cpu == nullptr) return 0;
   // relaxed(hint): the kernel may move the thread at any time.
-  const auto number = reinterpret_cast<const std::atomic<std::int32_t>*>(area + cpu_id)
-                          ->load(std::memory_order_relaxed);
+  const auto number = static_cast<std::int32_t>(
+      reinterpret_cast<const std::atomic<std::uint32_t>*>(cpu)->load(std::memory_order_relaxed));
   return number < 0 ? 0 : static_cast<std::uint32_t>(number) + 1;
 }
 

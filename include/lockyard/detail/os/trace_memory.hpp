@@ -5,14 +5,11 @@
 // include it.
 
 #include <lockyard/detail/os/linux.hpp>
+#include <lockyard/detail/os/scheduling.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#endif
 
 #include <cerrno>
 #include <cstddef>
@@ -97,19 +94,6 @@ inline bool kernel_trusts_counter() noexcept {
   close(file);
   return count > 0 &&
          (std::strcmp(name, "tsc\n") == 0 || std::strcmp(name, "arch_sys_counter\n") == 0);
-}
-
-/// Returns the address where the kernel stores the processor that this thread runs on; null where
-/// the kernel does not store it. `thread` is the thread pointer.
-inline std::uint32_t* cpu_of_thread([[maybe_unused]] std::uintptr_t thread) noexcept {
-#if __has_include(<sys/rseq.h>)
-  if (__rseq_size == 0) return nullptr;
-  auto* const area =
-      reinterpret_cast<struct rseq*>(thread + static_cast<std::uintptr_t>(__rseq_offset));
-  return &area->cpu_id;
-#else
-  return nullptr;
-#endif
 }
 
 inline std::uint32_t process_id() noexcept {

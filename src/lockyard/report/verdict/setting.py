@@ -50,8 +50,7 @@ class Setting:
         return cls({lock.name: lock for lock in catalog.measured}, processors, Naming.of(cells))
 
     def is_sound(self, cell: CellSummary) -> bool:
-        """Tells whether the cell's figures count; broken locks, controls and
-        variants have none that do."""
+        """Tells whether the cell's figures count: the lock is sound, and no control or variant."""
         unfit = self._kind(cell) in ("control", "variant")
         return bool(cell.runs) and cell.checks_hold and not unfit
 
