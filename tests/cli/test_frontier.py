@@ -100,6 +100,13 @@ def test_runs_that_failed_do_not_count(folder: Path) -> None:
     assert frontier.digits(rows["mutex"].throughput.mean) == "1.50 [1.50, 1.50]"
 
 
+def test_the_page_shows_what_the_records_say() -> None:
+    root = Path(frontier.__file__).parents[1]
+    (records,) = root.glob("results/frontier.*")
+    shown = frontier.summary(frontier.rows_of(records))
+    assert shown in (root / "docs/locks/fair_mutex.md").read_text(encoding="utf-8")
+
+
 def test_what_was_not_measured_is_named(folder: Path) -> None:
     missing = folder / frontier.SHARES.file
     missing.unlink()
