@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.progress import ProgressColumn, TaskID
+
     from lockyard.measure.cell import Cell
     from lockyard.measure.runner import Runner
 
@@ -20,33 +22,39 @@ UNKNOWN_RUN_S = 0.1
 
 
 @contextmanager
-def shown_progress(runner: Runner) -> Iterator[None]:
-    """Shows the current cell, and the time left as estimated from the runs so far."""
+def bar(title: str, done: ProgressColumn, total: float | None) -> Iterator[tuple[Progress, TaskID]]:
+    """Shows a bar with one task, its title before the bar and `done` after the bar."""
     console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TaskProgressColumn(),
+        done,
         TimeRemainingColumn(),
         TextColumn("left"),
         console=console,
         transient=True,
         disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("starting", total=None)
+    ) as progress:
+        yield progress, progress.add_task(title, total=total)
+
+
+@contextmanager
+def shown_progress(runner: Runner) -> Iterator[None]:
+    """Shows the current cell, and the time left as estimated from the runs so far."""
+    with bar("starting", TaskProgressColumn(), None) as (progress, task):
 
         def on_run(cell: Cell) -> None:
             if runner.design is not None:
                 done, total = runner.design.spent_s, runner.design.budget_s
-                bar.update(task, description=cell.label, total=total, completed=done)
+                progress.update(task, description=cell.label, total=total, completed=done)
                 return
             remaining = sum(
                 runs * (each.run_s or UNKNOWN_RUN_S) for each, runs in runner.remaining_runs()
             )
-            done = bar.tasks[task].completed
-            bar.update(task, description=cell.label, total=done + remaining)
-            bar.advance(task, cell.run_s or UNKNOWN_RUN_S)
+            done = progress.tasks[task].completed
+            progress.update(task, description=cell.label, total=done + remaining)
+            progress.advance(task, cell.run_s or UNKNOWN_RUN_S)
 
-        if console.is_terminal:  # otherwise the estimate before each run would be wasted
+        if not progress.disable:  # otherwise the estimate before each run would be wasted
             runner.on_run = on_run
         yield

@@ -11,14 +11,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn
 
 from lockyard import options
 from lockyard.campaign.engine import MOST_ATTEMPTS, LostError, Worker
 from lockyard.campaign.pools import cluster
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, LockyardError, UsageError
+from lockyard.measure.progress import bar
 from lockyard.measure.session import say
 from lockyard.simulate import spread, text
 from lockyard.simulate.document import SimulatedCell, SweepDocument, SweptCell
@@ -256,19 +256,8 @@ def _workers(address: str, most: int) -> Iterator[Workers]:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
     """Shows the cells done, on standard error and only on a terminal."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("cells"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("cells", total=total)
-        yield lambda: bar.advance(task)
+    with bar("cells", MofNCompleteColumn(), total) as (progress, task):
+        yield lambda: progress.advance(task)
 
 
 def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None]) -> Found:
