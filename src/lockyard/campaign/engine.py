@@ -60,6 +60,29 @@ class Pool(Protocol):
     def start(self, worker: Worker, task: Task, limit_s: float) -> Running: ...
 
 
+class Losses:
+    """Tells which workers may get a task: a worker that lost a task gets no other task until the
+    worker gives a sign of life. The list may still name a worker that was killed, and each task
+    handed to that worker would cost an attempt."""
+
+    def __init__(self) -> None:
+        self._last_seen: dict[str, float] = {}  # by address, also of workers no longer listed
+        self._lost_when_seen: dict[str, float] = {}  # the same, when a task was lost there
+
+    def living(self, workers: Sequence[Worker]) -> list[Worker]:
+        self._last_seen.update({each.address: each.last_seen for each in workers})
+        lost = self._lost_when_seen
+        return [
+            each
+            for each in workers
+            if each.address not in lost or each.last_seen > lost[each.address]
+        ]
+
+    def record(self, address: str) -> None:
+        """Records that the worker lost a task."""
+        self._lost_when_seen[address] = self._last_seen[address]
+
+
 @dataclass
 class Job:
     task: Task
@@ -94,8 +117,7 @@ class Engine:
         self._say = say
         self._queues: dict[str, deque[Job]] = {}  # by machine
         self._running: dict[str, list[tuple[Job, Running]]] = {}  # by the worker's address
-        self._last_seen: dict[str, float] = {}  # by address, also of workers no longer listed
-        self._lost_when_seen: dict[str, float] = {}  # the same, when a task was lost there
+        self._losses = Losses()
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -104,7 +126,7 @@ class Engine:
             while True:
                 workers = self._pool.workers()
                 self._meet(workers)
-                self._hand_out(self._living(workers))
+                self._hand_out(self._losses.living(workers))
                 was_busy = bool(self._running)
                 self._collect()
                 if was_busy:
@@ -137,17 +159,6 @@ class Engine:
             self._queues[machine] = deque(left)
             self._say(f"{machine}: {len(left)} tasks, {len(jobs) - len(left)} were done before")
 
-    def _living(self, workers: Sequence[Worker]) -> list[Worker]:
-        """Leaves out workers that lost a task and gave no sign of life since: the list may still
-        name a worker that was killed, and each task handed to it would cost an attempt."""
-        self._last_seen.update({each.address: each.last_seen for each in workers})
-        lost = self._lost_when_seen
-        return [
-            each
-            for each in workers
-            if each.address not in lost or each.last_seen > lost[each.address]
-        ]
-
     def _hand_out(self, workers: Sequence[Worker]) -> None:
         busy = {job.machine for some in self._running.values() for job, _ in some}
         for worker in workers:
@@ -176,7 +187,7 @@ class Engine:
         try:
             result = running.result()
         except LostError as error:
-            self._lost_when_seen[address] = self._last_seen[address]
+            self._losses.record(address)
             self._lost(job, str(error))
             return True
         if result is None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections import deque
 from contextlib import contextmanager, nullcontext
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.progress import MofNCompleteColumn
 
 from lockyard import options
-from lockyard.campaign.engine import MOST_ATTEMPTS, LostError, Worker
+from lockyard.campaign.engine import MOST_ATTEMPTS, Losses, LostError, Worker
 from lockyard.campaign.pools import cluster
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, LockyardError, UsageError
@@ -298,10 +297,7 @@ class _Handout:
         self._waiting = deque(range(len(points)))
         self._running: list[tuple[int, str, Running]] = []
         self._attempts = [0] * len(points)
-        # The list may still name a worker that was killed: when a worker last gave a sign of life,
-        # and when it last had, at the time a point was lost there.
-        self._seen: dict[str, float] = {}
-        self._lost_when_seen: dict[str, float] = {}
+        self._losses = Losses()
         self._idle_since = time.monotonic()
 
     @property
@@ -309,10 +305,7 @@ class _Handout:
         return not self._waiting and not self._running
 
     def hand_out(self) -> None:
-        for worker in self._on.workers():
-            self._seen[worker.address] = worker.last_seen
-            if worker.last_seen <= self._lost_when_seen.get(worker.address, -math.inf):
-                continue
+        for worker in self._losses.living(self._on.workers()):
             busy = sum(address == worker.address for _, address, _ in self._running)
             for _ in range(min(worker.slots - busy, len(self._waiting))):
                 index = self._waiting.popleft()
@@ -337,7 +330,7 @@ class _Handout:
                 continue
             self._running.remove(each)
             if "lost" in reply:
-                self._lost_when_seen[address] = self._seen[address]
+                self._losses.record(address)
                 if self._attempts[index] < MOST_ATTEMPTS:
                     self._waiting.appendleft(index)
                     continue
