@@ -53,13 +53,7 @@ def stopped_acquisitions(
     stopped: it took far longer than 99 in 100 such acquisitions of the lock; NEVER if it was
     not."""
     holds = history.holds
-    known = holds.prior != NEVER
-    lengths = np.where(known, holds.acquired - np.where(known, holds.prior, 0), 0)
-    if np.count_nonzero(known) < LEAST_ACQUISITIONS:
-        return np.full(len(holds), NEVER)
-    usual = float(np.quantile(lengths[known], 0.99))
-    least = max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
-    found = known & (lengths >= least) & (lengths <= STOPPED_MOST_NS / trace.ns_per_tick)
+    found = _far_longer(history, trace, holds.prior, holds.prior != NEVER, LEAST_ACQUISITIONS)
     for at in np.flatnonzero(found).tolist():
         stretches = threads[int(holds.who[at])].stretches
         low, high = stretches.at(np.array([holds.prior[at], holds.acquired[at]])).tolist()
@@ -81,10 +75,24 @@ def stopped_handovers(
         stretches = threads[who].stretches
         low, high = stretches.at(begins[mine]), stretches.at(holds.acquired[mine])
         known[mine] = (low == high) & (stretches.doing[low] == Doing.RUNNING)
-    if np.count_nonzero(known) < LEAST_HANDOVERS:
-        return np.full(len(holds), NEVER)
-    lengths = np.where(known, holds.acquired - np.where(known, begins, 0), 0)
+    found = _far_longer(history, trace, begins, known, LEAST_HANDOVERS)
+    return np.where(found, begins, NEVER)
+
+
+def _far_longer(
+    history: LockHistory,
+    trace: Trace,
+    since: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    fewest: int,
+) -> NDArray[np.bool_]:
+    """Tells which of the known times from `since` to the acquisition are far longer than 99 in 100
+    of these times, and not longer than the most; none if fewer than `fewest` are known."""
+    if np.count_nonzero(known) < fewest:
+        return np.zeros(len(known), bool)
+    lengths = np.where(known, history.holds.acquired - np.where(known, since, 0), 0)
     usual = float(np.quantile(lengths[known], 0.99))
     least = max(STOPPED_TIMES * usual, STOPPED_NS / trace.ns_per_tick)
-    found = known & (lengths >= least) & (lengths <= STOPPED_MOST_NS / trace.ns_per_tick)
-    return np.where(found, begins, NEVER)
+    most = STOPPED_MOST_NS / trace.ns_per_tick
+    found: NDArray[np.bool_] = known & (lengths >= least) & (lengths <= most)
+    return found
