@@ -211,7 +211,8 @@ def test_sweep_that_an_error_ends_keeps_finished_points_and_names_the_rest(
     found = simulated([*points, points[0]], FailingCluster(error))
     assert sorted(found.points) == [0]
     assert "another version" in str(found.error)
-    assert found.failed == [f"mutex, threads {n}: {found.error}" for n in (2, 1)]
+    assert found.unfinished == [f"mutex, threads {n}: {found.error}" for n in (2, 1)]
+    assert not found.failed
     assert found.status == status
 
 
@@ -221,8 +222,8 @@ def test_sweep_without_workers_keeps_finished_points(
     monkeypatch.setattr(sweep, "PATIENCE_S", 0.1)
     found = simulated(points, FailingCluster(None))
     assert sorted(found.points) == [0]
-    (failure,) = found.failed
-    assert failure.startswith("mutex, threads 2: no worker came")
+    (unfinished,) = found.unfinished
+    assert unfinished.startswith("mutex, threads 2: no worker came")
     assert found.status == ExitStatus.BAD_USAGE
 
 

@@ -102,7 +102,7 @@ class Found:
     failed: list[str] = field(default_factory=list)
     interrupted: bool = False
     error: LockyardError | None = None  # the error that ended the sweep
-    not_simulated: int = 0  # the number of entries at the end of `failed` that `error` caused
+    unfinished: list[str] = field(default_factory=list)  # the points left when `error` came
 
     @property
     def status(self) -> ExitStatus:
@@ -175,7 +175,7 @@ def show(wanted: Wanted, sweeps: Sequence[str], address: str, *, as_json: bool) 
         found = simulated(points, workers, on_done)
     done = [(points[index], each) for index, each in sorted(found.points.items())]
     if as_json:
-        print_document(_document(wanted, axes, len(points), done, found.failed))
+        print_document(_document(wanted, axes, len(points), done, found))
     else:
         _print(f"{wanted.study}, simulated", len(points), done, found)
     if found.error is not None:
@@ -187,7 +187,7 @@ def _print(title: str, count: int, done: Sequence[tuple[Point, Simulated]], foun
     if done:
         rows = [(point.named, each) for point, each in done]
         text.print_swept(title, list(rows[0][0]), rows)
-    for failure in found.failed[: len(found.failed) - found.not_simulated]:
+    for failure in found.failed:
         say(f"no result: {failure}")
     if found.interrupted:
         say(f"interrupted: {len(done)} of {count} cells are shown")
@@ -276,8 +276,7 @@ def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None])
         found.interrupted = True
     except (LockyardError, LostError) as error:
         found.error = error if isinstance(error, LockyardError) else _lost_cluster(error)
-        found.failed.extend(f"{points[index]}: {found.error}" for index in left)
-        found.not_simulated = len(left)
+        found.unfinished = [f"{points[index]}: {found.error}" for index in left]
     return found
 
 
@@ -368,7 +367,8 @@ def _document(
     axes: Mapping[str, list[str]],
     count: int,
     done: Sequence[tuple[Point, Simulated]],
-    failed: list[str],
+    found: Found,
 ) -> SweepDocument:
     points = [SweptCell(point.at, SimulatedCell.of(each)) for point, each in done]
+    failed = [*found.failed, *found.unfinished]
     return SweepDocument(wanted.study, wanted.seed, axes, count, points, failed)
