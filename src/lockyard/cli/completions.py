@@ -127,10 +127,7 @@ def simulated_locks(incomplete: str) -> list[str]:
 def simulated_settings(incomplete: str) -> list[str]:
     from lockyard.simulate.simulator import abilities
 
-    of = abilities()
-    parameters = [one["name"] for each in of.schedulers.values() for one in each["parameters"]]
-    known = dict.fromkeys([*of.costs, *parameters])
-    return [f"{name}=" for name in known if name.startswith(incomplete)]
+    return [f"{name}=" for name in abilities().settings if name.startswith(incomplete)]
 
 
 def swept_parameters(incomplete: str) -> list[str]:

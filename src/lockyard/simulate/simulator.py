@@ -37,6 +37,14 @@ class Abilities:
     workloads: list[str]
     most_threads: int
 
+    @property
+    def settings(self) -> list[str]:
+        """The names of --set: the costs, and the parameters of all schedulers."""
+        parameters = {
+            one["name"] for each in self.schedulers.values() for one in each["parameters"]
+        }
+        return list(dict.fromkeys([*self.costs, *sorted(parameters)]))
+
 
 def simulator_path() -> Path:
     """The simulator of this installation, or the one that LOCKYARD_SIMULATOR names."""

@@ -197,10 +197,7 @@ def _print(title: str, count: int, done: Sequence[tuple[Point, Simulated]], foun
 
 def known_axes(sweeps: Sequence[str], of: Abilities) -> dict[str, list[str]]:
     """Returns the values of each swept parameter. Raises UsageError."""
-    parameters = {
-        one["name"] for each in of.schedulers.values() for one in each["parameters"]
-    }  # fmt: skip
-    known = [*SWEPT, *of.costs, *sorted(parameters)]
+    known = [*SWEPT, *of.settings]
     axes: dict[str, list[str]] = {}
     for each in sweeps:
         name, _, listed = each.partition("=")
