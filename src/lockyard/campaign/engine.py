@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 # A task is handed out at most this often; one that takes its worker down each time is given up.
 MOST_ATTEMPTS = 3
 POLL_S = 0.1
+# The message about the seconds without a worker, and the consequence.
+NO_WORKER = (
+    "no worker came within {:g} s, so {}; start workers with 'dask worker ADDRESS --nthreads 1 "
+    "--no-nanny'"
+)
 # The name of the folder of tasks that any machine may do.
 ANY_MACHINE = "any"
 # Statuses of a task that are results, though not good news.
@@ -242,6 +247,5 @@ class Engine:
                 self.outcome.failed.append(f"{job.task} on {machine}: no worker of it came back")
         if not self._queues:
             raise UsageError(
-                f"no worker came within {self._patience_s:g} s, so nothing was done; start workers "
-                "with 'dask worker ADDRESS --nthreads 1 --no-nanny', or give more --patience"
+                f"{NO_WORKER.format(self._patience_s, 'nothing was done')}, or give more --patience"
             )

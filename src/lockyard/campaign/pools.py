@@ -158,8 +158,8 @@ class ClusterPool:
         for address, about in found.items():
             if not isinstance(about, dict):
                 raise MissingCapabilityError(
-                    f"worker {address} cannot run lockyard ({about}), so the campaign was not "
-                    f"continued; install lockyard {own['lockyard']} there, or stop that worker"
+                    f"worker {address} cannot run lockyard ({about}), so no more tasks were "
+                    f"started; install lockyard {own['lockyard']} there, or stop that worker"
                 )
             if any(about[key] != own[key] for key in VERSIONS):
                 raise MissingCapabilityError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.progress import MofNCompleteColumn
 
 from lockyard import options
-from lockyard.campaign.engine import MOST_ATTEMPTS, Losses, LostError, Worker
+from lockyard.campaign.engine import MOST_ATTEMPTS, NO_WORKER, Losses, LostError, Worker
 from lockyard.campaign.pools import cluster
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, LockyardError, UsageError
@@ -311,10 +311,7 @@ class _Handout:
         if self._running:
             self._idle_since = time.monotonic()
         elif time.monotonic() - self._idle_since > PATIENCE_S:
-            raise UsageError(
-                f"no worker came within {PATIENCE_S:g} s, so nothing more was simulated; start "
-                "workers with 'dask worker ADDRESS --nthreads 1 --no-nanny'"
-            )
+            raise UsageError(NO_WORKER.format(PATIENCE_S, "nothing more was simulated"))
 
     def collect(self) -> list[tuple[int, dict[str, Any]]]:
         """Returns the replies that have come."""
