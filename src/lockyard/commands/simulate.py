@@ -233,12 +233,12 @@ def command(options: SimulateOptions) -> int:
         show_like(like, options.machine, options.as_json)
         return ExitStatus.DONE
     if options.sweep:
-        return _sweep(options)
+        return _sweep(options, options.sweep)
     show(options.wanted, options.trace, explain=options.explain, as_json=options.as_json)
     return ExitStatus.DONE
 
 
-def _sweep(options: SimulateOptions) -> int:
+def _sweep(options: SimulateOptions, named: Sequence[str]) -> int:
     from lockyard.simulate import sweep
 
     if options.trace is not None or options.explain:
@@ -246,5 +246,4 @@ def _sweep(options: SimulateOptions) -> int:
             "--sweep shows many cells, and --trace and --explain show where the time of single "
             "cells went; drop --sweep, or the other option"
         )
-    named = options.sweep or ()
     return sweep.show(options.wanted, named, options.cluster, as_json=options.as_json)
