@@ -59,6 +59,15 @@ def test_the_copy_has_the_change_and_a_namespace_of_its_own(generated: Path) -> 
     assert "lock.hpp" in (generated / "all.d").read_text()
 
 
+@pytest.mark.parametrize(("verdict", "group"), [("hang", "mutant"), ("passed", "client")])
+def test_a_fault_is_a_mutant_unless_it_must_pass(generated: Path, verdict: str, group: str) -> None:
+    table = TABLE.format(change="wake();").replace('"hang"', f'"{verdict}"')
+    assert status(table, generated) == 0
+    source = (generated / "locks.cpp").read_text()
+    assert f'.name = "never_wakes", .of = group::{group},' in source
+    assert f".expected = model::verdict::{verdict}," in source
+
+
 def test_lines_after_a_change_keep_their_numbers(generated: Path) -> None:
     assert status(TABLE.format(change="take(); }\\nvoid unlock() {"), generated) == 0
     copy = (generated / "never_wakes/lock.hpp").read_text()
