@@ -104,10 +104,7 @@ def test_lock_free_controls_count_by_themselves(lockyard: Callable[..., Outcome]
 def test_data_may_lie_next_to_the_lock(lockyard: Callable[..., Outcome]) -> None:
     both = ("--layout", "next-to-data,padded", "--locks", "futex_mutex", "--threads", "2")
     runs = measured(lockyard, "throughput", *both, "--for", "60ms")
-    assert sorted(str(run["conditions"]["parameters"]) for run in runs) == [
-        "{'layout': 'next-to-data'}",
-        "{}",
-    ]
+    assert {run["conditions"]["parameters"].get("layout") for run in runs} == {None, "next-to-data"}
     for run in runs:
         assert run["checks"] == {"refused_while_held": True, "counter": True}
 

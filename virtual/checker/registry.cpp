@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry.hpp"
 
+#include "clients/biased_clients.hpp"
 #include "clients/clients.hpp"
 #include "faults/faults.hpp"
 #include "litmus/litmus.hpp"

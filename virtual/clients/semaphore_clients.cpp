@@ -17,22 +17,16 @@ namespace {
 using small = basic_futex_mutex<model::model>;
 using shipped = basic_semaphore<model::model>;
 
-checked_client client(std::string_view name, std::string_view summary,
-                      model::client_maker (*make)(const model::client_size&),
-                      model::client_size size, model::settings how) {
-  how.spurious_wakes = 0;  // for the size of the search
-  return {.name = name,
-          .of = group::client,
-          .summary = summary,
-          .make = make,
-          .size = size,
-          .how = how};
+/// Without spurious wakes, for the size of the search.
+constexpr model::settings without_spurious_wakes(model::settings how) {
+  how.spurious_wakes = 0;
+  return how;
 }
 
 template <class Semaphore, deed... Deeds>
 checked_client of_semaphore(std::string_view name, std::string_view summary, model::settings how) {
   return client(name, summary, &client_of<semaphore_client<Semaphore, Deeds...>>,
-                {.threads = sizeof...(Deeds)}, how);
+                {.threads = sizeof...(Deeds)}, without_spurious_wakes(how));
 }
 
 template <class Lock>
@@ -65,7 +59,7 @@ std::vector<checked_client> semaphore_clients() {
       of_semaphore<shipped, gives_one, gives_one, takes_one_a_while>(
           "semaphore_mark_goes", "two give while the only taker gives up", two),
       client("recursive_mutex_held_twice", "recursive_mutex over futex_mutex, held twice by each",
-             recursion<recursive_mutex<small>>, {.threads = 2}, {}),
+             recursion<recursive_mutex<small>>, {.threads = 2}, without_spurious_wakes({})),
   };
 }
 
