@@ -46,26 +46,28 @@ class wakeup_recorder {
 
   /// Returns why there are no wake-ups; empty if there are.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// Adds each thread's events; `ticks_of` converts CLOCK_MONOTONIC_RAW to the trace's ticks.
+  /// Adds each thread's events; `ticks_of` converts CLOCK_MONOTONIC_RAW to the trace's ticks. A
+  /// wake-up that an interrupt brought has no waker (0).
   void add_to(std::map<std::uint32_t, thread_history>& histories,
               const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const;
 
  private:
   struct tracepoint {
     std::uint16_t id = 0;
-    std::size_t pid_at = 0;   ///< the place of the thread in a record
-    std::size_t from_at = 0;  ///< the place of the processor that the thread leaves
-    std::size_t to_at = 0;    ///< the place of the processor that it goes to
+    std::size_t pid_at = 0;      ///< the place of the thread in a record
+    std::size_t current_at = 0;  ///< the place of the thread that ran
+    std::size_t from_at = 0;     ///< the place of the processor that the thread leaves
+    std::size_t to_at = 0;       ///< the place of the processor that it goes to
   };
   struct processor {
+    std::uint32_t cpu;
     kernel_ring ring;
-    std::vector<descriptor> sharing;
+    descriptor migrations;  ///< writes to the same ring
   };
 
   static std::optional<tracepoint> find(const tracepoint_folder& folder, const std::string& name);
   void open(int cpu);
 
-  tracepoint waking_;
   tracepoint wakeup_;
   tracepoint migrate_;
   std::vector<processor> processors_;

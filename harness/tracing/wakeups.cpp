@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The scheduler's tracepoints: sched_waking reports which thread wakes a thread, sched_wakeup when
-// the woken thread can run again, sched_migrate_task when it changes its processor.
+// The scheduler's tracepoints: sched_wakeup reports when a woken thread can run again and, if the
+// waker did all of it, which thread that was; sched_migrate_task when a thread changes its
+// processor. sched_waking, when a wake-up is sent, is left out: the stamps have that time, and a
+// record costs as much as half a wake-up.
 
 #include "../topology.hpp"
-#include "scheduler_events.hpp"
 #include "switches.hpp"
 #include "tracepoints.hpp"
 
@@ -22,14 +23,10 @@ namespace {
 
 /// The part of a sample before the tracepoint's own record.
 struct sample_head {
-  std::uint32_t pid;
-  std::uint32_t tid;
   std::uint64_t time_ns;
-  std::uint32_t cpu;
-  std::uint32_t nothing;
   std::uint32_t raw_bytes;
 };
-constexpr std::size_t head_bytes = 28;  // without padding
+constexpr std::size_t head_bytes = 12;  // without padding
 constexpr std::size_t least_raw_bytes = 36;
 
 template <class T>
@@ -37,6 +34,15 @@ T field_at(const std::byte* record, std::size_t offset) {
   T found{};
   std::memcpy(&found, record + offset, sizeof found);
   return found;
+}
+
+/// Returns the thread that ran while the wake-up arrived; 0 if an interrupt brought it, which may
+/// have interrupted any thread.
+std::uint32_t waker_of(const std::byte* record, std::size_t current_at) {
+  constexpr std::size_t flags_at = 2;
+  constexpr unsigned in_interrupt = 0x08 | 0x10;  // TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ
+  const auto flags = field_at<std::uint8_t>(record, flags_at);
+  return (flags & in_interrupt) != 0 ? 0 : field_at<std::uint32_t>(record, current_at);
 }
 
 }  // namespace
@@ -54,9 +60,10 @@ std::optional<wakeup_recorder::tracepoint> wakeup_recorder::find(const tracepoin
   if (!id || format.empty()) return std::nullopt;
   const tracepoint found{.id = *id,
                          .pid_at = offset_of_field(format, "pid"),
+                         .current_at = offset_of_field(format, "common_pid"),
                          .from_at = offset_of_field(format, "orig_cpu"),
                          .to_at = offset_of_field(format, "dest_cpu")};
-  const std::size_t last = std::max({found.pid_at, found.from_at, found.to_at});
+  const std::size_t last = std::max({found.pid_at, found.current_at, found.from_at, found.to_at});
   if (last + sizeof(std::uint32_t) > least_raw_bytes) return std::nullopt;
   return found;
 }
@@ -69,17 +76,15 @@ wakeup_recorder::wakeup_recorder() {
     return;
   }
   const tracepoint_folder folder;
-  const auto waking = find(folder, "sched/sched_waking");
   const auto wakeup = find(folder, "sched/sched_wakeup");
   const auto migrate = find(folder, "sched/sched_migrate_task");
-  if (!waking || !wakeup || !migrate) {
+  if (!wakeup || !migrate) {
     why_not_ =
         "the scheduler's tracepoints cannot be read, so a wake-up in flight cannot be told from a "
         "thread that waits for a processor; " +
         how_to_read_tracepoints();
     return;
   }
-  waking_ = *waking;
   wakeup_ = *wakeup;
   migrate_ = *migrate;
   try {
@@ -93,41 +98,35 @@ wakeup_recorder::wakeup_recorder() {
 void wakeup_recorder::open(int cpu) {
   const auto attributes = [](const tracepoint& of) {
     perf_event_attr wanted = event_attributes(PERF_TYPE_TRACEPOINT, of.id);
-    wanted.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+    wanted.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
     wanted.sample_period = 1;
     return wanted;
   };
-  processor made{.ring = {open_event(attributes(waking_), watched::processor(cpu)), ring_bytes},
-                 .sharing = {}};
-  for (const tracepoint& other : {wakeup_, migrate_}) {
-    made.sharing.push_back(open_event(attributes(other), watched::processor(cpu)));
-    made.ring.share_with(made.sharing.back());
-  }
+  processor made{.cpu = static_cast<std::uint32_t>(cpu),
+                 .ring = {open_event(attributes(wakeup_), watched::processor(cpu)), ring_bytes},
+                 .migrations = open_event(attributes(migrate_), watched::processor(cpu))};
+  made.ring.share_with(made.migrations);
   processors_.push_back(std::move(made));
 }
 
 void wakeup_recorder::start(const std::vector<std::uint32_t>& threads) {
   for (const processor& each : processors_) {
-    const auto begin = [&](int event) {
+    for (const int event : {each.ring.event(), each.migrations.number()}) {
       leave_out_others(event, "pid", threads);
       ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
-    };
-    begin(each.ring.event());
-    for (const descriptor& other : each.sharing) begin(other.number());
+    }
   }
 }
 
 void wakeup_recorder::stop() noexcept {
   for (const processor& each : processors_) {
     each.ring.disable();
-    for (const descriptor& other : each.sharing) ioctl(other.number(), PERF_EVENT_IOC_DISABLE, 0);
+    ioctl(each.migrations.number(), PERF_EVENT_IOC_DISABLE, 0);
   }
 }
 
 void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
                              const std::function<std::uint64_t(std::uint64_t)>& ticks_of) const {
-  using enum scheduler_record::tracepoint;
-  std::vector<scheduler_record> all;
   for (const processor& each : processors_) {
     each.ring.read([&](const kernel_record& record) {
       if (record.type != PERF_RECORD_SAMPLE || record.bytes < head_bytes) return;
@@ -135,28 +134,18 @@ void wakeup_recorder::add_to(std::map<std::uint32_t, thread_history>& histories,
       std::memcpy(&head, record.body, head_bytes);
       const std::byte* const raw = record.body + head_bytes;
       if (head.raw_bytes < least_raw_bytes || record.bytes < head_bytes + head.raw_bytes) return;
-      const auto id = field_at<std::uint16_t>(raw, 0);
       const auto at = [raw](std::size_t offset) { return field_at<std::uint32_t>(raw, offset); };
-      if (id == migrate_.id) {
-        all.push_back({.of = migrate_task,
-                       .time_ns = head.time_ns,
-                       .thread = at(migrate_.pid_at),
-                       .cpu = at(migrate_.to_at),
-                       .other = at(migrate_.from_at)});
-      } else {
-        all.push_back({.of = id == waking_.id ? waking : wakeup,
-                       .time_ns = head.time_ns,
-                       .thread = at(id == waking_.id ? waking_.pid_at : wakeup_.pid_at),
-                       .cpu = head.cpu,
-                       .other = head.tid});
-      }
+      const bool is_migration = field_at<std::uint16_t>(raw, 0) == migrate_.id;
+      const tracepoint& by = is_migration ? migrate_ : wakeup_;
+      const auto of = histories.find(at(by.pid_at));
+      if (of == histories.end()) return;
+      of->second.events.push_back(
+          {.ticks = ticks_of(head.time_ns),
+           .lock = 0,
+           .kind = is_migration ? trace::event_kind::migrated : trace::event_kind::woken,
+           .cpu = is_migration ? at(by.to_at) : each.cpu,
+           .argument = is_migration ? at(by.from_at) : waker_of(raw, by.current_at)});
     });
-  }
-  for (auto [thread, event] : events_of(std::move(all))) {
-    const auto of = histories.find(thread);
-    if (of == histories.end()) continue;
-    event.ticks = ticks_of(event.ticks);
-    of->second.events.push_back(event);
   }
   for (auto& [tid, history] : histories) {
     std::ranges::stable_sort(history.events, {}, &trace::event::ticks);

@@ -52,7 +52,7 @@ class Thread:
     name: str
     stamps: Events
     stretches: Stretches
-    wakers: dict[int, int]  # the thread that woke it, by the time of the wake-up
+    wakers: dict[int, int]  # the thread that woke it, if known, by the time of the wake-up
 
     @property
     def label(self) -> str:
@@ -111,7 +111,7 @@ def threads_of(trace: Trace) -> list[Thread]:
                 name=ring.name,
                 stamps=events,
                 stretches=its if trace.is_ended else _until(_last(events, records), its),
-                wakers={int(e["ticks"]): int(e["argument"]) for e in woken},
+                wakers={int(e["ticks"]): int(e["argument"]) for e in woken if e["argument"]},
             )
         )
     return found
