@@ -102,6 +102,8 @@ struct listed_pattern {
 std::vector<listed_pattern> lock_patterns();
 /// Patterns of data behind one lock.
 std::vector<listed_pattern> structure_patterns();
+/// Patterns of data behind one lock whose threads wait for each other.
+std::vector<listed_pattern> waiting_patterns();
 /// Returns a workload's data without a lock; null if it has no such counterpart.
 std::unique_ptr<pattern> lock_free_counterpart(std::string_view workload, const job& of,
                                                const subject& lock);

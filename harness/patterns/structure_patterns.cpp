@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pattern.hpp"
-
-#include <lockyard/park/condition_variable_any.hpp>
+#include "locked_data.hpp"
 
 #include <algorithm>
 #include <array>
 #include <list>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 
 namespace lockyard::harness {
 
 namespace {
-
-/// Data behind one lock, in a cache line of their own.
-template <class Data>
-class locked_data : public pattern {
- public:
-  explicit locked_data(const subject& lock, std::uint64_t seed)
-      : lock_{std::make_unique<arena<Data>>(lock, seed)}, operations_{lock.operations} {
-    if (lock.traits.excludes) return;
-    throw condition_error{std::string{lock.traits.name} +
-                          " excludes no thread, and the data of this workload would be destroyed; "
-                          "leave it out"};
-  }
-
-  [[nodiscard]] void* main_lock() const final { return lock_->lock(); }
-
- protected:
-  [[nodiscard]] any_lock lock() const noexcept { return {lock_->lock(), operations_}; }
-  [[nodiscard]] Data& data() const noexcept { return lock_->data(); }
-
- private:
-  std::unique_ptr<arena<Data>> lock_;
-  const lock_operations& operations_;
-};
 
 /// A list of nodes: one is taken from its front, and later put back there.
 struct free_list {
@@ -201,70 +175,19 @@ class cache_pattern final : public locked_data<recent_keys> {
   }
 };
 
-/// A buffer that every other thread fills, and the others empty; a single thread does both.
-struct bounded_buffer {
-  static constexpr std::uint64_t room = 64;
-  std::uint64_t put = 0;
-  std::uint64_t taken = 0;
-  bool is_over = false;
-  condition_variable_any has_room;
-  condition_variable_any has_some;
-};
-
-class condition_pattern final : public locked_data<bounded_buffer> {
- public:
-  condition_pattern(const subject& lock, std::uint64_t seed, unsigned threads)
-      : locked_data{lock, seed}, is_alone_{threads == 1} {}
-
-  void step(pattern_thread& by) override {
-    const any_lock guard = lock();
-    std::unique_lock held{guard};
-    bounded_buffer& buffer = data();
-    const bool puts = is_alone_ ? buffer.put == buffer.taken : by.number % 2 == 0;
-    const auto may_go_on = [&] {
-      return buffer.is_over ||
-             (puts ? buffer.put - buffer.taken < bounded_buffer::room : buffer.put != buffer.taken);
-    };
-    (puts ? buffer.has_room : buffer.has_some).wait(held, may_go_on);
-    if (puts ? buffer.put - buffer.taken == bounded_buffer::room : buffer.put == buffer.taken) {
-      by.skipped += 1;  // the time is over
-      return;
-    }
-    (puts ? buffer.put : buffer.taken) += 1;
-    by.work.hold();
-    (puts ? buffer.has_some : buffer.has_room).notify_one();
-  }
-  void end() override {
-    const any_lock guard = lock();
-    const std::lock_guard held{guard};
-    data().is_over = true;
-    data().has_room.notify_all();
-    data().has_some.notify_all();
-  }
-  [[nodiscard]] bool is_whole(std::uint64_t operations) const override {
-    return data().put + data().taken == operations && data().put >= data().taken;
-  }
-
- private:
-  bool is_alone_;
-};
-
 template <class Pattern>
 std::unique_ptr<pattern> make(const job& of, const subject& lock) {
   return std::make_unique<Pattern>(lock, of.seed);
-}
-
-std::unique_ptr<pattern> make_condition(const job& of, const subject& lock) {
-  return std::make_unique<condition_pattern>(lock, of.seed, of.threads);
 }
 
 }  // namespace
 
 std::vector<listed_pattern> structure_patterns() {
   return {
-      {"list", "data", 2, make<list_pattern>},    {"queue", "data", 1, make<queue_pattern>},
-      {"hash_map", "data", 1, make<map_pattern>}, {"lru_cache", "data", 1, make<cache_pattern>},
-      {"condition", "data", 1, make_condition},
+      {"list", "data", 2, make<list_pattern>},
+      {"queue", "data", 1, make<queue_pattern>},
+      {"hash_map", "data", 1, make<map_pattern>},
+      {"lru_cache", "data", 1, make<cache_pattern>},
   };
 }
 

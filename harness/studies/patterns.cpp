@@ -35,6 +35,7 @@ const std::vector<listed_pattern>& all_patterns() {
   static const std::vector<listed_pattern> patterns = [] {
     std::vector<listed_pattern> found = lock_patterns();
     std::ranges::copy(structure_patterns(), std::back_inserter(found));
+    std::ranges::copy(waiting_patterns(), std::back_inserter(found));
     return found;
   }();
   return patterns;

@@ -6,6 +6,7 @@
 #include "../closing_time.hpp"
 #include "../random.hpp"
 #include "../rate.hpp"
+#include "../scale/kernel_calls.hpp"
 #include "../scale/objects.hpp"
 #include "../scale/think.hpp"
 #include "../study.hpp"
@@ -158,7 +159,46 @@ bool counters_are_exact(const scale_scene& on, const workload_shape& shape,
   return on.files.entered() == 2 * operations && on.directories.entered() == 3 * operations;
 }
 
+/// The system calls that the workloads model, with the kernel's own locks.
+constexpr std::string_view kernels = "kernel";
+constexpr std::string_view modelled = "modelled";
+/// The control that stands for the absence of a lock of ours.
+constexpr std::string_view without_lock = "null_lock";
+
+outcome measure_kernel(const job& of, const subject& lock) {
+  if (lock.traits.name != without_lock) {
+    throw condition_error{"the kernel's calls use the kernel's locks, not " +
+                          std::string{lock.traits.name} + "; measure --calls kernel with --locks " +
+                          std::string{without_lock}};
+  }
+  const workload_shape& shape = shape_of(of);
+  kernel_files files{of.threads, !shape.opens || !shape.is_apart};
+  closing_time closing{{.hold_ns = 0, .gap_ns = shape.think_ns, .kind = lengths::constant}};
+  const arena<ownership> unused{lock, of.seed};
+  refusal_check refusal{lock, unused.lock()};
+  const team_run run = run_team_on(of, refusal, [&](unsigned thread, loop_limit limit) {
+    thread_span span{.first = clock::now()};
+    for (; span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
+         ++span.operations) {
+      if (shape.opens) {
+        files.open_and_close(thread);
+      } else {
+        files.lock_and_unlock(shape.is_apart ? thread : 0);
+      }
+    }
+    span.last = clock::now();
+    return span;
+  });
+  outcome result = rate_outcome(of, run, nullptr);
+  result.values["think_ns"] = nullptr;
+  result.values["think_steps"] = nullptr;
+  result.checks = checks_of(lock, refusal, true);
+  result.checks["objects"] = files.all_succeeded();
+  return result;
+}
+
 outcome measure(const job& of, const subject& lock, const workload_loops& all) {
+  if (of.choice("calls") == kernels) return measure_kernel(of, lock);
   const workload_shape& shape = shape_of(of);
   scale_scene on{of, shape, lock};
   file_table& files = on.files.of(0).data();
@@ -216,7 +256,14 @@ study scale_study() {
       .parameters = {{.name = "workload",
                       .type = parameter_type::choice,
                       .summary = "which locks each operation takes, as will-it-scale's tests do",
-                      .choices = workloads()}},
+                      .choices = workloads()},
+                     {.name = "calls",
+                      .type = parameter_type::choice,
+                      .summary =
+                          "the model with the lock under test, or the kernel's own system calls "
+                          "(with --locks null_lock)",
+                      .defaults = {0},
+                      .choices = {{.name = modelled}, {.name = kernels}}}},
       .prepare = [](const job& of) { think_steps_of(shape_of(of)); },
       .cells = cells_of<scale>()};
 }

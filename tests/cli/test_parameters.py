@@ -51,6 +51,19 @@ def test_a_choice_with_a_default_is_left_out_where_it_has_that_value() -> None:
     assert planned(study, given=("layout=next-to-data,padded",)) == [{}, {"layout": "next-to-data"}]
 
 
+def test_each_of_several_choices_has_its_named_or_usual_value() -> None:
+    def choice(name: str, *names: str, usual: tuple[int, ...] = ()) -> Parameter:
+        choices = tuple(Choice(each, "", 0, 0.2, 2) for each in names)
+        return Parameter(name, "", "", 0, 0, usual, type="choice", choices=choices)
+
+    both = (choice("workload", "lock1", "open1"), choice("calls", "modelled", "kernel", usual=(0,)))
+    study = a_study("scale", parameters=both, takes="none")
+    assert planned(study) == [{"workload": "lock1"}, {"workload": "open1"}]
+    assert planned(study, given=("calls=kernel", "workload=open1")) == [
+        {"workload": "open1", "calls": "kernel"}
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -83,6 +83,19 @@ def test_published_figures_stand_next_to_this_machines() -> None:
     assert {"The cost of recovery: lock1", "The cost of recovery: locktorture"} <= charts.keys()
 
 
+def test_published_rates_are_curves_of_the_study_scale() -> None:
+    records = lines_of()
+    for each in records:
+        if each.get("study") == "throughput":
+            each["study"] = "scale"
+            each["conditions"]["parameters"] = {"workload": "lock1"}
+    (chart,) = (c for c in charts_of(page_text(records)) if c["title"].startswith("scale:"))
+    printed = {s["name"]: s for s in chart["series"] if s["role"] == "published"}
+    assert printed.keys() == {"published qspinlock", "published rqspinlock"}
+    line = printed["published qspinlock"]
+    assert dict(zip(line["x"], line["y"], strict=True))[8] == pytest.approx(12949698.64, rel=1e-3)
+
+
 def test_simulated_lines_join_the_measured_ones(tmp_path: Path) -> None:
     figure = {"value": 5e6, "low": 4e6, "high": 6e6, "depends_on": []}
     cells = [

@@ -88,6 +88,16 @@ def test_a_single_thread_both_fills_and_empties(lockyard: Callable[..., Outcome]
     assert run["values"]["operations"] > 1
 
 
+def test_every_request_has_its_reply(lockyard: Callable[..., Outcome]) -> None:
+    for run in measured(
+        lockyard, "patterns", *SHORT, "--locks", "futex_mutex", "--threads", "1,2,5",
+        *("--workload", "request_reply"),
+    ):  # fmt: skip
+        done = run["values"]["operations"] - run["values"]["skipped"]
+        assert run["checks"]["counter"] is True, run
+        assert done > 0
+
+
 def test_a_lock_that_does_not_exclude_is_not_given_a_structure(
     lockyard: Callable[..., Outcome],
 ) -> None:

@@ -68,14 +68,16 @@ def check_values(given: Mapping[str, Sequence[str]], studies: Sequence[Study]) -
 
 
 def choices_of(study: Study, given: Mapping[str, Sequence[str]]) -> list[Study]:
-    """Returns the study once for each of the named choices, with its threads, times and default
-    values; the study itself if none of its parameters is a choice."""
+    """Returns the study once for each combination of the named choices, with its threads, times and
+    default values; the study itself if none of its parameters is a choice."""
     for each in study.parameters:
         if len(each.choices) > 1:
             names = given.get(each.name)
             usual = (each.default_choice,) if each.default_choice else each.choices
             chosen = [one for one in each.choices if _is_named(one, names)] if names else usual
-            return [study.choosing(each, one) for one in chosen]
+            return [
+                found for one in chosen for found in choices_of(study.choosing(each, one), given)
+            ]
     return [study]
 
 

@@ -10,6 +10,7 @@ from lockyard.page.distributions import together
 from lockyard.page.model import Axis, Chart, Missing, Section, Series, short
 from lockyard.report.grids import Grid, grids
 from lockyard.report.ideal import ideal, serial_bound_per_s
+from lockyard.report.scaling import PUBLISHED_LOCKS, PUBLISHED_NAMES, published_rates
 from lockyard.report.units import duration, rate
 from lockyard.studies.contention import INTERVAL, SHARE
 from lockyard.studies.contention import published as published_contention
@@ -189,15 +190,32 @@ def _scaling(study: str, setting: str, cells: list[CellSummary], simulated: list
     if study == "throughput":
         every += _serial_bound(cells)
     most = max(threads for each in every for threads in each.x)
+    every += _published_rates(cells[0].workload)
     return Chart(
         "lines",
         f"{study}: {key.split('_')[0]} per second by threads",
         f"{key.replace('_', ' ')} of {in_words(locks)} with up to {most:g} threads.",
-        Axis("threads", log=most > 8),
+        Axis("threads", log=max(threads for each in every for threads in each.x) > 8),
         Axis(f"{key.split('_')[0]} per second", "per_s", log=True),
         every,
         setting,
     )
+
+
+def _published_rates(workload: str) -> list[Series]:
+    """Returns the printed curves of the kernel's two spinlocks; none for workloads without them."""
+    found = []
+    for lock in PUBLISHED_LOCKS:
+        line = {
+            float(threads): short(per_s)
+            for (name, _, threads), (per_s, _) in published_rates(lock).items()
+            if name == PUBLISHED_NAMES.get(workload)
+        }
+        if line:
+            found.append(
+                Series(f"published {lock}", list(line), list(line.values()), role="published")
+            )
+    return found
 
 
 def _serial_bound(cells: list[CellSummary]) -> list[Series]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published cost of recovery for the kernel's queued spinlock, shown next to our ratios."""
+"""The published cost of recovery for the kernel's queued spinlock, shown next to our ratios, and
+its published rates."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ PUBLISHED_NAMES = {
     "open1": "open1",
     "open2": "open2",
 }
+PUBLISHED_LOCKS = ("qspinlock", "rqspinlock")
 MEAN = "mean"
 
 
@@ -46,33 +48,43 @@ def published_means() -> dict[tuple[str, str], float]:
 
 
 @cache
-def published_rates() -> dict[tuple[str, str, int], tuple[float, float | None]]:
-    """Returns the printed operations per second of the spinlock that recovers, and their standard
+def published_rates(lock: str) -> dict[tuple[str, str, int], tuple[float, float | None]]:
+    """Returns the printed operations per second of one of the text's locks, and their standard
     deviation where the text has one."""
     return {
         (row["workload"], row["arch"], int(row["threads"])): (
-            float(row["rqspinlock"]),
-            float(row["rqspinlock_stddev"]) if row["rqspinlock_stddev"] else None,
+            float(row[lock]),
+            float(row[f"{lock}_stddev"]) if row[f"{lock}_stddev"] else None,
         )
         for row in printed_rows("rqspinlock_scaling.csv")
     }
 
 
 def published_rate(cell: CellSummary, architecture: str) -> str:
-    """Returns the printed rate with its deviation, for the same workload and number of threads."""
-    if not has_published(cell):
+    """Returns the printed rate with its deviation, for the same workload and number of threads: of
+    the spinlock that recovers, or, for the kernel's calls, of a kernel without it."""
+    if not has_published_rate(cell):
         return MISSING
     place = (PUBLISHED_NAMES[cell.workload], architecture, cell.threads)
-    found = published_rates().get(place)
+    found = published_rates("qspinlock" if calls_kernel(cell) else "rqspinlock").get(place)
     if found is None:
         return MISSING
     per_s, deviation = found
     return rate(per_s) if deviation is None else f"{rate(per_s)} ± {rate(deviation)}"
 
 
+def calls_kernel(cell: CellSummary) -> bool:
+    """Says whether the cell's threads made the workload's system calls."""
+    return cell.parameters.get("calls") == "kernel"
+
+
 def has_published(cell: CellSummary) -> bool:
-    """Says whether the text has a figure: it measured a spinlock that recovers."""
+    """Says whether the text has a ratio: it measured a spinlock that recovers."""
     return cell.recovers_spinning and cell.workload in PUBLISHED_NAMES
+
+
+def has_published_rate(cell: CellSummary) -> bool:
+    return has_published(cell) or (calls_kernel(cell) and cell.workload in PUBLISHED_NAMES)
 
 
 def published_speedup(cells: Sequence[CellSummary], architecture: str) -> str:

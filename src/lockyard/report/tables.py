@@ -16,6 +16,7 @@ from lockyard.report.reference import Reference, mean_over_cells
 from lockyard.report.scaling import (
     ARCHITECTURES,
     has_published,
+    has_published_rate,
     published_rate,
     published_speedup,
 )
@@ -201,13 +202,16 @@ def _published_columns(
     cells: Sequence[CellSummary], meant_by: Callable[[CellSummary], Sequence[CellSummary]]
 ) -> Iterable[Column]:
     """Yields the published speed-ups; `meant_by` names the cells that a row stands for."""
-    if any(has_published(cell) for cell in cells):
-        for architecture in ARCHITECTURES:
+    has_ratio = any(has_published(cell) for cell in cells)
+    has_rate = any(has_published_rate(cell) for cell in cells)
+    for architecture in ARCHITECTURES:
+        if has_ratio:
             yield Column(
                 f"published:\n{architecture}",
                 partial(_published, architecture, meant_by),
                 RATIO_IMPORTANCE,
             )
+        if has_rate:
             yield Column(
                 f"published rate:\n{architecture}",
                 partial(_published_rate, architecture, meant_by),
