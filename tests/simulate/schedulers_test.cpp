@@ -196,6 +196,34 @@ TEST(SchedulerRules, yield_of_muqss_takes_longer_the_more_threads_yield) {
   EXPECT_EQ(without_yields.yield_length(3), 150 * ns);
 }
 
+/// The turns of 1 ms of the measured program and of another one, on one processor.
+std::vector<int> turns_against_another_program(double iso_cpu, ps length) {
+  engine on{machine{flat(1), plausible()}, gaps{}, made("muqss", 1, {{"iso_cpu", iso_cpu}}), 1};
+  std::vector<int> turns(2);
+  for (int group = 0; group < 2; ++group) {
+    on.spawn(
+        [&on, &turns, group] {
+          for (;;) {
+            on.compute(1 * ms);
+            ++turns[static_cast<std::size_t>(group)];
+          }
+        },
+        0, group);
+  }
+  on.run(length);
+  return turns;
+}
+
+TEST(SchedulerRules, isochronous_program_of_muqss_comes_first_until_its_share_is_used) {
+  // Alone it reaches 70 % of the latest 5 s after 6 s; then it is refused until they are 63 %.
+  EXPECT_LE(turns_against_another_program(70, 5000 * ms)[1], 6);  // one slice at the start
+  const std::vector<int> long_run = turns_against_another_program(70, 30'000 * ms);
+  EXPECT_GT(long_run[1], 2'000);
+  EXPECT_LT(long_run[1], 6'000);
+  const std::vector<int> ordinary = turns_against_another_program(0, 5000 * ms);
+  EXPECT_NEAR(ordinary[1] / static_cast<double>(ordinary[0]), 1, 0.1);
+}
+
 TEST(SchedulerRules, sleeper_of_bmq_preempts_a_thread_that_used_its_slices) {
   EXPECT_LT(delay_of_sleeper("bmq"), 10 * us);
   EXPECT_LT(delay_of_sleeper("windows"), 10 * us);

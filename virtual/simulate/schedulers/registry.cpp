@@ -51,6 +51,9 @@ constexpr std::array muqss_parameters{
     parameter_declaration{"yield_type", 1,
                           "0: a yield does nothing, 1: it gives way to an earlier deadline, 2: it "
                           "renews its deadline"},
+    parameter_declaration{"iso_cpu", 0,
+                          "the measured program is isochronous (SCHED_ISO) up to this percentage "
+                          "of all processors' time, in the kernel 70; 0: it is ordinary"},
 };
 constexpr std::array bmq_parameters{
     parameter_declaration{"slice_ms", 4, "the slice"},
@@ -90,8 +93,8 @@ Yields yields_of(const parameter_values& values) {
   return static_cast<Yields>(std::min(2.0, values.find("yield_type")->second));
 }
 std::unique_ptr<scheduler> make_muqss(const parameter_values& values, int /*processors*/) {
-  return std::make_unique<muqss>(length_of(values, "interval_ms"),
-                                 yields_of<muqss::yields>(values));
+  return std::make_unique<muqss>(length_of(values, "interval_ms"), yields_of<muqss::yields>(values),
+                                 values.find("iso_cpu")->second / 100);
 }
 template <bool ByDeadline>
 std::unique_ptr<scheduler> make_bmq(const parameter_values& values, int /*processors*/) {
