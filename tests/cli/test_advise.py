@@ -134,6 +134,30 @@ def test_of_equal_tails_the_faster_lock_is_advised() -> None:
     assert names(advice(slower, longer, by_tail=True))[0] == "tas_spinlock"
 
 
+def with_few_waits(of: list[dict[str, Any]], *p99_ns: float) -> list[dict[str, Any]]:
+    """Leaves the runs 2000 waits each: too few for a 99.9th percentile, enough for a 99th one."""
+    for run in of:
+        if run["study"] == "wait":
+            scale = p99_ns[run["block"] % len(p99_ns)] / 128
+            run["histograms"]["wait"] |= {"scale": scale, "counts": [[128, 2000]]}
+    return of
+
+
+@pytest.mark.parametrize(
+    ("p99_ns", "first"),
+    [
+        ((2100, 1950, 2080), "futex_mutex"),  # no difference is shown
+        ((2100,), "tas_spinlock"),  # 5 % longer in every block
+    ],
+)
+def test_of_tails_from_few_waits_the_99th_percentile_is_compared(
+    p99_ns: tuple[float, ...], first: str
+) -> None:
+    steady = with_few_waits(runs("tas_spinlock", 3e6, 2e3), 2000)
+    other = with_few_waits(runs("futex_mutex", 9e6, 2e3), *p99_ns)
+    assert names(advice(steady, other, by_tail=True))[0] == first
+
+
 def test_the_price_names_only_what_is_shown() -> None:
     equal = with_rates("tas_spinlock", 4e6, 3.1e6, 2.9e6, 3.05e6)
     price = list(text.lines(advice(STEADY, equal, by_tail=True)))[3]

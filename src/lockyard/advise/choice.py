@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lockyard.report.summary import CellSummary
 
 
+TAILS = (0.999, 0.99)
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A lock with its figures for the use."""
@@ -105,11 +108,23 @@ def advised(use: Use, cells: Cells, locks: Sequence[Lock], by_tail: bool, source
 
 def _is_as_good(advice: Advice, other: Candidate) -> bool:
     """Tells whether no difference to the first lock is shown, and it is not far either."""
-    ratio = advice.compared(other)
+    ratio = _tail_ratio(other, advice.best) if advice.by_tail else advice.compared(other)
     far = 1.1 if advice.by_tail else 1 / 1.1
     if ratio is None or ratio.shows_difference:
         return False
     return ratio.median <= far if advice.by_tail else ratio.median >= far
+
+
+def _tail_ratio(other: Candidate, best: Candidate) -> Ratio | None:
+    """Returns the ratio of the waits' 99.9th percentiles, or, where the runs have too few waits for
+    these, of the 99th ones."""
+    for share in TAILS:
+        found = paired_ratio(
+            *(each.wait.percentile_by_block("wait", share) for each in (other, best))
+        )
+        if found is not None and found.low is not None:
+            return found
+    return None
 
 
 def _rate_first(of: Candidate) -> float:
