@@ -137,7 +137,7 @@ class request_pattern final : public locked_data<request_counts> {
 };
 
 template <class Pattern>
-std::unique_ptr<pattern> make(const job& of, const subject& lock) {
+std::unique_ptr<pattern> make_waiting(const job& of, const subject& lock) {
   return std::make_unique<Pattern>(lock, of.seed, of.threads);
 }
 
@@ -145,8 +145,8 @@ std::unique_ptr<pattern> make(const job& of, const subject& lock) {
 
 std::vector<listed_pattern> waiting_patterns() {
   return {
-      {"condition", "data", 1, make<condition_pattern>},
-      {"request_reply", "data", 1, make<request_pattern>},
+      {"condition", "data", 1, make_waiting<condition_pattern>},
+      {"request_reply", "data", 1, make_waiting<request_pattern>},
   };
 }
 

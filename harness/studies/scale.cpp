@@ -163,13 +163,13 @@ bool counters_are_exact(const scale_scene& on, const workload_shape& shape,
 constexpr std::string_view kernels = "kernel";
 constexpr std::string_view modelled = "modelled";
 /// The control that stands for the absence of a lock of ours.
-constexpr std::string_view without_lock = "null_lock";
+constexpr std::string_view no_lock = "null_lock";
 
 outcome measure_kernel(const job& of, const subject& lock) {
-  if (lock.traits.name != without_lock) {
+  if (lock.traits.name != no_lock) {
     throw condition_error{"the kernel's calls use the kernel's locks, not " +
                           std::string{lock.traits.name} + "; measure --calls kernel with --locks " +
-                          std::string{without_lock}};
+                          std::string{no_lock}};
   }
   const workload_shape& shape = shape_of(of);
   kernel_files files{of.threads, !shape.opens || !shape.is_apart};
