@@ -5,6 +5,7 @@
 // backwards, so that slow changes affect all of them alike.
 
 #include "clock.hpp"
+#include "phase_order.hpp"
 
 #include <lockyard/detail/arch.hpp>
 
@@ -20,8 +21,7 @@ namespace lockyard::harness {
 /// conducts, so no policy of the members can keep a conductor off the processor.
 class phases {
  public:
-  /// How often each kind has its turn.
-  static constexpr unsigned rounds = 2;
+  static constexpr unsigned rounds = phase_rounds;
 
   struct phase {
     unsigned number;
@@ -41,9 +41,7 @@ class phases {
   [[nodiscard]] unsigned count() const noexcept { return rounds * kinds_; }
   [[nodiscard]] ticks length() const noexcept { return length_; }
   [[nodiscard]] unsigned kind_of(unsigned number) const noexcept {
-    const unsigned place = number % kinds_;
-    const bool forwards = number / kinds_ % 2 == 0;
-    return ((forwards ? place : kinds_ - 1 - place) + first_kind_) % kinds_;
+    return kind_of_phase(number, kinds_, first_kind_);
   }
 
   /// Called by each member with 0, 1, 2 and so on: gathers, and returns in the phase of that

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "companions.hpp"
 
+#include "rules.hpp"
+
 #include <sched.h>
 #include <time.h>
 
@@ -10,9 +12,7 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr double hog_period_ns = 10e6;
-constexpr double look_every_ns = 5e6;
-constexpr double look_from_aside_every_ns = 1e5;
+using namespace priority_rules;
 
 }  // namespace
 

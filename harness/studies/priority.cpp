@@ -7,6 +7,7 @@
 #include "../histogram.hpp"
 #include "../ownership.hpp"
 #include "../priority/companions.hpp"
+#include "../priority/rules.hpp"
 #include "../random.hpp"
 #include "../rate.hpp"
 #include "../study.hpp"
@@ -29,9 +30,6 @@ namespace lockyard::harness {
 
 namespace {
 
-constexpr double rescue_after_ns = 50e6;
-/// More turns than the low threads can need unless they are kept off the processor.
-constexpr double holds_before_rescue = 20;
 /// All threads but the high one end by themselves this long after they should have been told to.
 constexpr double spare_ns = 2e9;
 constexpr std::uint64_t operations_between_looks = 64;
@@ -74,9 +72,7 @@ thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit li
   signals.introduce(gettid());
   thread_span span{.first = clock::now()};
   for (; span.operations < limit.operations && clock::now() < limit.end; ++span.operations) {
-    // Between half the mean and one and a half times the mean, so that it never keeps step with the
-    // hog.
-    const double part = 0.5 + draws.next_share();
+    const double part = priority_rules::interval_part(draws.next_share());
     const double left_ns = clock::ns(elapsed(clock::now(), limit.end));
     sleep_for_ns(std::min(on.interval_ns * part, left_ns));
     const double hog_before_ns = used_by(on.hog);
@@ -195,8 +191,7 @@ outcome measure_priority(const job& of, const subject& lock, const priority_loop
   const workload work{lengths, of.threads, of.seed};
   const auto log = std::make_unique<high_log>();
   const ticks deadline = clock::now() + clock::from_ns(of.bound.duration_s * 1e9 + 2 * spare_ns);
-  const double rescued_after_ns =
-      rescue_after_ns + holds_before_rescue * lengths.hold_ns * of.threads;
+  const double rescued_after_ns = priority_rules::rescued_after_ns(lengths.hold_ns, of.threads);
   const double hog_share = of.parameter("hog_percent") / 100;
   priority_signals signals;
   std::vector<std::optional<std::string>> failures(of.threads);

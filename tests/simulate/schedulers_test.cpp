@@ -27,9 +27,9 @@ std::unique_ptr<scheduler> made(std::string_view name, int processors,
 }
 
 /// The shares of one processor that threads get that only work.
-std::vector<double> shares_under(std::string_view name, int threads) {
+std::vector<double> shares_under(std::string_view name, const std::vector<int>& nice) {
   engine on{machine{flat(1), plausible()}, gaps{}, made(name, 1), 1};
-  std::vector<double> turns(static_cast<std::size_t>(threads));
+  std::vector<double> turns(nice.size());
   for (std::size_t i = 0; i < turns.size(); ++i) {
     on.spawn(
         [&on, &turns, i] {
@@ -38,7 +38,7 @@ std::vector<double> shares_under(std::string_view name, int threads) {
             turns[i] += 1;
           }
         },
-        0, 0);
+        0, 0, {.nice = nice[i]});
   }
   on.run(2000 * ms);
   double sum = 0;
@@ -49,9 +49,26 @@ std::vector<double> shares_under(std::string_view name, int threads) {
 
 TEST(SchedulerRules, fair_ones_share_a_processor_equally_and_fifo_does_not) {
   for (const char* fair : {"cfs", "eevdf", "rr", "muqss", "bmq", "pds", "windows"}) {
-    for (const double share : shares_under(fair, 3)) EXPECT_NEAR(share, 1 / 3.0, 0.06) << fair;
+    for (const double share : shares_under(fair, {0, 0, 0})) {
+      EXPECT_NEAR(share, 1 / 3.0, 0.06) << fair;
+    }
   }
-  EXPECT_EQ(shares_under("fifo", 3)[0], 1);
+  EXPECT_EQ(shares_under("fifo", {0, 0, 0})[0], 1);
+}
+
+TEST(SchedulerRules, nicer_thread_gets_less) {
+  for (const char* weighted : {"cfs", "eevdf"}) {
+    const std::vector<double> shares = shares_under(weighted, {5, 0});
+    EXPECT_NEAR(shares[1] / shares[0], 3.05, 0.15) << weighted;  // 1.25 to the power 5
+  }
+  for (const char* ordered : {"bmq", "windows"}) {
+    EXPECT_GT(shares_under(ordered, {9, 0})[1], 0.95) << ordered;
+  }
+  for (const char* by_deadline : {"muqss", "pds"}) {
+    const double share = shares_under(by_deadline, {9, 0})[1];
+    EXPECT_GT(share, 0.55) << by_deadline;
+    EXPECT_LT(share, 0.95) << by_deadline;
+  }
 }
 
 /// Two cores with two hardware threads each, which slow each other down by half.

@@ -103,6 +103,39 @@ def test_shows_tables_with_ranges_and_where_the_time_went(
         assert text in shown.stdout
 
 
+def test_urgent_thread_waits_for_the_hog_without_inheritance(simulated: Callable[..., Any]) -> None:
+    where = ("--scheduler", "fifo", "--machine", "vm2", "--background", "quiet", "--for", "200ms")
+    found = simulated("priority", "--locks", "mutex,pi_mutex", "--hog-percent", "40", *where)
+    plain, inherited = (cell["figures"] for cell in found["cells"])
+    assert plain["inverted_share"]["value"] > 0
+    assert inherited["inverted_share"]["value"] == 0
+    assert inherited["hog_cpu_share"]["value"] == pytest.approx(0.4, abs=0.05)
+    assert {cell["threads"] for cell in found["cells"]} == {2}
+
+
+def test_workers_are_pools_whose_bursts_and_pauses_can_be_chosen(
+    simulated: Callable[..., Any],
+) -> None:
+    pools = "worker_pool[spin],worker_pool[event]"
+    where = ("--machine", "vm2", "--threads", "1", "--background", "quiet")
+    found = simulated("workers", "--pools", pools, "--burst", "1", "--gap", "4ms", *where)
+    spin, event = (cell["figures"] for cell in found["cells"])
+    assert spin["start_median_ns"]["value"] < event["start_median_ns"]["value"]
+    for each in (spin, event):
+        assert each["operations_per_s"]["value"] == pytest.approx(250, rel=0.1)
+
+
+def test_bystander_is_slowed_by_the_other_thread_of_its_core(
+    simulated: Callable[..., Any],
+) -> None:
+    few, many = (
+        simulated("bystander", "--locks", "mutex", "--threads", threads, *QUICK)["cells"][0]
+        for threads in ("8", "16")
+    )
+    assert few["figures"]["slowdown"]["value"] == pytest.approx(1, abs=0.1)
+    assert many["figures"]["slowdown_busy"]["value"] > 1.2
+
+
 def test_lists_and_shows_machines_with_their_sources(lockyard: Callable[..., Outcome]) -> None:
     listed = json.loads(lockyard("machines", "--json").stdout)
     assert {"ryzen1700", "xeon8468"} <= {each["name"] for each in listed["machines"]}
@@ -127,13 +160,23 @@ def test_lists_and_shows_machines_with_their_sources(lockyard: Callable[..., Out
         (["--background", "deskto"], "did you mean desktop?"),
         (["--loops", "5"], "applies only to wait and idle"),
         (["--for", "1us"], "too short"),
-        (["--workload", "lock9"], "did you mean lock"),
+        (["--workload", "lock1"], "applies only to scale"),
+        (["--burst", "4"], "applies only to workers"),
+        (["--interval", "1ms"], "applies only to priority"),
+        (["--interval", "1us"], "from 100us to 1s"),
+        (["--hog-percent", "95"], "95"),
+        (["--pools", "all"], "throughput measures locks"),
+        (["scale", "--workload", "lock9"], "did you mean lock"),
+        (["workers", "--locks", "mutex"], "measures pools"),
+        (["workers", "--pools", "worker_pool[spinn]"], "did you mean worker_pool[spin]?"),
+        (["priority", "--pin"], "share one processor"),
     ],
 )
 def test_refuses_what_it_cannot_simulate(
     lockyard: Callable[..., Outcome], arguments: list[str], expected: str
 ) -> None:
-    refused = lockyard("simulate", "throughput", *arguments)
+    study = [] if not arguments[0].startswith("-") else ["throughput"]
+    refused = lockyard("simulate", *study, *arguments)
     assert refused.returncode == 2
     assert expected in refused.stderr.replace("\n", " ")
 

@@ -14,7 +14,7 @@ from lockyard.campaign.engine import LostError, Worker
 from lockyard.errors import ExitStatus, LockyardError, MissingCapabilityError
 from lockyard.program import ProgramDiedError, ProgramOverrunError
 from lockyard.simulate import simulator, sweep
-from lockyard.simulate.request import Cell, Work
+from lockyard.simulate.request import Cell
 from lockyard.simulate.run import Wanted
 from lockyard.simulate.simulator import (
     SimulationFailedError,
@@ -260,8 +260,9 @@ QUICK_WANTED = Wanted(
     scheduler="eevdf",
     threads=None,
     locks="mutex",
+    pools="",
     user_locks=None,
-    work=Work(duration_ns=2e6),
+    work={"duration_ns": 2e6},
     background="quiet",
     settings=(),
     seed=1,

@@ -33,7 +33,7 @@ void add_background(engine& to, const background& of) {
             to.compute(burst(of, chance));
           }
         },
-        i % to.shape().processors, 1 + i % of.groups);
+        i % to.shape().processors, 1 + i % of.groups, {.priority = 0});
   }
 }
 

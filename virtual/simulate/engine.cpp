@@ -4,6 +4,7 @@
 #include <boost/context/detail/fcontext.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace lockyard::simulation {
@@ -16,6 +17,11 @@ namespace {
 constexpr std::uint64_t most_events_at_one_time = 2'000'000;
 /// So many equal results of one read in a row are a loop that the engine cannot park.
 constexpr int most_repetitions = 1000;
+
+/// A step of nice changes a thread's weight by a quarter (Linux: sched_prio_to_weight[]).
+double weight_of(int nice) {
+  return std::pow(1.25, -nice);
+}
 
 }  // namespace
 
@@ -61,16 +67,18 @@ engine::~engine() {
   current_ = nullptr;
 }
 
-thread& engine::spawn(std::function<void()> body, int on, int group) {
+thread& engine::spawn(std::function<void()> body, int on, int group, const rank& own) {
   const int id = static_cast<int>(threads_.size());
   if (id >= arena::stacks) throw simulation_error{"there are more threads than stacks"};
   thread& made = *threads_.emplace_back(std::make_unique<thread>());
   made.id = id, made.group = group, made.processor = on, made.body = std::move(body);
+  made.own = own, made.weight = weight_of(own.nice);
   if (recording_ != nullptr) recording_->name_thread(id, group == 0 ? "contender" : "background");
   made.context =
       context::make_fcontext(memory_.stack_top(id), arena::stack_bytes - 4096, &engine::enter);
   made.runnable = true;
-  ++at(on).arriving, ++runnable_[static_cast<std::size_t>(group)];
+  ++at(on).arriving;
+  add_load(made, 1);
   policy_->woken(made);
   push(now_, event_kind::arrival, id);
   return made;
@@ -83,7 +91,7 @@ void engine::enter(context::transfer_t from) {
   me.body();
   on.drain_stores();
   me.finished = true, me.runnable = false;
-  --on.runnable_[static_cast<std::size_t>(me.group)];
+  on.add_load(me, -1);
   on.account_for(me.processor);
   on.policy_->slept(me, me.processor);
   on.reschedule(me.processor, false);

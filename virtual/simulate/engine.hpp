@@ -55,7 +55,7 @@ class engine {
   static engine& current() noexcept { return *current_; }
 
   /// Starts a thread that is ready on a processor.
-  thread& spawn(std::function<void()> body, int on, int group);
+  thread& spawn(std::function<void()> body, int on, int group, const rank& own = {});
   /// Runs until the virtual time, until stop(), or until no thread can run any longer. Throws
   /// simulation_error.
   void run(ps until);
@@ -80,8 +80,15 @@ class engine {
   [[nodiscard]] bool is_core_idle(int which) const noexcept {
     return is_idle(which) && (shape().threads_per_core == 1 || is_idle(shape().sibling_of(which)));
   }
-  [[nodiscard]] int runnable_in(int group) const noexcept {
-    return runnable_[static_cast<std::size_t>(group)];
+  /// Returns the sum of the weights of a group's runnable threads, or 1 if it has none.
+  [[nodiscard]] double load_of(int group) const noexcept {
+    const double sum = loads_[static_cast<std::size_t>(group)];
+    return sum > least_load ? sum : 1;
+  }
+  [[nodiscard]] bool has_strict_priorities() const noexcept { return policy_->is_strict(); }
+  /// Returns the time for which the thread has had a processor.
+  [[nodiscard]] ps processor_time(const thread& of) const noexcept {
+    return of.used + (at(of.processor).current == &of ? now_ - of.counted_until : 0);
   }
   random_source& chance() noexcept { return chance_; }
   arena& memory() noexcept { return memory_; }
@@ -121,6 +128,13 @@ class engine {
   int wake(const void* futex, int count);
   int requeue(const void* from, int wake_count, int move_count, const void* to);
   [[nodiscard]] thread* first_sleeper(const void* futex);
+  /// Changes the priority of a thread, which may preempt another one or be preempted.
+  void change_priority(thread& of, int priority);
+  /// Sleeps, and lends the thread's priority to the owner meanwhile.
+  bool sleep_behind(thread& owner, const void* futex, ps until);
+  /// Wakes the sleeper with the highest priority, the first of equals, which owns the word from now
+  /// on: the others lend it their priority. Returns it, or null if there is none.
+  thread* hand_over(const void* futex);
   [[nodiscard]] bool has_company() const noexcept { return !at(self_->processor).queue.empty(); }
   [[nodiscard]] ps yield_length() const { return policy_->yield_length(yielding_); }
   /// The length of work, given what the core's other hardware thread does.
@@ -132,6 +146,8 @@ class engine {
   };
   const policy_facts& facts_of(const void* type, policy_facts (*find)());
   std::vector<state_entry>& process_state() noexcept { return process_state_; }
+  /// Returns the number of the thread that was started last.
+  [[nodiscard]] int newest() const noexcept { return static_cast<int>(threads_.size()) - 1; }
   thread& thread_with(int id) noexcept { return *threads_[static_cast<std::size_t>(id)]; }
 
  private:
@@ -173,6 +189,11 @@ class engine {
   void give_way();
   void arrive(thread& which);
   void wake_thread(thread& which, int waker);
+  void add_load(const thread& of, int sign) noexcept {
+    loads_[static_cast<std::size_t>(of.group)] += sign * of.weight;
+  }
+  void collect_priority(thread& of);
+  void priority_changed(thread& of);
   [[nodiscard]] std::string name_of(const thread& which) const;
 
   // lines.cpp
@@ -206,7 +227,8 @@ class engine {
   std::array<std::pair<std::uintptr_t, cache_line*>, 256> recent_lines_{};
   std::unordered_map<const void*, std::vector<thread*>> sleepers_;
   std::array<std::vector<processor_set>, distances> within_;
-  std::array<int, 16> runnable_{};
+  static constexpr double least_load = 1e-6;  ///< less is what rounding has left of nothing
+  std::array<double, 16> loads_{};
   std::vector<std::pair<thread*, ps>> fetches_;
   std::uint64_t order_ = 0, events_without_progress_ = 0;
   counters counted_;

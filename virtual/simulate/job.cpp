@@ -136,11 +136,18 @@ study_settings settings_of(const json& job) {
                       .exponential = job.value("lengths", "constant") == "exponential",
                       .loops = job.value("loops", 0),
                       .runs = job.value("runs", 1),
-                      .workload = job.value("workload", "lock1")};
+                      .workload = job.value("workload", "lock1"),
+                      .hog_share = job.value("hog_share", 0.5),
+                      .burst = job.value("burst", 8)};
+  if (job.contains("interval_ns")) read.interval = length(job, "interval_ns");
   if (job.contains("duration_ns")) read.duration = length(job, "duration_ns");
   if (job.contains("warm_up_ns")) read.warm_up = length(job, "warm_up_ns");
   if (read.threads < 1 || read.threads > max_processors) {
     throw std::invalid_argument{"a study has 1 to " + std::to_string(max_processors) + " threads"};
+  }
+  if (!(read.hog_share >= 0 && read.hog_share < 1) || read.interval <= 0 || read.burst < 1) {
+    throw std::invalid_argument{
+        "hog_share is from 0 to less than 1, interval_ns above 0, and burst at least 1"};
   }
   if (read.loops < 0 || read.runs < 1) throw std::invalid_argument{"loops or runs is too small"};
   if (read.warm_up >= read.duration) {
@@ -149,11 +156,16 @@ study_settings settings_of(const json& job) {
   return read;
 }
 
-/// Looks for the job's lock in its module, or in the catalogue if the job names no module.
-const subject& lock_of(const json& job) {
+std::span<const subject> subjects_of(const study_declaration& study, const std::string& module) {
+  if (study.measures_pools) return pool_subjects();
+  return module.empty() ? catalogue_subjects() : subjects_of_module(module);
+}
+
+/// Looks for the job's lock in its module, or in the catalogue if the job names no module; or for
+/// its pool.
+const subject& lock_of(const json& job, const study_declaration& study) {
   const auto lock = job.at("lock").get<std::string>();
-  const auto module = job.value("module", "");
-  for (const subject& each : module.empty() ? catalogue_subjects() : subjects_of_module(module)) {
+  for (const subject& each : subjects_of(study, job.value("module", ""))) {
     if (each.traits.name == lock) return each;
   }
   throw std::invalid_argument{"no lock is named " + lock};
@@ -188,7 +200,7 @@ cell cell_of(const json& job) {
             .seed = job.value("seed", std::uint64_t{1}),
             .trace_file = job.value("trace", "")};
   read.study = &named(study_declarations(), job.at("study").get<std::string>(), "study");
-  read.lock = &lock_of(job);
+  read.lock = &lock_of(job, *read.study);
   read.scheduler =
       &named(scheduler_declarations(), job.at("scheduler").get<std::string>(), "scheduler");
   read.parameters = parameters_of(optional("parameters"), *read.scheduler);
@@ -206,8 +218,15 @@ json to_json(const outcome& of) {
 json list_all() {
   json all;
   for (const auto& each : study_declarations()) {
-    all["studies"].push_back({{"name", each.name}, {"summary", each.summary}});
+    all["studies"].push_back({{"name", each.name},
+                              {"summary", each.summary},
+                              {"measures_pools", each.measures_pools},
+                              {"threads", each.usual.threads},
+                              {"duration_ns", each.usual.duration / ns},
+                              {"hold_ns", each.usual.hold / ns},
+                              {"gap_ns", each.usual.gap / ns}});
   }
+  for (const subject& each : pool_subjects()) all["pools"].push_back(each.traits.name);
   for (const subject& each : catalogue_subjects()) {
     all["locks"].push_back({{"name", each.traits.name}, {"seed_name", each.traits.seed_name}});
   }

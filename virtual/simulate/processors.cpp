@@ -17,6 +17,7 @@ void engine::account_for(int which) {
   thread& running = *at(which).current;
   if (now_ <= running.counted_until) return;
   policy_->ran(running, which, now_ - running.counted_until);
+  running.used += now_ - running.counted_until;
   running.counted_until = now_;
 }
 
@@ -145,7 +146,8 @@ void engine::arrive(thread& which) {
 
 void engine::wake_thread(thread& which, int waker) {
   which.runnable = true;
-  ++runnable_[static_cast<std::size_t>(which.group)], ++counted_.wakes;
+  add_load(which, 1);
+  ++counted_.wakes;
   const int target = which.pinned_to >= 0 ? which.pinned_to : policy_->place(which, waker);
   ps delay = 0;
   if (is_idle(target)) {
@@ -219,7 +221,7 @@ bool engine::sleep(const void* futex, ps until) {
   sleepers_[futex].push_back(&me);
   me.futex = futex, me.runnable = false, me.timed_out = false, me.repetitions = 0;
   ++me.timer, ++counted_.sleeps;
-  --runnable_[static_cast<std::size_t>(me.group)];
+  add_load(me, -1);
   account_for(me.processor);
   policy_->slept(me, me.processor);
   if (until < never) push(std::max(until, now_), event_kind::timer, me.id, me.timer);

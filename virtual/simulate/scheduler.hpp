@@ -36,6 +36,8 @@ class scheduler {
   virtual bool preempts(const thread& woken, const thread& current, int processor) = 0;
   virtual bool yield_switches(thread& /*current*/, int /*processor*/) { return true; }
   virtual int place(thread& woken, int waker);
+  /// Whether a higher priority keeps lower ones off the processor.
+  [[nodiscard]] virtual bool is_strict() const { return false; }
   /// Whether an idle core takes a thread from a core with two that run.
   [[nodiscard]] virtual bool spreads_over_cores() const { return true; }
   /// How long a yield takes, besides a switch, while `yielding` threads are in yield loops.

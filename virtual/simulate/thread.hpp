@@ -5,6 +5,7 @@
 
 #include "machine.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -58,8 +59,18 @@ struct account {
   bool yielded = false;
 };
 
+/// How urgent a thread is. Each scheduler reads one of the two.
+struct rank {
+  int priority = 1;  ///< under SCHED_FIFO and SCHED_RR; 0: an ordinary thread
+  int nice = 0;      ///< under the other schedulers: -20 to 19
+};
+
 struct thread {
   int id = 0, group = 0, processor = 0;
+  rank own;
+  int lent_priority = 0;        ///< the highest priority of threads that wait for it
+  double weight = 1;            ///< by its nice value
+  thread* waits_for = nullptr;  ///< the owner to which it lends its priority
   int pinned_to = -1;
   std::function<void()> body;
   void* context = nullptr;  ///< the fiber
@@ -67,9 +78,9 @@ struct thread {
   bool runnable = false, finished = false, timed_out = false;
   bool poked = false;  ///< parked, with an event that is about to end that
   activity doing = activity::none;
-  ps work_left = 0;    ///< the rest of interrupted work
-  ps stores_done = 0;  ///< when the last of its stores is visible
-  ps counted_until = 0;
+  ps work_left = 0;                ///< the rest of interrupted work
+  ps stores_done = 0;              ///< when the last of its stores is visible
+  ps used = 0, counted_until = 0;  ///< processor time, and until when it is counted
   spin_wait* spin = nullptr;
   cache_line* granted = nullptr;  ///< an exchange of a spin loop already owns this line
   const void* futex = nullptr;    ///< the word on which it sleeps
@@ -84,6 +95,8 @@ struct thread {
   std::uint64_t last_value = 0;
   std::uint_least32_t last_line = 0;
   int repetitions = 0;
+
+  [[nodiscard]] int priority() const noexcept { return std::max(own.priority, lent_priority); }
 };
 
 struct processor {

@@ -82,11 +82,13 @@ struct simulated : awaits {
     return static_cast<std::uint32_t>(on().requeue(&from, as_count(count), as_count(move), &to));
   }
 
-  // Priority inheritance: the kernel hands the word over in order of arrival. All threads have one
-  // priority, so there is none to lend.
+  // Priority inheritance: the kernel hands the word to the waiter with the highest priority, the
+  // first of equals. Until then the owner has that priority.
 
   static std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(self() + 1); }
-  static bool is_real_time() noexcept { return false; }
+  static bool is_real_time() noexcept {
+    return on().self() != nullptr && on().has_strict_priorities() && on().self()->own.priority > 0;
+  }
   static bool pi_lock(atomic<std::uint32_t>& word, deadline limit = never) noexcept {
     on().drain_stores();
     on().operate(cost().futex_wait);
@@ -96,17 +98,16 @@ struct simulated : awaits {
       return true;
     }
     word.set(word.peek() | has_waiters);
-    on().sleep(&word, to_ps(limit));
+    on().sleep_behind(on().thread_with(static_cast<int>(word.peek() & ~has_waiters) - 1), &word,
+                      to_ps(limit));
     return (word.peek() & ~has_waiters) == thread_id();
   }
   static void pi_unlock(atomic<std::uint32_t>& word) noexcept {
     on().drain_stores();
     on().operate(cost().futex_wait);
     on().take_exclusively(&word);
-    const thread* const next = on().first_sleeper(&word);
-    if (next == nullptr) return word.set(0);
-    word.set(static_cast<std::uint32_t>(next->id + 1) | has_waiters);
-    on().wake(&word, 1);
+    const thread* const next = on().hand_over(&word);
+    word.set(next == nullptr ? 0 : static_cast<std::uint32_t>(next->id + 1) | has_waiters);
   }
 
   // Environment

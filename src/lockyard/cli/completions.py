@@ -124,6 +124,12 @@ def simulated_locks(incomplete: str) -> list[str]:
     return completed(incomplete, ["all", *abilities().locks])
 
 
+def simulated_pools(incomplete: str) -> list[str]:
+    from lockyard.simulate.simulator import abilities
+
+    return completed(incomplete, ["all", *abilities().pools])
+
+
 def simulated_settings(incomplete: str) -> list[str]:
     from lockyard.simulate.simulator import abilities
 

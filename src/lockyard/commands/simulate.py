@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +28,8 @@ class SimulateOptions(UserLockOptions):
         str,
         typer.Argument(
             metavar="[STUDY]",
-            help="What to simulate: wait, idle, throughput, contention or scale.",
+            help="What to simulate: wait, idle, throughput, contention, scale, bystander, "
+            "priority or workers.",
             autocompletion=completions.simulated_studies,
             show_default=False,
         ),
@@ -51,36 +52,71 @@ class SimulateOptions(UserLockOptions):
     threads: Annotated[
         Sequence[int] | None,
         option(
-            "N,...", "Numbers of threads, up to 256.", parse.threads, shown="one for each processor"
+            "N,...",
+            "Numbers of threads, up to 256.",
+            parse.threads,
+            shown="one for each processor; 2 for priority",
         ),
     ] = None
     locks: Annotated[
         str,
-        option("NAME,...", "Locks of the catalogue, or all.", complete=completions.simulated_locks),
-    ] = "mutex,fair_mutex,mcs_spinlock,queued_spinlock"
-    hold: Annotated[
-        float, option("TIME", "Work with the lock.", parse.duration_ns, shown="none", panel=WORK)
-    ] = 0.0
-    gap: Annotated[
-        float, option("TIME", "Work without it.", parse.duration_ns, shown="none", panel=WORK)
-    ] = 0.0
-    lengths: Annotated[
+        option(
+            "NAME,...",
+            "Locks of the catalogue, or all.",
+            shown=request.DEFAULT_LOCKS,
+            complete=completions.simulated_locks,
+        ),
+    ] = ""
+    pools: Annotated[
         str,
         option(
-            "constant|exponential", "How long each of these is.", request.known_lengths, panel=WORK
+            "NAME,...",
+            "Pools of workers, for the study workers.",
+            shown="all",
+            complete=completions.simulated_pools,
         ),
-    ] = "constant"
+    ] = ""
+    hold: Annotated[
+        float | None,
+        option(
+            "TIME",
+            "Work with the lock, or of a task.",
+            parse.duration_ns,
+            shown="none; 20us for priority",
+            panel=WORK,
+        ),
+    ] = None
+    gap: Annotated[
+        float | None,
+        option(
+            "TIME",
+            "Work without it, or the pause before a burst.",
+            parse.duration_ns,
+            shown="none; 20us for priority, 1ms for workers",
+            panel=WORK,
+        ),
+    ] = None
+    lengths: Annotated[
+        str | None,
+        option(
+            "constant|exponential",
+            "How long each of these is.",
+            request.known_lengths,
+            shown="constant",
+            panel=WORK,
+        ),
+    ] = None
     for_: Annotated[
-        float,
+        float | None,
         option(
             "TIME",
             "Virtual time of a run.",
             request.run_ns,
             names=("--for",),
-            shown="20ms",
+            shown="20ms; bystander 60ms, workers 100ms, priority 500ms",
             panel=WORK,
         ),
-    ] = 20e6
+    ] = None
     loops: Annotated[
         int | None,
         option(
@@ -93,8 +129,33 @@ class SimulateOptions(UserLockOptions):
     ] = None
     runs: Annotated[int, option("N", "Runs, with --loops.", parse.count, panel=WORK)] = 1
     workload: Annotated[
-        str, option("lock1|lock2|open1|open2", "The workload of scale.", panel=WORK)
-    ] = "lock1"
+        str | None,
+        option("lock1|lock2|open1|open2", "The workload of scale.", shown="lock1", panel=WORK),
+    ] = None
+    burst: Annotated[
+        int | None,
+        option("N", "Tasks that workers get together.", parse.count, shown="8", panel=WORK),
+    ] = None
+    hog_percent: Annotated[
+        float | None,
+        option(
+            "N",
+            "Share of the time in which the thread in between runs, for priority.",
+            request.hog_share,
+            shown="50",
+            panel=WORK,
+        ),
+    ] = None
+    interval: Annotated[
+        float | None,
+        option(
+            "TIME",
+            "Mean time between the calls of the urgent thread, for priority.",
+            request.interval_ns,
+            shown="2ms",
+            panel=WORK,
+        ),
+    ] = None
     pin: Annotated[
         bool, typer.Option("--pin", help="Pin thread n to processor n.", rich_help_panel=WORK)
     ] = False
@@ -180,6 +241,7 @@ class SimulateOptions(UserLockOptions):
             scheduler=self.scheduler,
             threads=self.threads,
             locks=self.locks,
+            pools=self.pools,
             user_locks=self.user_locks,
             work=self._work,
             background=self.background,
@@ -189,17 +251,21 @@ class SimulateOptions(UserLockOptions):
         )
 
     @property
-    def _work(self) -> request.Work:
-        return request.Work(
-            hold_ns=self.hold,
-            gap_ns=self.gap,
-            lengths=self.lengths,
-            duration_ns=self.for_,
-            loops=self.loops or 0,
-            runs=self.runs,
-            workload=self.workload,
-            pinned=self.pin,
-        )
+    def _work(self) -> dict[str, Any]:
+        fields = {
+            "hold_ns": self.hold,
+            "gap_ns": self.gap,
+            "lengths": self.lengths,
+            "duration_ns": self.for_,
+            "loops": self.loops,
+            "runs": self.runs,
+            "workload": self.workload,
+            "pinned": self.pin,
+            "burst": self.burst,
+            "hog_share": self.hog_percent,
+            "interval_ns": self.interval,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 @command_of(
@@ -209,6 +275,8 @@ class SimulateOptions(UserLockOptions):
     "lockyard simulate scale --machine xeon8468 --locks queued_spinlock --threads 1,48,56,192 "
     "--pin --workload lock1",
     "lockyard simulate wait --scheduler cfs,eevdf --set slice_ms=3 --sensitivity",
+    "lockyard simulate priority --scheduler fifo,cfs --locks mutex,pi_mutex --machine vm2",
+    "lockyard simulate workers --threads 3 --burst 32 --pools worker_pool[event]",
     "lockyard simulate throughput --locks mutex --hold 5us --gap 20us --trace mutex.trace",
     "lockyard simulate scale --sweep threads=1,48,96,192 --sweep machine=xeon8468,ampere_max_2x128",
     "lockyard simulate --against-published --json",

@@ -38,6 +38,9 @@ class Work:
     runs: int = 1
     workload: str = "lock1"
     pinned: bool = False
+    burst: int = 8
+    hog_share: float = 0.5
+    interval_ns: float = 2e6
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,27 @@ class Cell:
             "warm_up_ns": min(WARM_UP_NS, self.work.duration_ns / 4),
             **vars(self.work),
         }
+
+
+# The option and the studies of work that only some studies have.
+APPLIES = {
+    "workload": ("--workload", ("scale",)),
+    "burst": ("--burst", ("workers",)),
+    "hog_share": ("--hog-percent", ("priority",)),
+    "interval_ns": ("--interval", ("priority",)),
+}
+DEFAULT_LOCKS = "mutex,fair_mutex,mcs_spinlock,queued_spinlock"
+
+
+def hog_share(option: str, text: str) -> float:
+    return options.whole_number(option, text, 0, 90) / 100
+
+
+def interval_ns(option: str, text: str) -> float:
+    found_ns = options.duration_ns(option, text)
+    if not 1e5 <= found_ns <= 1e9:
+        raise UsageError(f"{option} {text}: must be from 100us to 1s, as natively")
+    return found_ns
 
 
 def known_lengths(option: str, text: str) -> str:
@@ -146,6 +170,18 @@ def known_locks(text: str, of: Abilities) -> list[str]:
                 "Locks of other libraries cannot be simulated; futex_mutex has the algorithm of "
                 "std::mutex"
             )
+    return list(dict.fromkeys(found))
+
+
+def known_pools(text: str, of: Abilities) -> list[str]:
+    found: list[str] = []
+    for part in (each.strip() for each in text.split(",")):
+        if part != "all" and part not in of.pools:
+            raise UsageError(
+                f"--pools {part}: no such pool in the simulated world; {nearest(part, of.pools)} "
+                "Pools of other libraries cannot be simulated"
+            )
+        found += of.pools if part == "all" else [part]
     return list(dict.fromkeys(found))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lockyard.documents import print_document
 from lockyard.errors import UsageError
@@ -15,7 +15,7 @@ from lockyard.simulate.document import AgreementDocument, SimulatedCell, Simulat
 from lockyard.simulate.simulator import Simulator, abilities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from lockyard.simulate.published import Figure
@@ -36,8 +36,9 @@ class Wanted:
     scheduler: str
     threads: Sequence[int] | None
     locks: str
+    pools: str
     user_locks: UserLocks | None
-    work: request.Work
+    work: Mapping[str, Any]  # the fields of request.Work that are given
     background: str
     settings: Sequence[str]
     seed: int
@@ -101,7 +102,7 @@ def cells_of(wanted: Wanted, of: Abilities) -> list[request.Cell]:
     machine = machines.load(wanted.machine, of)
     schedulers = request.known_schedulers(wanted.scheduler, of)
     machine, parameters = request.adjusted(machine, schedulers, wanted.settings, of)
-    threads = wanted.threads or [machine.processors]
+    threads = wanted.threads or [of.studies[study]["threads"] or machine.processors]
     request.check_threads(threads, machine, of)
     cell = request.Cell(
         study=study,
@@ -114,7 +115,7 @@ def cells_of(wanted: Wanted, of: Abilities) -> list[request.Cell]:
         background=request.known_background(wanted.background or TIMED_BACKGROUND),
         seed=wanted.seed,
     )
-    locks = request.known_locks(wanted.locks, of)
+    locks = _subjects(wanted, study, of)
     combined = request.cells(cell, locks, schedulers, threads)
     if user_locks is not None:
         mine = dataclasses.replace(cell, module=str(own.module_of(user_locks)))
@@ -132,8 +133,28 @@ def cells_of(wanted: Wanted, of: Abilities) -> list[request.Cell]:
     ]
 
 
-def _work(wanted: request.Work, study: str, of: Abilities) -> request.Work:
+def _subjects(wanted: Wanted, study: str, of: Abilities) -> list[str]:
+    """Returns the locks, or the pools of a study that measures pools."""
+    if of.studies[study]["measures_pools"]:
+        if wanted.locks or wanted.user_locks is not None:
+            raise UsageError(f"{study} measures pools of workers, not locks; name --pools instead")
+        return request.known_pools(wanted.pools or "all", of)
+    if wanted.pools:
+        raise UsageError(f"--pools: {study} measures locks; name --locks, or simulate workers")
+    return request.known_locks(wanted.locks or request.DEFAULT_LOCKS, of)
+
+
+def _work(given: Mapping[str, Any], study: str, of: Abilities) -> request.Work:
     """Returns the work with the study's own defaults. Raises if an option does not apply."""
+    for name, (option, studies) in request.APPLIES.items():
+        if name in given and study not in studies:
+            raise UsageError(f"{option} applies only to {' and '.join(studies)}; drop it, or "
+                             f"simulate that instead of {study}")  # fmt: skip
+    usual = {name: of.studies[study][name] for name in ("duration_ns", "hold_ns", "gap_ns")}
+    wanted = request.Work(**{**usual, **given})
+    if study == "priority" and (wanted.pinned or wanted.lengths != "constant"):
+        raise UsageError("--pin and --lengths do not apply to priority, whose threads share one "
+                         "processor and whose times are constant; drop them")  # fmt: skip
     if wanted.loops and study not in ("wait", "idle"):
         raise UsageError(f"--loops applies only to wait and idle; {study} runs for a time: give "
                          "--for")  # fmt: skip

@@ -30,7 +30,8 @@ class SimulationFailedError(LockyardError):
 class Abilities:
     """What the simulator offers. All of it is declared in C++."""
 
-    studies: dict[str, str]  # with their summaries
+    studies: dict[str, dict[str, Any]]  # with their summaries, and what they do by default
+    pools: list[str]  # which some studies measure instead of locks
     locks: dict[str, str]  # with their seed names
     schedulers: dict[str, dict[str, Any]]
     costs: dict[str, str]  # with their meanings
@@ -55,7 +56,8 @@ def abilities() -> Abilities:
     with Simulator() as one:
         found = one.answer({"ask": "list"})
     return Abilities(
-        studies={each["name"]: each["summary"] for each in found["studies"]},
+        studies={each["name"]: each for each in found["studies"]},
+        pools=found["pools"],
         locks={each["name"]: each["seed_name"] for each in found["locks"]},
         schedulers={each["name"]: each for each in found["schedulers"]},
         costs={each["name"]: each["meaning"] for each in found["costs"]},

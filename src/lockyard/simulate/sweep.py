@@ -49,16 +49,16 @@ def _threads(wanted: Wanted, value: str) -> Wanted:
 
 def _hold(wanted: Wanted, value: str) -> Wanted:
     length_ns = options.duration_ns("--sweep hold", value)
-    return replace(wanted, work=replace(wanted.work, hold_ns=length_ns))
+    return replace(wanted, work={**wanted.work, "hold_ns": length_ns})
 
 
 def _gap(wanted: Wanted, value: str) -> Wanted:
     length_ns = options.duration_ns("--sweep gap", value)
-    return replace(wanted, work=replace(wanted.work, gap_ns=length_ns))
+    return replace(wanted, work={**wanted.work, "gap_ns": length_ns})
 
 
 def _workload(wanted: Wanted, value: str) -> Wanted:
-    return replace(wanted, work=replace(wanted.work, workload=value))
+    return replace(wanted, work={**wanted.work, "workload": value})
 
 
 # The other parameters that can be swept are the names of --set.

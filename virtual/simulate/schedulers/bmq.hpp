@@ -69,11 +69,11 @@ class bmq : public scheduler {
   static constexpr ps shortest = 100 * us;
 
   [[nodiscard]] ps rank(const thread& of) const noexcept {
-    return of_.by_deadline ? of.scheduling.deadline : of.scheduling.level;
+    return of_.by_deadline ? of.scheduling.deadline : of.own.nice + of.scheduling.level;
   }
   void renew(thread& which) const noexcept {
     which.scheduling.slice_left = of_.slice;
-    which.scheduling.deadline = on().now() + of_.slice;
+    which.scheduling.deadline = on().now() + (which.own.nice + 20) * of_.slice;
   }
 
   tunables of_;

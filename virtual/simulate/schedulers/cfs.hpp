@@ -9,9 +9,9 @@
 namespace lockyard::simulation {
 
 /// The weight of a thread as Linux's autogroups share it: each terminal's group counts as one
-/// thread, and its runnable threads share that.
+/// thread, and its runnable threads share that by their nice values.
 [[nodiscard]] inline double group_weight(const engine& on, const thread& of) noexcept {
-  return 1.0 / std::max(1, on.runnable_in(of.group));
+  return of.weight / on.load_of(of.group);
 }
 
 /// Linux up to 6.5: kernel/sched/fair.c of 5.4, with the factors that it derives from the number of
@@ -90,13 +90,12 @@ class cfs : public scheduler {
  private:
   static ps vruntime(const thread* of) noexcept { return of->scheduling.vruntime; }
   [[nodiscard]] double weight(const thread& of) const noexcept {
-    return of_.autogroup ? group_weight(on(), of) : 1.0;
+    return of_.autogroup ? group_weight(on(), of) : of.weight;
   }
   /// A thread of the measured group has weight 1 by definition, so that tunables keep their unit.
   [[nodiscard]] ps weighted(ps length, const thread& of) const noexcept {
-    if (!of_.autogroup) return length;
-    return scaled_by(length, std::max(1, on().runnable_in(of.group)) /
-                                 static_cast<double>(std::max(1, on().runnable_in(0))));
+    const double groups = of_.autogroup ? on().load_of(of.group) / on().load_of(0) : 1.0;
+    return scaled_by(length, groups / of.weight);
   }
 
   tunables of_;

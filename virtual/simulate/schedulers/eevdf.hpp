@@ -67,7 +67,7 @@ class eevdf : public scheduler {
 
  private:
   [[nodiscard]] double weight(const thread& of) const noexcept {
-    return of_.autogroup ? group_weight(on(), of) * std::max(1, on().runnable_in(0)) : 1.0;
+    return of_.autogroup ? group_weight(on(), of) * on().load_of(0) : of.weight;
   }
   [[nodiscard]] ps request(const thread& of) const noexcept {
     return scaled_by(of_.slice, 1 / weight(of));

@@ -113,7 +113,9 @@ class muqss : public scheduler {
     return which.scheduling.slice_left <= shortest;
   }
   void renew(thread& which) const noexcept {
-    which.scheduling.slice_left = interval_, which.scheduling.deadline = on().now() + interval_;
+    which.scheduling.slice_left = interval_;
+    which.scheduling.deadline =
+        on().now() + scaled_by(interval_, std::pow(1.1, which.own.nice + 20));  // prio_ratios[]
   }
 
   ps interval_;

@@ -6,8 +6,8 @@
 
 namespace lockyard::simulation {
 
-/// SCHED_FIFO and SCHED_RR for the measured program (group 0), at one priority; all other threads
-/// are ordinary. The throttle of 95 % is off.
+/// SCHED_FIFO and SCHED_RR. Threads with priority 0 are ordinary; the measured program's have
+/// priority 1 unless its study gives them others. The throttle of 95 % is off.
 class real_time : public scheduler {
  public:
   /// A quantum of 0 is SCHED_FIFO.
@@ -28,35 +28,39 @@ class real_time : public scheduler {
   }
   thread* choose(int processor) override {
     return take_least(on().at(processor).queue,
-                      [](const thread* each) { return is_real_time(*each) ? 0 : 1; });
+                      [](const thread* each) { return -each->priority(); });
   }
   bool tick(thread& current, int processor) override {
     if (!is_real_time(current)) return !on().at(processor).queue.empty();
-    return quantum_ > 0 && current.scheduling.slice_left <= 0 && has_real_time(processor);
+    return quantum_ > 0 && current.scheduling.slice_left <= 0 && has_equal(current, processor);
   }
   bool preempts(const thread& woken, const thread& current, int /*processor*/) override {
-    return is_real_time(woken) && !is_real_time(current);
+    return woken.priority() > current.priority();
   }
   bool yield_switches(thread& current, int processor) override {
-    return !is_real_time(current) || has_real_time(processor);
+    return !is_real_time(current) || has_equal(current, processor);
   }
-  /// A real-time thread is pushed to a processor that runs an ordinary one.
+  [[nodiscard]] bool is_strict() const override { return true; }
+  /// A real-time thread is pushed to the processor that runs the least urgent thread.
   [[nodiscard]] bool spreads_over_cores() const override { return false; }
   int place(thread& woken, int waker) override {
     const int usual = scheduler::place(woken, waker);
     if (on().is_idle(usual) || !is_real_time(woken)) return usual;
+    int found = usual, least = woken.priority();
     for (int i = 0; i < on().shape().processors; ++i) {
       const thread* const running = on().at(i).current;
-      if (running != nullptr && !is_real_time(*running)) return i;
+      if (running == nullptr || running->priority() >= least) continue;
+      found = i, least = running->priority();
     }
-    return usual;
+    return found;
   }
 
  private:
-  static bool is_real_time(const thread& which) noexcept { return which.group == 0; }
-  [[nodiscard]] bool has_real_time(int processor) const {
-    return std::ranges::any_of(on().at(processor).queue,
-                               [](const thread* each) { return is_real_time(*each); });
+  static bool is_real_time(const thread& which) noexcept { return which.priority() > 0; }
+  [[nodiscard]] bool has_equal(const thread& to, int processor) const {
+    return std::ranges::any_of(on().at(processor).queue, [&to](const thread* each) {
+      return each->priority() >= to.priority();
+    });
   }
 
   ps quantum_;

@@ -24,8 +24,8 @@ class windows : public scheduler {
     queue.insert(is_last ? queue.end() : queue.begin(), &which);
   }
   thread* choose(int processor) override {
-    thread* const chosen = take_least(on().at(processor).queue,
-                                      [](const thread* each) { return each->scheduling.level; });
+    thread* const chosen =
+        take_least(on().at(processor).queue, [](const thread* each) { return level(*each); });
     if (chosen != nullptr && chosen->scheduling.slice_left <= 0) {
       chosen->scheduling.slice_left =
           chosen->group == 0 ? scaled_by(quantum_, foreground_) : quantum_;
@@ -38,10 +38,13 @@ class windows : public scheduler {
     return !on().at(processor).queue.empty();
   }
   bool preempts(const thread& woken, const thread& current, int /*processor*/) override {
-    return woken.scheduling.level < current.scheduling.level;
+    return level(woken) < level(current);
   }
 
  private:
+  /// Nice 0, 9 and 18 stand for the priorities normal, below normal and lowest.
+  static int level(const thread& of) noexcept { return of.scheduling.level + of.own.nice / 9; }
+
   ps quantum_;
   double foreground_;
 };

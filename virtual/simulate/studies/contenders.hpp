@@ -64,6 +64,36 @@ class exclusion_check {
   bool is_held_ = false;
 };
 
+/// A place where threads sleep until another thread wakes them. To sleep and to wake cost what they
+/// cost in a futex.
+class bed {
+ public:
+  explicit bed(engine& on) : on_{&on} {}
+
+  template <class Condition>
+  void sleep_until(Condition holds) {
+    while (!holds()) {
+      on_->operate(on_->costs_of().futex_wait);
+      if (!holds()) on_->sleep(this, never);
+    }
+  }
+  void sleep_for(ps length) { on_->sleep(this, on_->now() + length); }
+  void wake(int most) { on_->wake(this, most); }
+
+ private:
+  engine* on_;
+};
+
+inline double in_ns(ps length) {
+  return static_cast<double>(length) / ns;
+}
+
+/// Returns 0 where the quotient is undefined.
+template <class Part, class Whole>
+double quotient(Part part, Whole whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
 /// Starts the study's threads where the kernel would, or, pinned, thread n on processor n.
 template <class Body>
 void start_threads(engine& on, const study_settings& of, Body body) {

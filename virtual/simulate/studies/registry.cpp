@@ -21,6 +21,25 @@ std::span<const study_declaration> study_declarations() noexcept {
                         "operations per second of several locks that are used like a "
                         "kernel's",
                         run_scale},
+      study_declaration{.name = "bystander",
+                        .summary =
+                            "how much slower a thread works while others contend for a lock that "
+                            "it does not use",
+                        .run = run_bystander,
+                        .usual = {.duration = 60 * ms}},
+      study_declaration{
+          .name = "priority",
+          .summary = "how long an urgent thread waits for a lock held by less urgent "
+                     "threads, while a thread in between keeps these off the processor",
+          .run = run_priority,
+          .usual = {.threads = 2, .duration = 500 * ms, .hold = 20 * us, .gap = 20 * us}},
+      study_declaration{.name = "workers",
+                        .summary =
+                            "how soon an idle worker starts a task, and what its waiting costs, "
+                            "for each idle policy of a pool",
+                        .run = run_workers,
+                        .usual = {.duration = 100 * ms, .gap = 1 * ms},
+                        .measures_pools = true},
   };
   return declarations;
 }

@@ -23,6 +23,15 @@ struct study_settings {
   int loops = 0;  ///< for each thread in a run; 0: the run ends with its time
   int runs = 1;   ///< with `loops`
   std::string workload = "lock1";
+  double hog_share = 0.5;  ///< share of the time in which the thread in between runs
+  ps interval = 2 * ms;    ///< mean time between the high thread's calls
+  int burst = 8;           ///< tasks that are submitted together
+};
+
+/// The defaults of a study.
+struct usual_work {
+  int threads = 0;  ///< 0: one for each processor
+  ps duration = 20 * ms, hold = 0, gap = 0;
 };
 
 using named_values = std::vector<std::pair<std::string_view, double>>;
@@ -31,6 +40,8 @@ struct study_declaration {
   std::string_view name;
   std::string_view summary;
   named_values (*run)(engine& on, const subject& lock, const study_settings& of);
+  usual_work usual{};
+  bool measures_pools = false;  ///< pool_subjects() instead of locks
 };
 
 named_values run_wait(engine& on, const subject& lock, const study_settings& of);
@@ -38,6 +49,12 @@ named_values run_idle(engine& on, const subject& lock, const study_settings& of)
 named_values run_throughput(engine& on, const subject& lock, const study_settings& of);
 named_values run_contention(engine& on, const subject& lock, const study_settings& of);
 named_values run_scale(engine& on, const subject& lock, const study_settings& of);
+named_values run_bystander(engine& on, const subject& lock, const study_settings& of);
+named_values run_priority(engine& on, const subject& lock, const study_settings& of);
+named_values run_workers(engine& on, const subject& pool, const study_settings& of);
+
+/// Pools of workers: they have names, and nothing that a lock has.
+std::span<const subject> pool_subjects() noexcept;
 
 std::span<const study_declaration> study_declarations() noexcept;
 std::span<const std::string_view> workload_names() noexcept;

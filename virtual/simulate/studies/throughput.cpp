@@ -81,17 +81,14 @@ named_values run(engine& on, const subject& lock, const study_settings& of, bool
   std::uint64_t sum = 0;
   for (const std::uint64_t each : in.operations) sum += each;
   const double seconds = static_cast<double>(of.duration - of.warm_up) / (ns_per_s * ns);
-  const auto share = [](auto part, auto whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-  };
   return {{"operations_per_s", static_cast<double>(sum) / seconds},
           {"fairness", fairness_of(in.operations)},
           {"wait_median_ns", quantile(*in.waits, 0.5)},
           {"wait_p99_ns", quantile(*in.waits, 0.99)},
-          {"wait_max_ns", static_cast<double>(in.longest) / ns},
-          {"waiting_share", share(in.waiting, in.elapsed)},
-          {"parallelism", share(in.worked, of.duration - of.warm_up)},
-          {"owner_switch_share", share(in.owner_switches, in.acquisitions)}};
+          {"wait_max_ns", in_ns(in.longest)},
+          {"waiting_share", quotient(in.waiting, in.elapsed)},
+          {"parallelism", quotient(in.worked, of.duration - of.warm_up)},
+          {"owner_switch_share", quotient(in.owner_switches, in.acquisitions)}};
 }
 
 }  // namespace

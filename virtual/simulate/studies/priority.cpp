@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How long an urgent thread waits for a lock held by less urgent threads, while a thread in between
+// keeps these off the processor. docs/studies/priority.md defines the ranks and the loops.
+
+#include "contenders.hpp"
+
+#include <priority/rules.hpp>
+
+#include <memory>
+
+namespace lockyard::simulation {
+
+namespace {
+
+namespace rules = harness::priority_rules;
+
+constexpr int stage = 0;  ///< the processor on which all of it happens
+constexpr ps busy_step = 10 * us;
+
+/// The ranks of docs/studies/priority.md.
+struct ranks {
+  rank high, hog, low, rescuer;
+};
+constexpr ranks strict{{.priority = 2}, {.priority = 1}, {.priority = 0}, {.priority = 3}};
+constexpr ranks by_nice{{.nice = 0}, {.nice = 9}, {.nice = 19}, {}};
+
+constexpr ps to_ps_from(double length_ns) {
+  return static_cast<ps>(length_ns * ns);
+}
+
+struct scene {
+  scene(engine& on, const subject& type)
+      : lock{on, type}, data{on.memory().make<protected_word>()}, aside{on}, naps{on}, looks{on} {}
+
+  lock_object lock;
+  exclusion_check excludes;
+  protected_word& data;
+  bed aside, naps, looks;
+  thread* high = nullptr;
+  thread* hog = nullptr;
+  ps waits_since = never;
+  bool is_being_rescued = false;
+
+  harness::merged_histogram waits;
+  ps waited = 0, longest = 0, longest_inversion = 0;
+  std::uint64_t calls = 0, inverted = 0, rescues = 0, low_operations = 0;
+};
+
+void make_way(scene& in) {
+  while (in.is_being_rescued) in.aside.sleep_for(to_ps_from(rules::look_from_aside_every_ns));
+}
+
+/// Holds the lock for as long as the work takes.
+void hold(engine& on, scene& in, ps length) {
+  in.excludes.enter(on);
+  in.data.add_one();
+  if (length > 0) on.compute(length);
+  in.excludes.leave(on);
+  in.lock.unlock();
+}
+
+void be_high(engine& on, scene& in, const study_settings& of, random_source chance) {
+  for (const int priority = on.self()->own.priority; on.now() < of.duration;) {
+    in.naps.sleep_for(scaled_by(of.interval, rules::interval_part(chance.uniform())));
+    const ps hog_before = in.hog != nullptr ? on.processor_time(*in.hog) : 0;
+    simulated::now();
+    const ps called = in.waits_since = on.now();
+    in.lock.lock();
+    simulated::now();
+    const ps length = on.now() - called;
+    const ps hog_ran = in.hog != nullptr ? on.processor_time(*in.hog) - hog_before : 0;
+    hold(on, in, 0);
+    in.waits_since = never;
+    if (std::exchange(in.is_being_rescued, false)) on.change_priority(*on.self(), priority);
+    ++in.calls, in.waited += length, in.longest = std::max(in.longest, length);
+    in.waits.add(static_cast<std::uint64_t>(length / ns));
+    if (hog_ran > 0) ++in.inverted, in.longest_inversion = std::max(in.longest_inversion, hog_ran);
+  }
+}
+
+void be_low(engine& on, scene& in, const study_settings& of) {
+  for (;;) {
+    if (of.gap > 0) on.compute(of.gap);
+    make_way(in);
+    in.lock.lock();
+    hold(on, in, of.hold);
+    ++in.low_operations;
+  }
+}
+
+/// Sleeps first, so that the low threads can begin their work.
+void be_hog(engine& on, scene& in, const study_settings& of) {
+  const ps period = to_ps_from(rules::hog_period_ns);
+  const ps asleep = scaled_by(period, 1 - of.hog_share);
+  for (ps begin = on.now();; begin = std::max(begin + period, on.now())) {
+    in.naps.sleep_for(std::max<ps>(begin + asleep - on.now(), 0));
+    while (on.now() < begin + period && !in.is_being_rescued) on.compute(busy_step);
+    make_way(in);
+  }
+}
+
+void be_rescuer(engine& on, scene& in, ps after) {
+  for (;;) {
+    in.looks.sleep_for(to_ps_from(rules::look_every_ns));
+    if (in.is_being_rescued || on.now() - after < in.waits_since) continue;
+    in.is_being_rescued = true;
+    ++in.rescues;
+    on.change_priority(*in.high, 0);
+  }
+}
+
+}  // namespace
+
+named_values run_priority(engine& on, const subject& lock, const study_settings& of) {
+  const auto in_place = std::make_unique<scene>(on, lock);  // histograms are large
+  scene& in = *in_place;
+  const bool is_strict = on.has_strict_priorities();
+  const ranks& of_threads = is_strict ? strict : by_nice;
+  const auto start = [&](const rank& own, auto body) -> thread& {
+    thread& made = on.spawn(body, stage, 0, own);
+    made.pinned_to = stage;
+    return made;
+  };
+  const random_source chance{on.chance().next()};
+  for (int i = 1; i < of.threads; ++i) start(of_threads.low, [&] { be_low(on, in, of); });
+  if (of.hog_share > 0) in.hog = &start(of_threads.hog, [&] { be_hog(on, in, of); });
+  in.high = &start(of_threads.high, [&] { be_high(on, in, of, chance); });
+  if (is_strict) {
+    const ps after = to_ps_from(rules::rescued_after_ns(static_cast<double>(of.hold) / ns,
+                                                        static_cast<unsigned>(of.threads)));
+    const int elsewhere = (stage + 1) % on.shape().processors;
+    on.spawn([&, after] { be_rescuer(on, in, after); }, elsewhere, 0, of_threads.rescuer);
+  }
+  on.run(of.duration);
+  if (in.waits_since < on.now()) in.longest = std::max(in.longest, on.now() - in.waits_since);
+  const double seconds = in_ns(of.duration) / ns_per_s;
+  return {{"wait_mean_ns", quotient(in.waited, in.calls) / ns},
+          {"wait_median_ns", quantile(in.waits, 0.5)},
+          {"wait_p99_ns", quantile(in.waits, 0.99)},
+          {"wait_max_ns", in_ns(in.longest)},
+          {"inverted_share", quotient(in.inverted, in.calls)},
+          {"inversion_max_ns", in_ns(in.longest_inversion)},
+          {"rescues", static_cast<double>(in.rescues)},
+          {"low_operations_per_s", static_cast<double>(in.low_operations) / seconds},
+          {"hog_cpu_share", in.hog != nullptr ? quotient(in.hog->used, of.duration) : 0}};
+}
+
+}  // namespace lockyard::simulation
