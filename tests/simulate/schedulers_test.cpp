@@ -4,6 +4,7 @@
 
 #include "machines.hpp"
 
+#include "simulate/schedulers/eevdf.hpp"
 #include "simulate/schedulers/muqss.hpp"
 #include "simulate/world.hpp"
 
@@ -136,13 +137,70 @@ ps delay_of_sleeper(std::string_view name) {
   return ran - due;
 }
 
-TEST(SchedulerRules,
-     sleeper_preempts_under_cfs_waits_for_the_slice_under_eevdf_and_for_ever_under_fifo) {
+TEST(SchedulerRules, sleeper_preempts_a_thread_past_its_slice_and_waits_for_ever_under_fifo) {
   EXPECT_LT(delay_of_sleeper("cfs"), 10 * us);
-  const ps delay = delay_of_sleeper("eevdf");
-  EXPECT_GT(delay, 10 * us);
-  EXPECT_LT(delay, 10 * ms);
+  EXPECT_LT(delay_of_sleeper("eevdf"), 10 * us);
   EXPECT_LT(delay_of_sleeper("fifo"), -400 * ms);  // it never ran
+}
+
+/// A running thread and a woken one on a processor under EEVDF, with slices of 1 ms.
+class Parity : public testing::Test {
+ protected:
+  Parity() {
+    policy.attach(on);
+    on.at(0).current = &running, on.at(0).queue = {&woken};
+    running.scheduling.deadline = 2 * ms, running.scheduling.protected_until = 2 * ms;
+    woken.scheduling.deadline = 1 * ms;
+  }
+  ~Parity() override { on.at(0).current = nullptr; }
+  [[nodiscard]] bool preempts() { return policy.preempts(woken, running, 0); }
+
+  engine on{machine{flat(1), plausible()}, gaps{}, made("fifo", 1), 1};
+  eevdf policy{{.slice = 1 * ms, .autogroup = false}, 1};
+  thread running, woken;
+};
+
+TEST_F(Parity, protects_a_thread_inside_of_its_slice_that_has_had_no_more_than_its_share) {
+  EXPECT_FALSE(preempts());
+  running.scheduling.vruntime = 100 * us, woken.scheduling.vruntime = 100 * us;
+  EXPECT_FALSE(preempts());
+}
+
+TEST_F(Parity, ends_with_the_slice_and_with_the_share) {
+  running.scheduling.protected_until = 0;
+  EXPECT_TRUE(preempts());
+  running.scheduling.protected_until = 2 * ms, running.scheduling.vruntime = 10 * us;
+  EXPECT_TRUE(preempts());
+  woken.scheduling.vruntime = 20 * us;  // it has had more than its share
+  EXPECT_FALSE(preempts());
+}
+
+TEST_F(Parity, begins_anew_only_when_another_thread_ran_in_between) {
+  const auto choose = [&] {
+    on.at(0).queue = {&running};
+    return policy.choose(0);
+  };
+  running.scheduling.deadline = 3 * ms;
+  EXPECT_EQ(choose(), &running);
+  EXPECT_EQ(running.scheduling.protected_until, 3 * ms);
+  running.scheduling.deadline = 4 * ms;
+  choose();
+  EXPECT_EQ(running.scheduling.protected_until, 3 * ms);
+  on.at(0).queue = {&woken};
+  policy.choose(0);
+  choose();
+  EXPECT_EQ(running.scheduling.protected_until, 4 * ms);
+}
+
+/// Two threads hand a lock to each other by the kernel, on one processor, because a halted one
+/// looks preempted. A wake-up that preempts the waker ends that: the new owner then meets no
+/// waiter.
+TEST(SchedulerRules, eevdf_ends_a_convoy_of_two_threads) {
+  cell convoy = cell_of("throughput", lock_named("pi_mutex"), "eevdf", 2);
+  convoy.shape.halted_looks_preempted = true;
+  const outcome found = simulate(convoy);
+  EXPECT_LT(value_of(found, "owner_switch_share"), 0.1);
+  EXPECT_GT(value_of(found, "operations_per_s"), 5e6);
 }
 
 /// How many turns each of two threads has that yield after each microsecond.

@@ -53,7 +53,7 @@ struct state_entry {
 
 /// What schedulers remember of a thread.
 struct account {
-  ps vruntime = 0, deadline = 0, lag = 0;
+  ps vruntime = 0, deadline = 0, lag = 0, protected_until = 0;
   ps slice_left = 0, slice_used = 0;
   int level = 0;
   bool yielded = false;

@@ -15,7 +15,7 @@ class eevdf : public scheduler {
     bool forfeits = true;
     bool autogroup = true;
   };
-  eevdf(const tunables& of, int processors) : of_{of} {
+  eevdf(const tunables& of, int processors) : of_{of}, last_(static_cast<std::size_t>(processors)) {
     of_.slice *= static_cast<ps>(1 + std::floor(std::log2(std::min(processors, 8))));
   }
 
@@ -25,6 +25,7 @@ class eevdf : public scheduler {
     floor = std::max(floor, average(processor));
   }
   void slept(thread& which, int processor) override {
+    last(processor) = nullptr;
     const ps limit = request(which);
     which.scheduling.lag =
         std::clamp(average(processor) - which.scheduling.vruntime, -limit, limit);
@@ -48,21 +49,37 @@ class eevdf : public scheduler {
   }
   thread* choose(int processor) override {
     const ps limit = average(processor);
-    return take_least(on().at(processor).queue, [limit](const thread* each) {
+    thread* const chosen = take_least(on().at(processor).queue, [limit](const thread* each) {
       return std::pair{each->scheduling.vruntime > limit, each->scheduling.deadline};
     });
+    if (chosen != nullptr && chosen != last(processor)) {
+      chosen->scheduling.protected_until = chosen->scheduling.deadline;
+    }
+    last(processor) = chosen;
+    return chosen;
   }
   bool tick(thread& current, int processor) override {
     account& mine = current.scheduling;
-    if (mine.vruntime < mine.deadline) return false;
-    mine.deadline = mine.vruntime + request(current);
-    return !on().at(processor).queue.empty();
+    if (mine.vruntime >= mine.deadline) mine.deadline = mine.vruntime + request(current);
+    return mine.vruntime >= mine.protected_until && !on().at(processor).queue.empty();
   }
-  /// A thread runs to the end of its slice (RUN_TO_PARITY).
+  /// The woken thread preempts if it would be chosen now (check_preempt_wakeup_fair()). A thread
+  /// that has had no more than its share runs to the end of the slice with which it got the
+  /// processor (RUN_TO_PARITY). While it keeps the processor, later slices do not protect it:
+  /// set_next_entity() alone protects.
   bool preempts(const thread& woken, const thread& current, int processor) override {
-    return woken.scheduling.vruntime <= average(processor) &&
-           current.scheduling.vruntime >= current.scheduling.deadline &&
-           woken.scheduling.deadline < current.scheduling.deadline;
+    const ps limit = average(processor);
+    const auto is_before_woken = [&](const thread& other) {
+      return other.scheduling.vruntime <= limit &&
+             other.scheduling.deadline <= woken.scheduling.deadline;
+    };
+    const account& running = current.scheduling;
+    const bool is_protected =
+        running.vruntime <= limit && running.vruntime < running.protected_until;
+    if (woken.scheduling.vruntime > limit || is_protected || is_before_woken(current)) return false;
+    return std::ranges::none_of(on().at(processor).queue, [&](const thread* each) {
+      return each != &woken && is_before_woken(*each);
+    });
   }
 
  private:
@@ -86,7 +103,10 @@ class eevdf : public scheduler {
     return here.min_vruntime + (weights > 0 ? static_cast<ps>(sum / weights) : 0);
   }
 
+  const thread*& last(int processor) { return last_[static_cast<std::size_t>(processor)]; }
+
   tunables of_;
+  std::vector<const thread*> last_;  ///< had the processor when it was last scheduled
 };
 
 }  // namespace lockyard::simulation
