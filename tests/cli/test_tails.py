@@ -142,8 +142,9 @@ def test_a_storm_of_yields_has_a_name_where_the_cost_is_known() -> None:
     assert names_of(15 * 900.0, known) == ["one round of yields"]
 
 
-def test_the_report_says_it_in_words() -> None:
-    record = a_record("wait", "ticket_spinlock", threads=16)
+def with_a_mode(**conditions: Any) -> dict[str, Any]:
+    """Returns a record with 61 of 100 waits of 5.5 ms."""
+    record = a_record("wait", "ticket_spinlock", threads=16, **conditions)
     waits = [*spread_around(5.6 * MS, 61), *exponential(40 * MS, 39)]
     buckets: dict[int, int] = {}
     for value in waits:  # exact values below 256, so the unit is 1/20 ms
@@ -154,7 +155,18 @@ def test_the_report_says_it_in_words() -> None:
         "sub_bucket_bits": 7,
         "counts": [[index, count] for index, count in sorted(buckets.items())],
     }
-    (line,) = tail_lines(summed_up(record), ENVIRONMENT)
+    return record
+
+
+def test_a_line_names_the_conditions_that_differ() -> None:
+    records = with_a_mode(), with_a_mode(cell=1, policy="rr", priority=1)
+    first, second = tail_lines(summed_up(*records), ENVIRONMENT)
+    assert first.startswith("wait of ticket_spinlock × 16 (policy other): of waits")
+    assert second.startswith("wait of ticket_spinlock × 16 (policy rr · priority 1): of waits")
+
+
+def test_the_report_says_it_in_words() -> None:
+    (line,) = tail_lines(summed_up(with_a_mode()), ENVIRONMENT)
     assert line.startswith("wait of ticket_spinlock × 16: of waits over 1.00 ms, 6")
     assert line.endswith("% are 5.50 ms = two slices")
 

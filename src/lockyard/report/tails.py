@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lockyard.report.naming import Naming
 from lockyard.report.units import duration
 
 if TYPE_CHECKING:
@@ -149,7 +150,10 @@ def _times(number: int, name: str) -> str:
 
 
 def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> Iterator[str]:
-    """Yields a line for each lock whose long waits have lengths in common."""
+    """Yields a line for each lock, under each set of conditions, whose long waits have lengths in
+    common."""
+    cells = list(cells)
+    naming = Naming.of(cells)
     for cell in cells:
         for name in HISTOGRAMS:
             histogram = cell.histogram(name)
@@ -165,8 +169,9 @@ def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> 
                 continue  # short lengths have too many reasons to be worth a line
             parts = [_part(mode, names) for mode, names in named]
             what = name.replace("_", " ")
+            under = " · ".join(naming.differences(cell))
             yield (
-                f"{cell.study} of {cell.lock} × {cell.threads}: of {what}s over "
+                f"{cell.study} of {cell.lock} × {cell.threads}{under and f' ({under})'}: of {what}s over "
                 f"{duration(from_ns)}, {'; '.join(parts)}"
             )
 
