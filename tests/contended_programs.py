@@ -6,10 +6,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-SOURCE = Path(__file__).parent / "field_kit/contended_threads.cpp"
+SOURCES = sorted((Path(__file__).parent / "field_kit").glob("contended_*.cpp"))
 
 
 def compiled(binary: Path, *flags: str) -> Path:
-    command = ["c++", "-std=c++20", "-O1", "-pthread", *flags, str(SOURCE), "-o", str(binary)]
+    command = ["c++", "-std=c++20", "-O1", "-pthread", *flags, *map(str, SOURCES)]
+    command += ["-o", str(binary)]
     subprocess.run(command, check=True, timeout=100)
     return binary

@@ -67,15 +67,17 @@ class Programs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pair = self._compiled("tools/field_kit_pair.c", "cc", "-O2")
-        self.contended = self._compiled("tests/field_kit/contended_threads.cpp", "c++", "-O1")
+        scenes = sorted(map(str, (ROOT / "tests/field_kit").glob("contended_*.cpp")), reverse=True)
+        self.contended = self._compiled(scenes[0], "c++", "-O1", *scenes[1:])
         self.blocked = self._compiled("tests/field_kit/blocked_threads.cpp", "c++", "-O1")
         (folder / "nothing.c").write_text("int main(void) { return 0; }\n")
         self.nothing = self._compiled(str(folder / "nothing.c"), "cc", "-O2")
 
-    def _compiled(self, source: str, compiler: str, flag: str) -> str:
+    def _compiled(self, source: str, compiler: str, flag: str, *more: str) -> str:
         standard = ["-std=c++20"] if compiler == "c++" else []
         binary = self.folder / Path(source).stem
-        command = [compiler, *standard, flag, "-pthread", str(ROOT / source), "-o", str(binary)]
+        command = [compiler, *standard, flag, "-pthread", str(ROOT / source), *more]
+        command += ["-o", str(binary)]
         subprocess.run(command, check=True, timeout=PATIENCE_S)
         return str(binary)
 
