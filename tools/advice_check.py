@@ -16,17 +16,19 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockyard.advise.choice import TAILS
 from lockyard.records.histogram import percentile_of
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LOCKS = "mutex,futex_mutex,std::mutex,fair_mutex,ticket_spinlock,ttas_spinlock"
-TAIL = 0.999
+FEWEST_RUNS = 6  # for an interval
 WORSE = 0.1
 RUNS = 12
 
@@ -59,18 +61,31 @@ Figures = dict[str, dict[int, float]]  # by lock and block
 
 
 def figures(records: Iterable[dict[str, Any]], *, is_tail: bool) -> Figures:
-    """Returns what the case asks for: operations per second, or a high percentile of the waits."""
+    """Returns what the case asks for: operations per second, or the percentile of the waits that
+    advice would compare: the highest one for which enough runs of each lock have enough waits."""
+    runs = [each for each in records if each.get("lock") and each["status"] == "ok"]
+    if not is_tail:
+        return _by_lock(runs, lambda run: run["values"]["operations_per_s"])
+    locks = {run["lock"] for run in runs}
+    for share in TAILS:
+        found = _by_lock(runs, partial(_percentile, share))
+        if found.keys() == locks and all(len(each) >= FEWEST_RUNS for each in found.values()):
+            break
+    return found
+
+
+def _percentile(share: float, run: dict[str, Any]) -> float | None:
+    return percentile_of(run["histograms"]["wait"], share)
+
+
+def _by_lock(
+    runs: Iterable[dict[str, Any]], figure: Callable[[dict[str, Any]], float | None]
+) -> Figures:
     found: Figures = {}
-    for record in records:
-        if not record.get("lock") or record["status"] != "ok":
-            continue
-        value = (
-            percentile_of(record["histograms"]["wait"], TAIL)
-            if is_tail
-            else record["values"]["operations_per_s"]
-        )
+    for run in runs:
+        value = figure(run)
         if value is not None:
-            found.setdefault(record["lock"], {})[record["block"]] = value
+            found.setdefault(run["lock"], {})[run["block"]] = value
     return found
 
 
@@ -106,7 +121,7 @@ def check(case: Case, program: str, length: str) -> bool:
     advised = advice["lock"]
     if advised not in found:
         print(
-            f"{case}: too few waits for a percentile of {TAIL:.1%} in each of {RUNS} runs, so "
+            f"{case}: too few waits for a percentile of {TAILS[-1]:.0%} in each of {RUNS} runs, so "
             f"nothing was checked; give a longer --for than {length}"
         )
         return False

@@ -33,6 +33,26 @@ def test_orders_locks_by_their_rates_and_leaves_out_failed_runs() -> None:
     assert advice_check.ordered(found, is_tail=True) == ["slow", "close", "fast"]
 
 
+def waits(lock: str, block: int, length_ns: int, count: int) -> dict[str, object]:
+    record = a_record("wait", lock, block)
+    record["histograms"] = {
+        "wait": {"unit": "ns", "scale": 1, "sub_bucket_bits": 7, "counts": [[length_ns, count]]}
+    }
+    return record
+
+
+@pytest.mark.parametrize("fewest", [20_000, 2_000])
+def test_compares_all_locks_by_the_percentile_that_all_have(fewest: int) -> None:
+    records = [
+        waits(lock, block, length_ns, count)
+        for block in range(6)
+        for lock, length_ns, count in (("often", 100, 20_000), ("seldom", 200, fewest))
+    ]
+    found = advice_check.figures(records, is_tail=True)
+    assert advice_check.ordered(found, is_tail=True) == ["often", "seldom"]
+    assert all(len(each) == 6 for each in found.values())
+
+
 @pytest.mark.parametrize(("advised", "worse"), [("slow", True), ("close", False)])
 def test_only_a_loss_of_more_than_a_tenth_is_worse(advised: str, worse: bool) -> None:
     found = advice_check.figures(records(), is_tail=False)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_records import a_record
+from fake_records import a_record, a_study
 from fake_verdict import CATALOG
 
 from lockyard.advise import evidence, text
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
+STUDIES = evidence.STUDIES
 LOCKS = [lock for lock in CATALOG.locks if lock.excludes and lock.kind != "control"]
 USE = Use(4, 300, 5000)
 
@@ -156,6 +158,16 @@ def test_of_tails_from_few_waits_the_99th_percentile_is_compared(
     steady = with_few_waits(runs("tas_spinlock", 3e6, 2e3), 2000)
     other = with_few_waits(runs("futex_mutex", 9e6, 2e3), *p99_ns)
     assert names(advice(steady, other, by_tail=True))[0] == first
+
+
+@pytest.mark.parametrize(("by_tail", "times"), [(False, 1), (True, 3)])
+def test_waits_get_more_time_if_the_tail_decides(by_tail: bool, times: float) -> None:
+    catalog = replace(CATALOG, studies=tuple(map(a_study, STUDIES)))
+    cells = evidence.planned(USE, LOCKS[:3], 20, by_tail, catalog)
+    budgets = {study: {c.budget_s for c in cells if c.study == study} for study in STUDIES}
+    ((rate_s,), (wait_s,)) = budgets["throughput"], budgets["wait"]
+    assert wait_s == pytest.approx(times * rate_s)
+    assert len({cell.runs for cell in cells}) == 1  # as many blocks of both
 
 
 def test_the_price_names_only_what_is_shown() -> None:

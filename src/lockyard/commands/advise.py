@@ -221,7 +221,8 @@ def _advice(
                 "the records do not have this use for all of these locks, so nothing is advised; "
                 "drop --no-measure, or name the locks that were measured with --locks"
             )
-        cells = evidence.measured(use, locks, wanted.budget_s, wanted.seed, catalog)
+        plan = evidence.planned(use, locks, wanted.budget_s, wanted.by_tail, catalog)
+        cells = evidence.measured(plan, wanted.seed)
         source = "measured now"
         if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             remarks.append(

@@ -170,10 +170,8 @@ def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> 
             parts = [_part(mode, names) for mode, names in named]
             what = name.replace("_", " ")
             under = " · ".join(naming.differences(cell))
-            yield (
-                f"{cell.study} of {cell.lock} × {cell.threads}{under and f' ({under})'}: of {what}s over "
-                f"{duration(from_ns)}, {'; '.join(parts)}"
-            )
+            where = f"{cell.study} of {cell.lock} × {cell.threads}{under and f' ({under})'}"
+            yield f"{where}: of {what}s over {duration(from_ns)}, {'; '.join(parts)}"
 
 
 def _begin_of_tail(counts: Mapping[float, int]) -> float:
