@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +14,16 @@ import pytest
 from lockyard import options
 from lockyard.doctor import fixing
 from lockyard.errors import UsageError
-from lockyard.machine import isolation
+from lockyard.machine import isolation, settings
 from lockyard.machine.arrangement import Arrangement
 from lockyard.machine.change import Change, RefusedError
-from lockyard.machine.journal import BOOT, FOLDER, Journal, recover
+from lockyard.machine.journal import BOOT, FOLDER, Journal, recover, write
 from lockyard.machine.processor_use import processor_use, used_between
 from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.settings import FIXES, SETTINGS, planned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CPU = "/sys/devices/system/cpu"
 DEBUG = "/sys/kernel/debug/sched"
@@ -116,6 +117,28 @@ def test_every_change_knows_what_was_there(tree: KernelFiles, name: str, value: 
         assert (
             change.before == found or f"[{change.before}]" in found or f"({change.before})" in found
         )
+
+
+def placed_by_the_kernel(*irqs: int) -> Callable[[KernelFiles, str, str], None]:
+    """Returns a write that fails for these interrupts, as the kernel's does."""
+
+    def attempt(tree: KernelFiles, path: str, value: str) -> None:
+        if any(f"/irq/{irq}/" in path for irq in irqs):
+            raise OSError(errno.EIO, "Input/output error")
+        write(tree, path, value)
+
+    return attempt
+
+
+def test_interrupts_that_the_kernel_places_stay(
+    tree: KernelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "write", placed_by_the_kernel(25))
+    (change,) = planned(tree, "irq_affinity", "0+2")
+    assert change.path == "/proc/irq/24/smp_affinity_list"
+    monkeypatch.setattr(settings, "write", placed_by_the_kernel(24, 25))
+    with pytest.raises(RefusedError, match="places all interrupts of this machine itself"):
+        planned(tree, "irq_affinity", "0+2")
 
 
 def test_a_feature_is_undone_by_its_opposite(tree: KernelFiles) -> None:

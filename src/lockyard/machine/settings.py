@@ -7,12 +7,14 @@ remedy, what this machine does not permit; it never changes something else inste
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lockyard.machine.change import Change, RefusedError
+from lockyard.machine.journal import write
 from lockyard.machine.procfs import bracketed, processors
 
 if TYPE_CHECKING:
@@ -179,15 +181,27 @@ def _listed(tree: KernelFiles, value: str) -> list[int]:
 
 
 def _irq_affinity(tree: KernelFiles, value: str) -> list[Change]:
-    """Sends all interrupts to the named processors. The kernel refuses this for some of them."""
+    """Sends the interrupts to the named processors, except those that the kernel places itself."""
     wanted = _listed(tree, value.replace("+", ","))
     text = value.replace("+", ",")
-    changes = []
-    for path in tree.glob("/proc/irq/[0-9]*/smp_affinity_list"):
-        before = tree.read(path)
-        if before is not None and processors(before) != wanted:
-            changes.append(Change(path, before, text))
-    return changes
+    found = {path: tree.read(path) for path in tree.glob("/proc/irq/[0-9]*/smp_affinity_list")}
+    movable = {path: at for path, at in found.items() if at and _is_movable(tree, path, at)}
+    if found and not movable:
+        raise RefusedError("the kernel places all interrupts of this machine itself")
+    return [
+        Change(path, before, text)
+        for path, before in movable.items()
+        if processors(before) != wanted
+    ]
+
+
+def _is_movable(tree: KernelFiles, path: str, before: str) -> bool:
+    """Tells whether an interrupt may be moved; if not, the kernel refuses even its present value."""
+    try:
+        write(tree, path, before)
+    except OSError as error:
+        return error.errno not in (errno.EIO, errno.EPERM)
+    return True
 
 
 SETTINGS: Mapping[str, Setting] = {
