@@ -196,7 +196,7 @@ def _irq_affinity(tree: KernelFiles, value: str) -> list[Change]:
 
 
 def _is_movable(tree: KernelFiles, path: str, before: str) -> bool:
-    """Tells whether an interrupt may be moved; if not, the kernel refuses even its present value."""
+    """Tells whether an interrupt may move; if not, the kernel refuses even its present value."""
     try:
         write(tree, path, before)
     except OSError as error:
