@@ -93,7 +93,7 @@ def test_a_uniform_tail_and_a_short_one_have_no_mode() -> None:
     ],
 )
 def test_names_small_multiples_of_known_periods(length_ms: float, name: list[str]) -> None:
-    (cell,) = summed_up(a_record("wait"))
+    (cell,) = summed_up(a_record("wait", policy="fifo", priority=1))
     assert names_of(length_ms * MS, periods(ENVIRONMENT, cell)) == name
 
 
@@ -127,13 +127,7 @@ def test_conditions_have_periods_of_their_own(
 def test_periods_of_other_conditions_are_left_out() -> None:
     (cell,) = summed_up(a_record("wait"))
     names = {each.name for each in periods(ENVIRONMENT, cell)}
-    assert names == {
-        "slice",
-        "tick",
-        "timer slack",
-        "period of the real-time throttle",
-        "pause of the real-time throttle",
-    }
+    assert names == {"slice", "tick", "timer slack"}
 
 
 def test_a_storm_of_yields_has_a_name_where_the_cost_is_known() -> None:

@@ -33,6 +33,8 @@ MODES = 3
 # A mode is a multiple of a period if it is this near to it; larger multiples would fit anything.
 NEAR = 0.06
 MULTIPLES = 4
+# The throttle stops no others.
+THROTTLED = ("fifo", "rr", "deadline")
 HISTOGRAMS = ("wait", "idle_wanted", "response")
 
 
@@ -97,7 +99,7 @@ def periods(environment: Mapping[str, Any], cell: CellSummary) -> list[Period]:
     found = [
         ("slice", of.get("slice_ns") or (environment.get("harness") or {}).get("default_slice_ns")),
         ("tick", _tick_ns(environment)),
-        *_throttle(environment.get("scheduler") or {}),
+        *(_throttle(environment.get("scheduler") or {}) if of.get("policy") in THROTTLED else ()),
         ("timer slack", of.get("timer_slack_ns") or 50_000),
         ("deadline period", (of.get("deadline") or {}).get("period_ns")),
         ("quota period", 100e6 if of.get("quota_cpus") else None),
