@@ -22,6 +22,8 @@ enum class operation : std::uint8_t {
   compare_exchange,
   weak_compare_exchange,
   fence,
+  light_fence,
+  heavy_fence,
   await,
   await_exchange,
   read_plain,
@@ -58,6 +60,7 @@ verdicts all_executions(const program& of);
 
 struct kinds {
   bool awaits = false;
+  bool asymmetric = false;  ///< light and heavy fences
 };
 
 program random_program(std::uint64_t seed, kinds with);

@@ -74,6 +74,8 @@ class program_client : public model::client {
         return expected + (done ? 8 : 0);
       }
       case operation::fence: model::model::fence(does.order); return 0;
+      case operation::light_fence: model::model::asymmetric_fence_light(); return 0;
+      case operation::heavy_fence: model::model::asymmetric_fence_heavy(); return 0;
       case operation::await:
         if (how_ == waiting::by_pause) {
           while (word.load(does.order) != expected) model::model::pause();
@@ -149,7 +151,11 @@ void compare(std::uint64_t count, kinds with, waiting how = waiting::by_await) {
 }
 
 TEST(Oracle, agrees_on_the_outcomes_and_races_of_random_programs) {
-  compare(programs(2000), {.awaits = false});
+  compare(programs(2000), {});
+}
+
+TEST(Oracle, agrees_on_light_and_heavy_fences) {
+  compare(programs(2000), {.asymmetric = true});
 }
 
 TEST(Oracle, agrees_on_the_hangs_of_random_programs_with_awaits) {
