@@ -89,6 +89,24 @@ CASES = (
         Fault("oneapi/tbb/rw_mutex.h", "r1::notify_by_address(this, WRITER_CONTEXT);", "", "hang"),
     ),
     Case(
+        *("tbb_spin_readers.cpp", "", SYSTEM, "oneapi"),
+        Fault(
+            "oneapi/tbb/spin_rw_mutex.h",
+            "m_state -= ONE_READER;",
+            "m_state.fetch_sub(ONE_READER, std::memory_order_relaxed);",
+            "race",
+        ),
+    ),
+    Case(
+        *("tbb_readers.cpp", "", SYSTEM, "oneapi"),
+        Fault(
+            "oneapi/tbb/rw_mutex.h",
+            "(m_state -= ONE_READER); // Returns",
+            "m_state.fetch_sub(ONE_READER, std::memory_order_relaxed) - ONE_READER; // Returns",
+            "race",
+        ),
+    ),
+    Case(
         *("boost.hpp", "spinlock", SYSTEM, "boost/smart_ptr/detail"),
         Fault(
             "boost/smart_ptr/detail/spinlock_gcc_atomic.hpp",
