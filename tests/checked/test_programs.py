@@ -65,3 +65,35 @@ def test_programs_have_the_verdicts_of_the_standards(
     assert checked.stdout, checked.stderr
     found = json.loads(checked.stdout)
     assert found["verdict"] == verdict, found["what"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("int main(void) { return 5 / number; }", "the code divides by zero"),
+        ("int main(void) { __builtin_trap(); }", "an instruction that ends it"),
+        ("int main(void) { return ((int (*)(void))pointer)(); }", "runs code that is not there"),
+        (
+            "int deep(int n) { volatile char all[1000]; all[0] = (char)n; "
+            "return n == 0 ? all[0] : deep(n - 1) + all[0]; } int main(void) { deep(1000); }",
+            "a thread needs more than 256 KiB of stack",
+        ),
+        ("int main(void) { volatile char all[400000]; all[0] = 1; }", "256 KiB of stack"),
+    ],
+)
+def test_says_why_the_code_ended_the_checker(
+    text: str, said: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "ends.c").write_text(f"_Atomic int number;\nvoid* _Atomic pointer;\n{text}\n")
+    checked = subprocess.run(
+        [COMMAND, "check", "--client", "ends.c"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env=environment,
+    )
+    assert checked.returncode == 2, checked.stdout
+    assert said in checked.stderr

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,6 @@ from lockyard.errors import MissingCapabilityError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -128,6 +129,12 @@ def test_the_list_of_survivors_names_lines_by_their_text(tmp_path: Path) -> None
     with pytest.raises(MissingCapabilityError, match="is not an entry of three parts"):
         read_list(path)
     assert isinstance(read_list(LIST), dict)
+
+
+def test_the_page_has_each_order_that_no_client_needs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "checking.md").read_text()
+    rows = re.findall(r"^\| `(\S+\.hpp)` \| `(.+?)` \| ", page, re.MULTILINE)
+    assert sorted(rows) == sorted((key.file, key.weakening) for key in read_list(LIST))
 
 
 def test_a_source_line_is_found_next_to_the_command() -> None:

@@ -82,6 +82,8 @@ def compiled(place: Path, body: str) -> tuple[str, str]:
         ("take(i, pair);", "pair"),
         ("take(i, node_1);", "node_1"),
         ("take(i, from_2.to);", "from_2.to"),
+        ("take(i, shared); { struct pair shared = {1, 2}; take(i, shared); }", "shared"),
+        ("take(i, elsewhere); { struct pair elsewhere = {1}; shared = elsewhere; }", "elsewhere"),
         ('printf("[a.c:1:1] elsewhere, %d", i); take(i, elsewhere);', "elsewhere"),
     ],
 )

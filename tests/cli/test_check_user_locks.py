@@ -162,6 +162,26 @@ def test_says_what_it_cannot_check(
     assert remedy in checked.stderr
 
 
+def test_refuses_a_compiler_whose_instrumentation_leaves_accesses_out(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "my.hpp").write_text(LOCKS)
+    fake = tmp_path / "c++"
+    fake.write_text("#!/bin/sh\necho clang version 16.0.6\n")
+    fake.chmod(0o755)
+    checked = subprocess.run(
+        [COMMAND, "check", "--lock", "my.hpp:my::ttas"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**environment, "CXX": str(fake)},
+    )
+    assert checked.returncode == 2
+    assert f"the compiler {fake} is Clang" in checked.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -5,16 +5,20 @@
 
 #include "registry.hpp"
 
+#include <plain/crash.hpp>
 #include <plain/program.hpp>
 
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <optional>
@@ -37,8 +41,39 @@ using model::plan;
 
 constexpr auto progress_every = std::chrono::milliseconds{200};
 
+/// The code of a module may read and print: jobs and records have files of their own, and the
+/// program's input and output are empty.
+struct channel {
+  std::FILE* jobs = take(STDIN_FILENO, "r");
+  std::FILE* records = take(STDOUT_FILENO, "w");
+
+  static std::FILE* take(int number, const char* how) {
+    std::FILE* const own = fdopen(fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), how);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (own == nullptr || dup2(nothing, number) < 0) std::abort();
+    close(nothing);
+    return own;
+  }
+};
+
+channel& caller() {
+  static channel only;
+  return only;
+}
+
 void print(const json& document) {
-  std::cout << document.dump() << '\n' << std::flush;
+  const std::string line = document.dump() + '\n';
+  std::fwrite(line.data(), 1, line.size(), caller().records);
+  std::fflush(caller().records);
+}
+
+bool read_line(std::string& line) {
+  line.clear();
+  for (int each = 0; (each = std::getc(caller().jobs)) != '\n';) {
+    if (each == EOF) return !line.empty();
+    line += static_cast<char>(each);
+  }
+  return true;
 }
 
 /// A client to check; a client of a module has no maker of its own.
@@ -281,7 +316,7 @@ json answer(const json& job) {
 int serve() {
   std::signal(SIGPIPE, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line; read_line(line);) {
     if (line.empty()) continue;
     try {
       print({{"result", answer(json::parse(line))}});
@@ -297,7 +332,9 @@ int serve() {
 }  // namespace lockyard::checker
 
 int main(int count, char** words) {
+  const int records = fileno(lockyard::checker::caller().records);
   if (count == 3 && std::string_view{words[1]} == "--module") {
+    lockyard::plain::report_crashes(records);
     try {
       lockyard::checker::load(words[2]);
     } catch (const std::exception& error) {

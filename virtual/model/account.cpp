@@ -24,6 +24,11 @@ void execution::tell(std::source_location where, const std::string& text, const 
     const auto on_stack = find_on_stack(more.data->lies.address);
     if (on_stack && on_stack->thread == running_) return;
   }
+  // A loop that repeats a read says nothing new either.
+  if (more.kind == "plain read" && !account_->empty()) {
+    const trace_line& last = account_->back();
+    if (last.thread == running_ && last.where.line() == where.line() && last.text == text) return;
+  }
   trace_line line{.thread = running_, .where = where, .text = text, .kind = std::string{more.kind}};
   // Plain accesses and failures belong to the thread's next event.
   const bool comes_next = more.data != nullptr || more.kind == "failure";

@@ -12,7 +12,7 @@ namespace lockyard::model {
 /// Memory for one fiber; a fiber that runs over its end touches a protected page.
 class fiber_stack {
  public:
-  static constexpr std::size_t bytes = 64 * 1024;
+  static constexpr std::size_t bytes = 256 * 1024;
 
   fiber_stack()
       : memory_{mmap(nullptr, guard() + bytes, PROT_READ | PROT_WRITE,
@@ -24,6 +24,12 @@ class fiber_stack {
   fiber_stack& operator=(const fiber_stack&) = delete;
   ~fiber_stack() { munmap(memory_, guard() + bytes); }
 
+  /// Whether an address is in the protected page.
+  [[nodiscard]] bool is_in_guard(const void* address) const noexcept {
+    const auto* const at = static_cast<const std::byte*>(address);
+    const auto* const begin = static_cast<const std::byte*>(memory_);
+    return begin <= at && at < begin + guard();
+  }
   /// Stacks grow downwards.
   [[nodiscard]] void* top() const noexcept {
     return static_cast<std::byte*>(memory_) + guard() + bytes;

@@ -68,13 +68,17 @@ void execution::note_state(thread_index which) {
   is_redundant_ = is_repeated(repeats.state == repeats.failures.back().state);
 }
 
-/// Says what the thread that pauses waits for: nothing, unless it was there before.
+/// Says what the thread that pauses waits for: nothing, unless it was there before. A loop may
+/// pause in several places.
 void execution::note_pause(thread_record& thread) {
   repetition& repeats = thread.repeats;
   const bool has_learned = repeats.knowledge != repeats.known_at_pause;
-  const bool comes_back = !has_learned && is_repeated(repeats.state == repeats.at_pause);
+  if (has_learned) repeats.at_pauses.clear();
+  const bool was_here =
+      std::ranges::find(repeats.at_pauses, repeats.state) != repeats.at_pauses.end();
+  const bool comes_back = !has_learned && is_repeated(was_here);
   repeats.pauses = has_learned ? 0 : repeats.pauses + 1;
-  repeats.at_pause = repeats.state;
+  repeats.at_pauses.push_back(repeats.state);
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) return;
   thread.now = repeats.pauses > settings_.counted_pauses ? status::counting : status::ready;
@@ -97,7 +101,7 @@ bool execution::is_repeated(bool seems_repeated) {
 /// Others may see the difference, so the thread is nowhere where it was before.
 void execution::act(thread_record& thread) {
   repetition& repeats = thread.repeats;
-  repeats.at_pause = {};
+  repeats.at_pauses.clear();
   repeats.known_at_pause = {};
   repeats.pauses = 0;
   repeats.failures.clear();
@@ -136,7 +140,9 @@ void execution::pause(std::source_location where) {
     reach(cap::counted_pauses);
     rush(where);
   }
-  thread.reads.clear();
+  // A loop that pauses in several places has read what it reads in between, too.
+  const bool may_be_within = how == status::ready && thread.repeats.at_pauses.size() > 1;
+  if (!may_be_within) thread.reads.clear();
 }
 
 /// Chooses the word of which the thread sees something newer: others may stay as they are.

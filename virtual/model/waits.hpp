@@ -58,7 +58,7 @@ struct repetition {
   };
   hash128 state;                    ///< at the last step that noted it: stack, registers, knowledge
   hash128 knowledge;                ///< then
-  hash128 at_pause;                 ///< the state, at the last pause
+  std::vector<hash128> at_pauses;   ///< the states, since the thread has learned or done anything
   hash128 known_at_pause;           ///< the knowledge
   unsigned pauses = 0;              ///< in a row that taught nothing
   std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once

@@ -19,7 +19,7 @@ namespace lockyard::plain {
 
 class arena {
  public:
-  static constexpr std::size_t bytes_each = std::size_t{1} << 22U;
+  static constexpr std::size_t bytes_each = std::size_t{1} << 26U;
 
   arena();
   arena(const arena&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "crash.hpp"
 #include "names.hpp"
 #include "places.hpp"
 
@@ -98,7 +99,7 @@ class module_client : public model::client {
     mine.begin();
     at_ = mine.heap.take(0, of.size, of.alignment, {});
     if (at_ == nullptr)
-      refuse(std::string{of.name} + " is larger than 4 MiB", "make it smaller", {});
+      refuse(std::string{of.name} + " is larger than 64 MiB", "make it smaller", {});
     mine.object = reinterpret_cast<std::uintptr_t>(at_);
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
@@ -187,6 +188,7 @@ worker& worker::mine() {
 }
 
 void worker::begin() {
+  prepare_for_crashes();
   memory.reset();
   heap.reset();
   for (spins& each : loops) each.reset();

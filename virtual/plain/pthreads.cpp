@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 namespace lockyard::plain {
 
@@ -18,27 +19,31 @@ namespace {
 
 constexpr std::uint64_t one_more = 0x100;
 
-bool is_recursive(const pthread_mutex_t* mutex) {
-  return (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE;
+int kind_of(const pthread_mutex_t* mutex) {
+  return mutex->__data.__kind & 3;
 }
 
 std::uint64_t me_as_owner() {
   return now().self() + std::uint64_t{1};
 }
 
-/// Whether the mutex was the caller's already; then the count goes up.
-bool take_again(pthread_mutex_t* mutex, location_index word, std::source_location where) {
-  if (!is_recursive(mutex)) return false;
+/// Returns the result of a second lock by the owner; nullopt if the mutex is not the caller's, or
+/// does not know its owner.
+std::optional<int> take_again(pthread_mutex_t* mutex, location_index word, int otherwise,
+                              std::source_location where) {
+  const int kind = kind_of(mutex);
+  if (kind != PTHREAD_MUTEX_RECURSIVE && kind != PTHREAD_MUTEX_ERRORCHECK) return std::nullopt;
   const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
-  if ((held & 0xff) != me_as_owner()) return false;
+  if ((held & 0xff) != me_as_owner()) return std::nullopt;
+  if (kind == PTHREAD_MUTEX_ERRORCHECK) return otherwise;
   now().store(word, held + one_more, std::memory_order_relaxed, where);
-  return true;
+  return 0;
 }
 
 int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
   worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
-  if (take_again(mutex, word, where)) return 0;
+  if (const auto again = take_again(mutex, word, EDEADLK, where)) return *again;
   const model::look is_free{.where = word,
                             .order = std::memory_order_acquire,
                             .predicate = nullptr,
@@ -51,7 +56,7 @@ int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
 
 int try_lock(pthread_mutex_t* mutex, std::source_location where) {
   const location_index word = word_of_system(mutex, where);
-  if (take_again(mutex, word, where)) return 0;
+  if (const auto again = take_again(mutex, word, EBUSY, where)) return *again;
   std::uint64_t found = 0;
   const bool done = now().compare_exchange(word, found, me_as_owner(), std::memory_order_acquire,
                                            std::memory_order_relaxed, false, where);
@@ -62,6 +67,10 @@ int try_lock(pthread_mutex_t* mutex, std::source_location where) {
 int unlock(pthread_mutex_t* mutex, std::source_location where) {
   worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
+  if (kind_of(mutex) == PTHREAD_MUTEX_ERRORCHECK &&
+      (now().load(word, std::memory_order_relaxed, where) & 0xff) != me_as_owner()) {
+    return EPERM;
+  }
   const model::change release{
       .apply = [](std::uint64_t found,
                   std::uint64_t) { return found >= one_more ? found - one_more : 0; },

@@ -3,8 +3,12 @@
 
 #include "program.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -31,6 +35,13 @@ bool heap_holds(std::uintptr_t begin, std::uintptr_t end) {
     return object && end <= object->begin + std::max<std::size_t>(object->bytes, 1);
   }
   return true;
+}
+
+/// The memory of libraries may be anywhere.
+bool is_mapped(std::uintptr_t at) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return mincore(reinterpret_cast<void*>(at / page * page), 1, &resident) == 0 || errno != ENOMEM;
 }
 
 model::place place_at(std::uintptr_t at, std::size_t size) {
@@ -130,6 +141,14 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
     now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
   }
   const auto on_stack = now().find_on_stack(pointer(begin));
+  const bool is_known = on_stack || is_of_module(begin) || worker::mine().heap.offset_of(begin) ||
+                        earlier_heap().offset_of(begin);
+  if (!is_known && !is_mapped(begin)) {
+    now().fail(
+        model::verdict::lifetime,
+        begin < 4096 ? "a null pointer is followed" : "an address is used that has no memory",
+        where);
+  }
   if (on_stack && (!on_stack->is_live ||
                    (on_stack->thread != now().self() && begin < dead_below_[on_stack->thread]))) {
     now().fail(model::verdict::lifetime,

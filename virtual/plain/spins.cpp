@@ -83,11 +83,15 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
   futile_ = {};
   if (std::ranges::find(looks_, std::pair{from, at}) != looks_.end()) {
     note_spin(where);
-    clear_dead_stack();
-    model::execution::current()->pause(where);
-    looks_.clear();
+    pause(where);
   }
   looks_.emplace_back(from, at);
+}
+
+void spins::pause(std::source_location where) {
+  clear_dead_stack();
+  model::execution::current()->pause(where);
+  looks_.clear();
 }
 
 void spins::excuse() {

@@ -38,6 +38,8 @@ class spins {
 
   /// Called before a look; pauses if it is a repetition.
   void look(const void* from, std::uintptr_t at, std::source_location where);
+  /// Pauses where the thread gives way; the next look is the first one of another attempt.
+  void pause(std::source_location where);
   /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
   void excuse();
   /// Whether that was so since the thread was here last.

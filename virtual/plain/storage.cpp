@@ -5,6 +5,8 @@
 #include "wrapped.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -15,7 +17,7 @@ namespace {
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
   void* const object = worker::mine().heap.take(now().self(), bytes, alignment, where);
   if (object == nullptr)
-    refuse("a thread takes more than 4 MiB of memory", "give it less to do", where);
+    refuse("a thread takes more than 64 MiB of memory", "give it less to do", where);
   return object;
 }
 
@@ -23,7 +25,12 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
 void* take_for(std::size_t bytes, std::size_t alignment, const void* pc) {
   if (is_active()) return take(bytes, alignment, place_of(pc));
   void* const object = earlier_heap().take(0, bytes, alignment, {});
-  if (object == nullptr) throw std::bad_alloc{};
+  if (object == nullptr) {
+    // Between the dynamic linker's frames, through which no exception can pass.
+    std::fputs("static initialisation takes more than 64 MiB of memory; make its objects smaller\n",
+               stderr);
+    std::_Exit(1);
+  }
   return object;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -69,8 +70,23 @@ long futex(const futex_call& call, std::source_location where) {
   }
 }
 
+/// False if the limit has ended the wait.
+bool wait_of_future(const std::uint32_t* word, std::uint32_t value, bool has_limit,
+                    std::source_location where) {
+  worker::mine().loop().act();
+  const std::timespec some{};
+  const futex_call call{.word = word,
+                        .operation = FUTEX_WAIT,
+                        .value = value,
+                        .limit = has_limit ? &some : nullptr,
+                        .second = nullptr,
+                        .third = 0};
+  return sleep_on(call, where) == 0 || worker::mine().storage[now().self()].error != ETIMEDOUT;
+}
+
 void give_way(std::source_location where) {
-  if (!worker::mine().loop().is_excused()) now().pause(where);
+  spins& loop = worker::mine().loop();
+  if (!loop.is_excused()) loop.pause(where);
 }
 
 std::int64_t time_ns(std::source_location where) {
@@ -145,6 +161,28 @@ int __wrap_usleep(unsigned /*length*/) {
   if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
   return 0;
 }
+int __wrap_clock_nanosleep(clockid_t /*clock*/, int /*flags*/, const std::timespec* /*length*/,
+                           std::timespec* /*left*/) {
+  if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+// Other threads cannot see a thread's name and its processors; and no thread is cancelled.
+int __wrap_pthread_setname_np(pthread_t /*thread*/, const char* /*name*/) {
+  return 0;
+}
+int __wrap_pthread_setaffinity_np(pthread_t /*thread*/, std::size_t /*size*/,
+                                  const cpu_set_t* /*set*/) {
+  return 0;
+}
+int __wrap_pthread_setcancelstate(int /*state*/, int* old) {
+  if (old != nullptr) *old = PTHREAD_CANCEL_ENABLE;
+  return 0;
+}
+int __wrap_pthread_setcanceltype(int /*type*/, int* old) {
+  if (old != nullptr) *old = PTHREAD_CANCEL_DEFERRED;
+  return 0;
+}
+void __wrap_pthread_testcancel() {}
 pthread_t __wrap_pthread_self() {
   return is_active() ? lockyard::plain::now().self() + pthread_t{1} : pthread_self();
 }
@@ -161,6 +199,39 @@ int __wrap_clock_gettime(clockid_t clock, std::timespec* to) {
   to->tv_sec = ns / 1'000'000'000;
   to->tv_nsec = ns % 1'000'000'000;
   return 0;
+}
+// How std::future waits: these members are in the C++ library.
+bool __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE(
+    void* /*self*/, const std::uint32_t* word, std::uint32_t value, bool has_limit,
+    std::chrono::seconds /*limit*/, std::chrono::nanoseconds /*rest*/) {
+  return lockyard::plain::wait_of_future(word, value, has_limit, LOCKYARD_HERE);
+}
+bool __wrap__ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE(
+    void* /*self*/, const std::uint32_t* word, std::uint32_t value, bool has_limit,
+    std::chrono::seconds /*limit*/, std::chrono::nanoseconds /*rest*/) {
+  return lockyard::plain::wait_of_future(word, value, has_limit, LOCKYARD_HERE);
+}
+void __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(const std::uint32_t* word) {
+  if (!is_active()) return;
+  lockyard::plain::worker::mine().loop().act();
+  lockyard::plain::now().wake(word, ~0U, LOCKYARD_HERE);
+}
+
+int __wrap_timespec_get(std::timespec* to, int base) {
+  return __wrap_clock_gettime(CLOCK_REALTIME, to) == 0 ? base : 0;
+}
+int __wrap_gettimeofday(timeval* to, void* /*zone*/) {
+  std::timespec found{};
+  __wrap_clock_gettime(CLOCK_REALTIME, &found);
+  to->tv_sec = found.tv_sec;
+  to->tv_usec = found.tv_nsec / 1000;
+  return 0;
+}
+std::time_t __wrap_time(std::time_t* to) {
+  std::timespec found{};
+  __wrap_clock_gettime(CLOCK_REALTIME, &found);
+  if (to != nullptr) *to = found.tv_sec;
+  return found.tv_sec;
 }
 std::int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
   if (!is_active()) return std::chrono::steady_clock::now().time_since_epoch().count();

@@ -32,14 +32,14 @@ void* run_state(void* state) {
   return nullptr;
 }
 
-unsigned create(const routine& what, std::source_location where) {
+unsigned create(const routine& what, bool is_detached, std::source_location where) {
   program_threads& all = worker::mine().threads;
   if (!all.is_program()) {
     refuse("the code creates a thread, but the checker runs only the client's threads",
            "give the client more threads, or write a program with main() instead of a client",
            where);
   }
-  return all.create(what, where);
+  return all.create(what, is_detached, where);
 }
 
 }  // namespace
@@ -69,7 +69,8 @@ std::optional<std::string> program_threads::name_of(std::uintptr_t address) cons
   return (number % 2 == 1 ? "start of T" : "end of T") + std::to_string((number + 1) / 2);
 }
 
-unsigned program_threads::create(const routine& what, std::source_location where) {
+unsigned program_threads::create(const routine& what, bool is_detached,
+                                 std::source_location where) {
   worker::mine().loop().act();
   const model::change one_more{
       .apply = [](std::uint64_t found, std::uint64_t) { return found + 1; }, .operand = 0};
@@ -85,7 +86,8 @@ unsigned program_threads::create(const routine& what, std::source_location where
     now().fail(model::verdict::assertion, "there is one more thread", where);
   }
   threads_[index].what = what;
-  threads_[index].is_joinable = true;
+  threads_[index].is_joinable = !is_detached;
+  threads_[index].is_detached = is_detached;
   now().store(threads_[index].started, runs, std::memory_order_release, where);
   return index;
 }
@@ -101,6 +103,7 @@ void program_threads::take_claim(unsigned index, const char* otherwise,
 
 void program_threads::detach(unsigned index, std::source_location where) {
   take_claim(index, "detaches a thread that was joined or detached, or does not exist", where);
+  threads_[index].is_detached = true;
 }
 
 void* program_threads::join(unsigned index, std::source_location where) {
@@ -139,9 +142,15 @@ void program_threads::run(unsigned index, int (*main)(int, char**)) {
   }
   end(index);
   unsigned created = 1;
+  bool all_end = true;
   for (; created <= now().load(created_, std::memory_order_relaxed, {}); ++created) {
-    await_not_zero(threads_[created].ended, {});
+    if (threads_[created].is_detached) {
+      all_end = false;  // such a thread may run until the program ends
+    } else {
+      await_not_zero(threads_[created].ended, {});
+    }
   }
+  if (!all_end) return now().may_end_here();
   for (; created < count; ++created) {
     now().store(threads_[created].started, is_not_created, std::memory_order_relaxed, {});
   }
@@ -155,10 +164,15 @@ extern "C" {
 using lockyard::plain::is_active;
 using lockyard::plain::worker;
 
-int lockyard_pthread_create(void* thread, const void* /*attributes*/, void* (*run)(void*),
+int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(void*),
                             void* argument, const void* pc) {
   if (!is_active()) return EAGAIN;
-  const unsigned index = lockyard::plain::create({run, argument}, lockyard::plain::place_of(pc));
+  int state = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) {
+    pthread_attr_getdetachstate(static_cast<const pthread_attr_t*>(attributes), &state);
+  }
+  const unsigned index = lockyard::plain::create({run, argument}, state == PTHREAD_CREATE_DETACHED,
+                                                 lockyard::plain::place_of(pc));
   lockyard::plain::write_bytes(thread, sizeof(pthread_t), pc);
   *static_cast<pthread_t*>(thread) = pthread_t{index} + 1;  // as pthread_self() says
   return 0;
@@ -183,8 +197,8 @@ void __wrap_pthread_exit(void* result) {
 void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(
     pthread_t* self, std::unique_ptr<std::thread::_State>* state, void (* /*depend*/)()) {
   if (!is_active()) std::abort();
-  const unsigned index =
-      lockyard::plain::create({&lockyard::plain::run_state, state->release()}, LOCKYARD_HERE);
+  const unsigned index = lockyard::plain::create({&lockyard::plain::run_state, state->release()},
+                                                 false, LOCKYARD_HERE);
   lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
   *self = pthread_t{index} + 1;
 }

@@ -33,7 +33,7 @@ class program_threads {
   /// Runs a thread of the program: main(), or what is created with that number.
   void run(unsigned index, int (*main)(int, char**));
   /// Returns the number of the new thread.
-  unsigned create(const routine& what, std::source_location where);
+  unsigned create(const routine& what, bool is_detached, std::source_location where);
   void* join(unsigned index, std::source_location where);
   void detach(unsigned index, std::source_location where);
   [[noreturn]] void exit(void* result);
@@ -51,6 +51,7 @@ class program_threads {
     routine what;
     void* result;
     bool is_joinable;
+    bool is_detached;
     std::jmp_buf exit;
   };
 

@@ -63,6 +63,7 @@ void lockyard_atomic_notify(const void* object, bool all) noexcept {
   now().wake(object, all ? ~0U : 1U, LOCKYARD_HERE);
 }
 void lockyard_atomic_yield() noexcept {
-  if (lockyard::plain::is_active()) lockyard::plain::now().pause(LOCKYARD_HERE);
+  using namespace lockyard::plain;
+  if (is_active()) worker::mine().loop().pause(LOCKYARD_HERE);
 }
 }

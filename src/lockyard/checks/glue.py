@@ -19,8 +19,8 @@ NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
 
 
-# A function main at the beginning of a line, or after its type.
-MAIN = re.compile(r"^[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\(", re.MULTILINE)
+# A function main at the beginning of a declaration, or after its type.
+MAIN = re.compile(r"(?:^|[;}])[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\([^;]*\{", re.MULTILINE)
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 

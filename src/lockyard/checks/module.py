@@ -131,6 +131,7 @@ class Build:
 
     def run(self, place: Path) -> Path:
         started = time.monotonic()
+        self._need_gcc()
         source = place / glue.NAME
         source.write_text(glue.text(self.wanted))
         made = [self._compiled(place / "module", source, (STANDARD,))]
@@ -168,6 +169,15 @@ class Build:
         cache.tidy([kept, kept.with_name(f"{name}.members")])
         say(f"{self.wanted}: compiled in {time.monotonic() - started:.1f} s")
         return kept
+
+    def _need_gcc(self) -> None:
+        """Clang instruments what its optimisations have left of the code, and some of visible.txt's
+        options have no counterpart there."""
+        if "clang" in self._ran(["--version"]).said:
+            raise UsageError(
+                f"the compiler {self.compiler} is Clang, which may leave out accesses before the "
+                f"checker sees them, {CONSEQUENCE}; unset CXX, or let it name a g++"
+            )
 
     def _compiled(self, made: Path, source: Path, language: Sequence[str]) -> Compiled:
         unit = Compiled(made.with_suffix(".s"), made.with_suffix(".d"))

@@ -34,6 +34,8 @@ SEEN = re.compile(r"(?:\w*(?:\.\d+)?|\w+\$[\w$]+)_\d+(?:\(D\))?|[-+\d.].*|&.*|\(
 ADDRESS = re.compile(PLACE.pattern + r"([A-Za-z_]\w*)(?=[,)])")
 FUNCTION = re.compile(r"\.type\s+(\w+), [@%]function")
 OBJECT = re.compile(r"\.type\s+(\w+), [@%]object|\.comm\s+(\w+),")
+# What other files define: variables and functions.
+ELSEWHERE = re.compile(r"\b(\w+)@GOT|:got:(\w+)")
 
 
 def check(whose: str, dump: str, assembler: str) -> None:
@@ -48,24 +50,29 @@ def check(whose: str, dump: str, assembler: str) -> None:
 
 def functions(dump: str, assembler: str) -> set[str]:
     """Returns the functions that are defined here, or whose address is an operand."""
-    objects = {name for match in OBJECT.findall(assembler) for name in match}
     addresses = {match[2] for match in ADDRESS.findall(dump)}
-    return (addresses | set(FUNCTION.findall(assembler))) - objects
+    return (addresses | set(FUNCTION.findall(assembler))) - names(OBJECT, assembler)
+
+
+def names(pattern: re.Pattern[str], assembler: str) -> set[str]:
+    return {name for match in pattern.findall(assembler) for name in match if name}
 
 
 def hidden(dump: str, assembler: str) -> Iterator[tuple[str, str, str]]:
     """Yields the place, the called function and the operand."""
     symbols = set(re.findall(r"[A-Za-z_]\w*", assembler))
     harmless = functions(dump, assembler)
+    # A local variable of the same name hides one of these, and the dump does not tell them apart.
+    hidden_ones = names(OBJECT, assembler) | names(ELSEWHERE, assembler)
     own: set[str] = set()
     shared: set[str] = set()
     for line in dump.splitlines():
         if line.startswith(";; Function"):
             own, shared = set(harmless), set()
         elif not line.startswith(" "):
-            own.update(PARAMETER.findall(line))
+            own.update(set(PARAMETER.findall(line)) - hidden_ones)
         elif local := LOCAL.match(line):
-            (shared if local[1] else own).add(local[2])
+            (shared if local[1] or local[2] in hidden_ones else own).add(local[2])
         elif place := PLACE.search(line):
             called = CALL.match(PLACE.sub("", line.strip()))
             if called is None or called[2].startswith("__builtin_"):

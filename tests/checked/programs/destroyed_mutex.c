@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT lifetime. A mutex is destroyed before a thread that still needs it has ended.
+// passed; with FAULT lifetime. A mutex is used after its destruction.
 #include <pthread.h>
-static pthread_mutex_t mutex;
-static void* run(void* unused) {
+int main(void) {
+  pthread_mutex_t mutex;
+  pthread_mutex_init(&mutex, NULL);
+  pthread_mutex_destroy(&mutex);
+#ifndef FAULT
+  pthread_mutex_init(&mutex, NULL);
+#endif
   pthread_mutex_lock(&mutex);
   pthread_mutex_unlock(&mutex);
-  return unused;
-}
-int main(void) {
-  pthread_t thread;
-  pthread_mutex_init(&mutex, NULL);
-  pthread_create(&thread, NULL, run, NULL);
-  run(NULL);
-#ifndef FAULT
-  pthread_join(thread, NULL);
-#endif
-  pthread_mutex_destroy(&mutex);
 }

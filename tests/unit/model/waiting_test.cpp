@@ -222,6 +222,26 @@ TEST(Pause, outside_a_loop_waits_for_nothing) {
   EXPECT_EQ(all.values, (std::set{0U}));
 }
 
+/// Each look is followed by a pause of its own.
+constexpr auto look_at_both = [](bench& t) {
+  for (;;) {
+    if (t.x.load(acq) != 0) break;
+    model::pause();
+    if (t.y.load(acq) != 0) break;
+    model::yield();
+  }
+  t.r = 1;
+};
+
+TEST(Pause, in_two_places_of_a_loop_waits_for_the_words_of_both) {
+  const auto sets_one = [](bench& t) { t.x.store(1, rel); };
+  const auto sets_other = [](bench& t) { t.y.store(1, rel); };
+  EXPECT_EXHAUSTIVE((all_of<look_at_both, sets_one>()));
+  EXPECT_EXHAUSTIVE((all_of<look_at_both, sets_other>()));
+  const auto all = all_of<look_at_both>();
+  EXPECT_EQ(all.result.result, verdict::hang) << all.result.what;
+}
+
 // Failures for no reason
 
 constexpr auto take_by_weak = [](bench& t) {

@@ -53,12 +53,13 @@ class flag {
   std::atomic_flag locked_ = ATOMIC_FLAG_INIT;
 };
 
-template <std::memory_order Wait = acquire>
+template <std::memory_order Wait = acquire, bool Yields = false>
 class ticket {
  public:
   void lock() {
     const std::uint16_t mine = next_.fetch_add(1, relaxed);
     while (serving_.load(Wait) != mine) {
+      if constexpr (Yields) std::this_thread::yield();
     }
   }
   void unlock() { serving_.store(serving_.load(relaxed) + 1, release); }

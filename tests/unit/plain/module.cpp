@@ -24,6 +24,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_lock<flag<>>("passed: atomic_flag"),
     entry_of_lock<flag<relaxed>>("race: atomic_flag, relaxed"),
     entry_of_lock<ticket<>>("passed: ticket"),
+    entry_of_lock<ticket<acquire, true>>("passed: ticket that yields"),
     entry_of_lock<ticket<relaxed>>("race: ticket, relaxed wait"),
     entry_of_lock<mcs<>>("passed: mcs"),
     entry_of_lock<mcs<acquire>>("hang: mcs, enqueues without release"),

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client's file is taken for, and calls that are refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lockyard.checks import assembly
+from lockyard.checks.glue import Wanted
+from lockyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("text", "is_program"),
+    [
+        ("int\nmain (void)\n{ return 0; }", True),
+        ("int data; int main() { return 0; }", True),
+        ("static void f() {} int main(int count, char** words) {", True),
+        ("auto main() -> int {", True),
+        ("/* main() { */ struct client {};", False),
+        ('struct client { const char* s = "int main() {"; };', False),
+        ("struct client { void thread(unsigned) { domain(1); } };", False),
+    ],
+)
+def test_a_file_with_main_is_a_program(text: str, is_program: bool, tmp_path: Path) -> None:
+    (tmp_path / "x.cpp").write_text(text)
+    assert bool(Wanted(client=str(tmp_path / "x.cpp")).program) == is_program
+
+
+@pytest.mark.parametrize("called", ["GOMP_parallel", "pthread_kill", "pthread_mutexattr_setrobust"])
+def test_meetings_of_threads_without_a_model_are_refused(called: str) -> None:
+    with pytest.raises(UsageError, match=f"calls `{called}`"):
+        assembly.check("x", f"\tcall\t{called}@PLT\n", ())
+
+
+@pytest.mark.parametrize("called", ["pthread_attr_init", "pthread_mutexattr_settype", "strlen"])
+def test_other_calls_are_not(called: str) -> None:
+    assembly.check("x", f"\tcall\t{called}@PLT\n", ())
