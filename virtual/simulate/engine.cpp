@@ -38,7 +38,7 @@ engine::engine(const machine& of, const gaps& stops, std::unique_ptr<scheduler> 
   for (auto& sets : within_) sets.resize(static_cast<std::size_t>(count));
   for (int a = 0; a < count; ++a) {
     for (int b = 0; b < count; ++b) {
-      for (auto far = static_cast<std::size_t>(shape().between(a, b)); far < distances; ++far) {
+      for (auto far = static_cast<std::size_t>(machine_.between(a, b)); far < distances; ++far) {
         within_[far][static_cast<std::size_t>(a)].add(b);
       }
     }

@@ -47,7 +47,7 @@ ps engine::take(cache_line& line, int which) {
     return start + machine_.locked;
   }
   // The farthest of owner and sharers has to answer.
-  auto far = line.owner < 0 ? distance::cache : shape().between(line.owner, which);
+  auto far = line.owner < 0 ? distance::cache : machine_.between(line.owner, which);
   const auto row = static_cast<std::size_t>(which);
   while (far != distance::machine &&
          !line.sharers.is_within(within_[static_cast<std::size_t>(far)][row])) {

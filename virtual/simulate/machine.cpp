@@ -80,7 +80,7 @@ double gaps::length_ns(double share) const noexcept {
   return found == measured.end() ? measured.back().ns : found->ns;
 }
 
-machine::machine(const topology& of, const costs& cost) noexcept
+machine::machine(const topology& of, const costs& cost)
     : shape{of},
       hit{to_ps(cost.hit_ns)},
       locked{to_ps(cost.locked_ns)},
@@ -106,6 +106,10 @@ machine::machine(const topology& of, const costs& cost) noexcept
       smt_pausing_slowdown{cost.smt_pausing_slowdown},
       hops_{0, to_ps(cost.hop_core_ns), to_ps(cost.hop_cache_ns), to_ps(cost.hop_socket_ns),
             to_ps(cost.hop_remote_ns)} {
+  for (int a = 0; a < shape.processors; ++a) {
+    siblings_.push_back(shape.threads_per_core == 2 ? shape.sibling_of(a) : a);
+    for (int b = 0; b < shape.processors; ++b) between_.push_back(shape.between(a, b));
+  }
   for (int other = 1; other < shape.processors; ++other) mean_hop_ += hop(0, other);
   if (shape.processors > 1) mean_hop_ /= shape.processors - 1;
 }

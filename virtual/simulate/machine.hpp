@@ -126,10 +126,17 @@ struct gaps {
 /// A machine with its costs in picoseconds.
 class machine {
  public:
-  machine(const topology& shape, const costs& of) noexcept;
+  machine(const topology& shape, const costs& of);
 
   [[nodiscard]] ps hop(distance far) const noexcept { return hops_[static_cast<std::size_t>(far)]; }
-  [[nodiscard]] ps hop(int from, int to) const noexcept { return hop(shape.between(from, to)); }
+  [[nodiscard]] ps hop(int from, int to) const noexcept { return hop(between(from, to)); }
+  /// As the functions of the topology, but from tables.
+  [[nodiscard]] distance between(int a, int b) const noexcept {
+    return between_[static_cast<std::size_t>(a * shape.processors + b)];
+  }
+  [[nodiscard]] int sibling_of(int processor) const noexcept {
+    return siblings_[static_cast<std::size_t>(processor)];
+  }
   /// The mean time in which a line comes from another processor, each with the same probability.
   [[nodiscard]] ps mean_hop() const noexcept { return mean_hop_; }
 
@@ -142,6 +149,8 @@ class machine {
  private:
   std::array<ps, distances> hops_;
   ps mean_hop_ = 0;
+  std::vector<distance> between_;  ///< for each pair of processors
+  std::vector<int> siblings_;
 };
 
 }  // namespace lockyard::simulation

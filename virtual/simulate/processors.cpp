@@ -173,7 +173,7 @@ void engine::wake_thread(thread& which, int waker) {
 
 ps engine::with_sibling(ps length) const {
   if (shape().threads_per_core == 1 || self_ == nullptr) return length;
-  const thread* const other = at(shape().sibling_of(self_->processor)).current;
+  const thread* const other = at(machine_.sibling_of(self_->processor)).current;
   if (other == nullptr) return length;
   const bool pauses = other->doing == activity::parked && !other->spin->writes;
   return scaled_by(length, pauses ? machine_.smt_pausing_slowdown : machine_.smt_slowdown);
