@@ -5,6 +5,7 @@
     tools/frontier.py measure --out DIR         # 8 minutes; only what DIR lacks
     tools/frontier.py show DIR                  # Markdown
     tools/frontier.py draw DIR docs/figures/frontier.svg
+    tools/frontier.py publish DIR               # table and figure of docs/locks/fair_mutex.md
 
 The cells are 2, 4 and 16 threads with six lengths of hold and gap. Each ratio of throughput is to
 the lock of another library that is the fastest in the cell, paired by block; a lock's figure is the
@@ -283,6 +284,22 @@ def _bars(of: Ratio) -> dict[str, Any]:
             "thickness": 1, "width": 3, "symmetric": False}  # fmt: skip
 
 
+def published(page: str, table: str) -> str:
+    """Returns the page with its table replaced."""
+    head = table.partition("\n")[0]
+    before, found, after = page.partition(head)
+    if not found:
+        sys.exit(f"the page lacks the table's head, so nothing is replaced; restore: {head}")
+    return before + table + "\n\n" + after.partition("\n\n")[2]
+
+
+def write_drawing(rows: list[Row], svg: Path) -> None:
+    sys.path.append(str(Path(__file__).parent / "manual"))
+    from first_screen import shortened
+
+    svg.write_text(shortened(drawing(rows)) + "\n", encoding="utf-8")
+
+
 def measure(program: str, out: Path, runs: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for number, part in enumerate(PARTS, 1):
@@ -312,6 +329,8 @@ def main() -> int:
     drawn = steps.add_parser("draw", help="write the curve as SVG")
     drawn.add_argument("dir", type=Path, metavar="DIR")
     drawn.add_argument("svg", type=Path, metavar="FILE")
+    publishing = steps.add_parser("publish", help="write the table and the figure of the manual")
+    publishing.add_argument("dir", type=Path, metavar="DIR")
     chosen = parser.parse_args()
     if chosen.step == "measure":
         measure(chosen.lockyard, chosen.out, chosen.runs)
@@ -321,10 +340,13 @@ def main() -> int:
         sys.exit(f"{chosen.dir} lacks {', '.join(missing)}, so nothing is shown; {remedy}")
     rows = rows_of(chosen.dir)
     if chosen.step == "draw":
-        sys.path.append(str(Path(__file__).parent / "manual"))
-        from first_screen import shortened
-
-        chosen.svg.write_text(shortened(drawing(rows)) + "\n", encoding="utf-8")
+        write_drawing(rows, chosen.svg)
+        return 0
+    if chosen.step == "publish":
+        docs = Path(__file__).parents[1] / "docs"
+        page = docs / "locks/fair_mutex.md"
+        page.write_text(published(page.read_text("utf-8"), summary(rows)), encoding="utf-8")
+        write_drawing(rows, docs / "figures/frontier.svg")
         return 0
     print(summary(rows))
     if chosen.cells:

@@ -107,6 +107,13 @@ def test_the_page_shows_what_the_records_say() -> None:
     assert shown in (root / "docs/locks/fair_mutex.md").read_text(encoding="utf-8")
 
 
+def test_publishing_replaces_the_table_and_nothing_else(folder: Path) -> None:
+    new = frontier.summary(frontier.rows_of(folder))
+    head = new.partition("\n")[0]
+    page = f"before\n\n{head}\n| --- |\n| old |\n\nafter\n"
+    assert frontier.published(page, new) == f"before\n\n{new}\n\nafter\n"
+
+
 def test_what_was_not_measured_is_named(folder: Path) -> None:
     missing = folder / frontier.SHARES.file
     missing.unlink()

@@ -39,9 +39,11 @@ struct first_real_time : model::model {
   static bool is_real_time() noexcept { return thread_slot() == 0; }
 };
 
-/// A world in which a spin that may end looks once, so that waiters soon sleep.
+/// A world in which a spin that may end looks once, so that waiters soon sleep, and in which an
+/// unlock reads the clock if it may.
 struct one_look : model::model {
   using unwatched = one_look;
+  static std::uint32_t random() noexcept { return 0; }
   using model::model::await;
   template <class Atomic, class Predicate, class Policy>
   static std::optional<typename Atomic::value_type> await(const Atomic& on, Predicate predicate,
@@ -53,6 +55,10 @@ struct one_look : model::model {
     return found;
   }
 };
+
+/// More than half of the model's jump in time: after one jump a waiter has no patience left, and
+/// after two the mutex is handed to it even if it sleeps.
+constexpr std::uint32_t half_a_jump_us = 3'000'000'000;
 
 checked_client of_asymmetric_unlock(std::string_view name, std::string_view summary, maker make,
                                     unsigned threads, model::barriers behaviour) {
@@ -156,10 +162,25 @@ std::vector<checked_client> other_clients() {
        .how = {.preemptions = 3}},
       {.name = "fair_mutex_turns",
        .of = group::client,
-       .summary = "fair_mutex with a queue, an active newcomer, and waiters out of patience",
+       .summary = "fair_mutex with a queue, an active newcomer, and handoffs to sleepers",
        .make = &model::exclusion_of<basic_fair_mutex<one_look>>,
-       .size = {.threads = 3},
-       .how = {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 0}},
+       .size = {.threads = 3, .acquisitions = 2},
+       .how = {.preemptions = 2,
+               .spurious_wakes = 0,
+               .timeouts = 1,
+               .short_spins = 0,
+               .old_reads = 0}},
+      {.name = "fair_mutex_room",
+       .of = group::client,
+       .summary = "fair_mutex whose first waiter is out of patience before it has woken up",
+       .make = &model::exclusion_of<
+           basic_fair_mutex<one_look, handoff_policy::patient, half_a_jump_us>>,
+       .size = {.threads = 3, .acquisitions = 2},
+       .how = {.preemptions = 2,
+               .spurious_wakes = 0,
+               .timeouts = 2,
+               .short_spins = 0,
+               .old_reads = 0}},
       {.name = "biased_mutex_comes_back",
        .of = group::client,
        .summary = "biased_mutex: a thread gets the bias again after a revocation",

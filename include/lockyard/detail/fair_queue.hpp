@@ -56,10 +56,23 @@ class alignas(16) fair_waiter {
   [[nodiscard]] bool is_linked() const noexcept { return next_.read() != nullptr; }
   /// Whether unlock relies on this waiter.
   [[nodiscard]] bool is_active() const noexcept { return is_active_.read(); }
-  /// Makes the caller, who is awake, wait for a grant alone.
+  /// Whether this waiter runs, as far as it has said.
+  [[nodiscard]] bool is_awake() const noexcept {
+    // relaxed(hint): a wrong value costs time.
+    return state_.load(std::memory_order_relaxed) == watching;
+  }
+  /// For the caller, who is awake.
   void watch() noexcept { put(watching); }
-  /// The same, but the caller sleeps at once.
-  void fall_asleep() noexcept { put(asleep); }
+  /// Makes the caller, who is awake, sleep at once; unlock no longer relies on it.
+  void fall_asleep() noexcept {
+    is_active_.write(false);
+    put(asleep);
+  }
+  /// Whether this waiter is being woken, and no thread has left it its processor.
+  [[nodiscard]] bool needs_room() const noexcept {
+    return is_active() && !is_awake() && !has_room_.read();
+  }
+  void give_room() noexcept { has_room_.write(true); }
   /// Precondition: the node is the first of its queue.
   [[nodiscard]] std::chrono::nanoseconds length_of_turn() const noexcept {
     return W::now() - first_since_.read();
@@ -117,13 +130,13 @@ class alignas(16) fair_waiter {
     if constexpr (HasTurns) first_since_.write(W::now());
   }
   void put(std::uint32_t state) noexcept {
-    is_active_.write(false);
     // relaxed(locked): another thread unparks or grants while it has the queue, or later.
     state_.store(state, std::memory_order_relaxed);
   }
 
   atomic<W, std::uint32_t> state_{asleep};
   var<W, bool> is_active_{false};
+  var<W, bool> has_room_{false};
   var<W, fair_waiter*> next_{nullptr};  ///< null out of the queue
   var<W, fair_waiter*> prev_{nullptr};
   var<W, typename W::time_point> first_since_{};

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ TEST_F(FairMutex, when_strict_lets_no_newcomer_in_between_release_and_grant) {
 }
 
 /// One thread plays all threads, and time stands still unless the test moves it. Spins end after
-/// one step.
+/// one step, and an unlock reads the clock if it may.
 struct hourly_world : derived_world<hourly_world, scripted_world> {
   static inline time_point hour{};
   static time_point now() noexcept { return hour; }
@@ -141,13 +142,15 @@ struct hourly_world : derived_world<hourly_world, scripted_world> {
     return deadline::min();
   }
   static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
+  static std::uint32_t random() noexcept { return 0; }
 };
 
 template <handoff_policy Policy>
 using mutex_by_hours = basic_fair_mutex<hourly_world, Policy>;
+using patient_mutex = mutex_by_hours<handoff_policy::patient>;
 
-/// Returns whether a newcomer barges past an unparked waiter: before it has lost its patience,
-/// after that but before it has looked, and when it has looked.
+/// Returns whether a newcomer barges past an unparked waiter: before it has lost its patience, when
+/// it has lost that but has not looked, and when it has looked.
 template <handoff_policy Policy>
 std::vector<bool> barges() {
   std::vector<bool> barged;
@@ -174,8 +177,60 @@ std::vector<bool> barges() {
   return barged;
 }
 
-TEST_F(FairMutex, when_patient_admits_newcomers_until_the_first_is_awake_and_out_of_patience) {
-  EXPECT_EQ(barges<handoff_policy::patient>(), (std::vector{true, true, false}));
+TEST_F(FairMutex, when_patient_admits_newcomers_until_the_first_is_out_of_patience) {
+  EXPECT_EQ(barges<handoff_policy::patient>(), (std::vector{true, false}));
+}
+
+TEST_F(FairMutex, when_patient_hands_off_to_a_sleeper_after_twice_the_patience) {
+  patient_mutex mutex;
+  auto& script = scripted_world::now_playing;
+  script.deadlines_pass = true;
+  std::optional<bool> barged;
+  script.on_wait = [&] {
+    if (script.waits == 0 || barged) return;
+    barged = true;
+    hourly_world::hour += 2 * patient_mutex::patience;
+    mutex.unlock();
+    barged = mutex.try_lock_for(std::chrono::hours{1});
+    if (*barged) mutex.unlock();
+  };
+  mutex.lock();
+  mutex.lock();
+  EXPECT_EQ(barged, false);
+  EXPECT_EQ(script.wakes, 1);
+  mutex.unlock();
+}
+
+TEST_F(FairMutex, when_patient_one_newcomer_leaves_a_woken_waiter_its_processor) {
+  patient_mutex mutex;
+  auto& script = scripted_world::now_playing;
+  script.deadlines_pass = true;
+  enum { sleeps, is_late, has_room } first = sleeps;
+  int newcomers_sleeps = 0;
+  std::vector<bool> others_barge;
+  script.on_wait = [&] {
+    if (script.waits == 0 || first == has_room) return;
+    if (first == is_late) {
+      ++newcomers_sleeps;
+      first = has_room;
+      for (int i = 0; i < 2; ++i) {
+        others_barge.push_back(mutex.try_lock());
+        mutex.unlock();
+      }
+      return;
+    }
+    hourly_world::hour += patient_mutex::patience;
+    first = is_late;
+    mutex.unlock();
+    others_barge.push_back(mutex.try_lock());
+    EXPECT_TRUE(mutex.try_lock_for(std::chrono::hours{1})) << "late, but the mutex is free";
+    mutex.unlock();
+  };
+  mutex.lock();
+  mutex.lock();
+  mutex.unlock();
+  EXPECT_EQ(newcomers_sleeps, 1);
+  EXPECT_EQ(others_barge, (std::vector{false, true, true}));
 }
 
 TEST_F(FairMutex, when_barging_admits_newcomers_forever) {
