@@ -39,11 +39,9 @@ struct first_real_time : model::model {
   static bool is_real_time() noexcept { return thread_slot() == 0; }
 };
 
-/// A world in which a spin that may end looks once, so that waiters soon sleep, and in which an
-/// unlock reads the clock if it may.
+/// A world in which a spin that may end looks once, so that waiters soon sleep.
 struct one_look : model::model {
   using unwatched = one_look;
-  static std::uint32_t random() noexcept { return 0; }
   using model::model::await;
   template <class Atomic, class Predicate, class Policy>
   static std::optional<typename Atomic::value_type> await(const Atomic& on, Predicate predicate,

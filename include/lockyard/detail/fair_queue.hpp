@@ -73,6 +73,10 @@ class alignas(16) fair_waiter {
     return is_active() && !is_awake() && !has_room_.read();
   }
   void give_room() noexcept { has_room_.write(true); }
+  /// For the first of its queue.
+  void begin_turn() noexcept {
+    if constexpr (HasTurns) first_since_.write(W::now());
+  }
   /// Precondition: the node is the first of its queue.
   [[nodiscard]] std::chrono::nanoseconds length_of_turn() const noexcept {
     return W::now() - first_since_.read();
@@ -126,9 +130,6 @@ class alignas(16) fair_waiter {
   }
 
  private:
-  void begin_turn() noexcept {
-    if constexpr (HasTurns) first_since_.write(W::now());
-  }
   void put(std::uint32_t state) noexcept {
     // relaxed(locked): another thread unparks or grants while it has the queue, or later.
     state_.store(state, std::memory_order_relaxed);

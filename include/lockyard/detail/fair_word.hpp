@@ -15,14 +15,13 @@ namespace lockyard::inline v0::detail {
 /// | held | owned |
 /// | busy | a thread changes the queue; no other thread changes the queue until it is done |
 /// | active | a waiter is awake, or being woken, and bound to look: unlock wakes no thread |
-/// | closed | no thread acquires the mutex but the first in the queue; if held, by an unlock |
+/// | closed | held: the unlock hands off to the first in the queue. Free: no newcomer acquires it |
 ///
 /// | closed and | meaning |
 /// |---|---|
-/// | held, active | the first in the queue is awake and has no patience left |
-/// | held | the owner slept when it got the mutex; newcomers sleep too until it reopens the mutex |
-/// | active | the first in the queue needs a processor; the next newcomer reopens, and sleeps |
-/// | held, if IsStrict | a queue |
+/// | held, active | a waiter is awake and out of patience, or is being woken after twice that |
+/// | held | the owner slept when it got the mutex, or IsStrict; newcomers sleep too |
+/// | active | the first in the queue needs a processor; a newcomer reopens the mutex and sleeps |
 ///
 /// fair_mutex.hpp has the invariants and the arguments.
 template <world W, class Waiter, bool IsStrict>
@@ -115,7 +114,8 @@ class fair_word {
     return W::await(word_, is_news, std::memory_order_relaxed, between_looks, limit);
   }
   [[nodiscard]] bool may_be_closed() const noexcept {
-    // relaxed(hint): seize() reads the word again.
+    // relaxed(hint): seize() reads the word again. The thread that handed the mutex to the caller
+    // published the word before, so the caller cannot miss it.
     return (word_.load(std::memory_order_relaxed) & closed) != 0;
   }
 

@@ -29,15 +29,14 @@ enum class handoff_policy : std::uint8_t {
 /// Source: Windows' slim lock (a word with a list of stack nodes and a bit that locks it) and K42;
 ///   the time bound is WebKit's (F. Pizlo 2016), the active waiter nsync's designated waker.
 /// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. patient:
-/// when
-///   the first in the queue has been first for the patience, and is awake, the next unlock hands it
-///   the mutex; if it is not, a running thread makes room for it, and after twice the patience an
-///   unlock that reads the clock hands it the mutex in its sleep. All do while no waiter is active,
-///   else one in 16, at random. barging: no bound. Not recursive. Not safe between a thread and its
-///   own signal handler. After fork, held by the forking thread alone, with an empty queue. The
-///   next owner may destroy the mutex as soon as it holds it (I4). Within one process only. A
-///   thread that is preempted while it changes the queue (tens of nanoseconds) holds up the others,
-///   which spin and yield meanwhile.
+///   when the first in the queue has been first for the patience, is awake and has seen so, the
+///   next unlock hands it the mutex; if it is not, a running thread makes room for it, and after
+///   twice the patience an unlock that reads the clock hands it the mutex in its sleep. All do
+///   while no waiter is active, else one in 16, at random. barging: no bound. Not recursive. Not
+///   safe between a thread and its own signal handler. After fork, held by the forking thread
+///   alone, with an empty queue. The next owner may destroy the mutex as soon as it holds it (I4).
+///   Within one process only. A thread that is preempted while it changes the queue, or before the
+///   wake that follows (tens of nanoseconds), holds up the others, which spin and yield meanwhile.
 /// Size: 8 bytes. All zero bytes are the free state. word_ is the first in the queue, and flags
 ///   (fair_word.hpp).
 ///
@@ -46,9 +45,10 @@ enum class handoff_policy : std::uint8_t {
 ///   without the mutex, and closed change. Under busy the word changes by publish() alone.
 /// I3: `active` stands for one thread: the first in the queue, if its node says so, or a newcomer
 ///   in spin_as_active_waiter(). A thread that is unparked is the first in the queue and is active.
-///   An active waiter sleeps only while the mutex is held and closed, until the next unlock.
+///   An active waiter sleeps only while the mutex is held and closed, until the next unlock. While
+///   the mutex is free and closed, the first in the queue is active.
 /// I4: a releaser's last touch of the mutex is its compare-exchange or publish(); of a granted node
-///   the exchange after it, of an unparked node the exchange before it; to wake, it uses the
+///   the exchange after it, of an unparked node the last access before it; to wake, it uses the
 ///   address alone. A waiter leaves its stack after it has read granted, or has taken itself out
 ///   under busy. So neither is touched after its end (`lockyard check`, client sizes 2x1d, 3x1w).
 /// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
@@ -75,7 +75,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   static constexpr std::chrono::microseconds patience{PatienceUs};
 
   /// Precondition: the calling thread does not hold the mutex.
-  /// Effects: acquires the mutex, sleeping while it is held; may spin briefly before.
+  /// Effects: acquires the mutex, sleeping while it is held, or to leave a processor to the first in
+  /// the queue; may spin briefly before.
   /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free, and unless barging starvation-free once in the queue, provided the
   /// scheduler lets threads that change the queue go on. Threads enter the queue by a race for
@@ -87,7 +88,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   }
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
-  /// Where strict, it is never free while a thread is in the queue.
+  /// While a thread is in the queue or changes it, it may also fail if the mutex is free; where
+  /// strict, the mutex is never free then.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: lock-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
@@ -97,8 +99,9 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Precondition: the calling thread holds the mutex.
   /// Effects: hands the mutex to a waiter, or frees it; wakes a sleeper that it grants or unparks.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if no thread is in the queue or changes it, or a waiter is active;
-  /// otherwise as for entering the queue.
+  /// Progress: wait-free if no thread is in the queue or changes it, or a waiter is active, the
+  /// mutex is not closed and this unlock does not read the clock; otherwise as for entering the
+  /// queue.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     std::uint64_t found = held;
@@ -142,8 +145,9 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   [[gnu::noinline, gnu::cold]] void unlock_under_busy() noexcept {
     const std::uint64_t word = word_.seize();
     waiter* const head = fair_word::head_of(word);
-    const auto left = time_to_barge(head);
-    if (head != nullptr && ((word & closed) != 0 || left <= -patience)) {
+    const bool is_due = head != nullptr && (word & closed) != 0;
+    const auto left = is_due ? -patience : time_to_barge(head);
+    if (is_due || left <= -patience) {
       hand_off(head, word);
       return;
     }
@@ -175,8 +179,11 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     if (strict || !word_.may_be_closed()) return;
     const std::uint64_t word = word_.seize();
     waiter* const head = fair_word::head_of(word);
-    const bool stays_closed = head != nullptr && head->is_active();
-    word_.publish(head, stays_closed ? word : word & ~closed);
+    const bool waits_for_handoff = head != nullptr && head->is_active();
+    // Its turn began while no thread could barge: without this, each turn would be over by now
+    // wherever other programs keep this thread off its processor for long.
+    if (head != nullptr && !waits_for_handoff) head->begin_turn();
+    word_.publish(head, waits_for_handoff ? word : word & ~closed);
   }
 
   // Waiting
@@ -201,8 +208,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     }
   }
 
-  /// A newcomer's spin, until spinning cannot help, or the queue lacks an active
-  /// waiter.
+  /// A newcomer's spin, until spinning cannot help, or the queue lacks an active waiter.
   bool spin() noexcept {
     const auto is_news = [](std::uint64_t word) noexcept {
       return fair_word::is_open(word) || fair_word::shuts_out(word) ||
@@ -241,7 +247,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
       word_.publish(head, mark | held);
       return true;
     }
-    if ((word & held) == 0) {
+    if ((word & held) == 0) {  // I3: the first in the queue has the role, not this thread
       enqueue(head, self, mark & ~closed);
       return false;
     }
@@ -249,7 +255,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     if (left.count() <= 0 && (word & closed) == 0) {
       if ((mark & active) == 0) sleeper = head->unpark();
       mark |= left <= -patience ? active | closed : active;
-      head->give_room();
+      if (head->is_active()) head->give_room();
     }
     enqueue(head, self, mark);
     waiter::wake(sleeper);
