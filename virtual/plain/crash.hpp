@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Code under the checker that uses memory which does not exist ends the checker. One record with the
-// reason comes first.
+// Code under the checker that uses memory which does not exist ends the checker. One record with
+// the reason comes first.
 
 namespace lockyard::plain {
 
