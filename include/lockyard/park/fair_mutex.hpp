@@ -75,8 +75,8 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   static constexpr std::chrono::microseconds patience{PatienceUs};
 
   /// Precondition: the calling thread does not hold the mutex.
-  /// Effects: acquires the mutex, sleeping while it is held, or to leave a processor to the first in
-  /// the queue; may spin briefly before.
+  /// Effects: acquires the mutex, sleeping while it is held, or to leave a processor to the first
+  /// in the queue; may spin briefly before.
   /// Synchronisation: everything earlier owners did before unlock happens before the return.
   /// Progress: deadlock-free, and unless barging starvation-free once in the queue, provided the
   /// scheduler lets threads that change the queue go on. Threads enter the queue by a race for
