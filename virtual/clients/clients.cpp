@@ -9,6 +9,7 @@
 #include <lockyard/park/fair_mutex.hpp>
 #include <lockyard/park/futex_mutex.hpp>
 #include <lockyard/park/mutex.hpp>
+#include <lockyard/park/owner_aware_mutex.hpp>
 #include <lockyard/queue/array_spinlock.hpp>
 #include <lockyard/queue/clh_spinlock.hpp>
 #include <lockyard/queue/cna_spinlock.hpp>
@@ -166,6 +167,16 @@ std::vector<checked_client> other_clients() {
        .how = {.preemptions = 2,
                .spurious_wakes = 0,
                .timeouts = 1,
+               .short_spins = 0,
+               .old_reads = 0}},
+      {.name = "owner_aware_mutex_leaves",
+       .of = group::client,
+       .summary = "owner_aware_mutex whose woken waiter gives up while another one sleeps",
+       .make = &model::exclusion_of<basic_owner_aware_mutex<one_look>>,
+       .size = {.threads = 3, .acquisitions = 2, .timed = true},
+       .how = {.preemptions = 2,
+               .spurious_wakes = 0,
+               .timeouts = 2,
                .short_spins = 0,
                .old_reads = 0}},
       {.name = "fair_mutex_room",
