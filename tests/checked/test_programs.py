@@ -17,7 +17,9 @@ import pytest
 from conftest import COMMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from conftest import Outcome
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -83,17 +85,10 @@ def test_programs_have_the_verdicts_of_the_standards(
     ],
 )
 def test_says_why_the_code_ended_the_checker(
-    text: str, said: str, environment: dict[str, str], tmp_path: Path
+    text: str, said: str, lockyard: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    (tmp_path / "ends.c").write_text(f"_Atomic int number;\nvoid* _Atomic pointer;\n{text}\n")
-    checked = subprocess.run(
-        [COMMAND, "check", "--client", "ends.c"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        env=environment,
-    )
+    program = tmp_path / "ends.c"
+    program.write_text(f"_Atomic int number;\nvoid* _Atomic pointer;\n{text}\n")
+    checked = lockyard("check", "--client", str(program))
     assert checked.returncode == 2, checked.stdout
     assert said in checked.stderr

@@ -163,21 +163,14 @@ def test_says_what_it_cannot_check(
 
 
 def test_refuses_a_compiler_whose_instrumentation_leaves_accesses_out(
-    tmp_path: Path, environment: dict[str, str]
+    tmp_path: Path, lockyard: Callable[..., Outcome]
 ) -> None:
-    (tmp_path / "my.hpp").write_text(LOCKS)
+    header = tmp_path / "my.hpp"
+    header.write_text(LOCKS)
     fake = tmp_path / "c++"
     fake.write_text("#!/bin/sh\necho clang version 16.0.6\n")
     fake.chmod(0o755)
-    checked = subprocess.run(
-        [COMMAND, "check", "--lock", "my.hpp:my::ttas"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**environment, "CXX": str(fake)},
-    )
+    checked = lockyard("check", "--lock", f"{header}:my::ttas", extra={"CXX": str(fake)})
     assert checked.returncode == 2
     assert f"the compiler {fake} is Clang" in checked.stderr
 

@@ -61,9 +61,9 @@ class alignas(16) fair_waiter {
     // relaxed(hint): a wrong value costs time.
     return state_.load(std::memory_order_relaxed) == watching;
   }
-  /// For the caller, who is awake.
+  /// For the caller itself: it spins until the mutex is handed to it.
   void watch() noexcept { put(watching); }
-  /// Makes the caller, who is awake, sleep at once; unlock no longer relies on it.
+  /// For the caller itself: it sleeps at once, and unlock no longer relies on it.
   void fall_asleep() noexcept {
     is_active_.write(false);
     put(asleep);

@@ -12,6 +12,7 @@
 #include <oneapi/tbb/spin_mutex.h>
 #include <oneapi/tbb/spin_rw_mutex.h>
 
+#include <cassert>
 #include <condition_variable>
 #include <mutex>
 
@@ -59,5 +60,26 @@ class queuing_mutex {
 /// The writers' side.
 using spin_rw_mutex = tbb::spin_rw_mutex;
 using rw_mutex = tbb::rw_mutex;
+
+/// A client of both sides.
+template <class Mutex>
+struct writer_and_reader {
+  static constexpr unsigned threads = 2;
+  Mutex mutex;
+  int first = 0;
+  int second = 0;
+  void thread(unsigned index) {
+    if (index == 0) {
+      mutex.lock();
+      ++first;
+      ++second;
+      mutex.unlock();
+    } else {
+      mutex.lock_shared();
+      assert(first == second);
+      mutex.unlock_shared();
+    }
+  }
+};
 
 }  // namespace adapters
