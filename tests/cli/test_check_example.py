@@ -46,9 +46,11 @@ def test_example_of_a_client(
     assert said in checked.stdout
 
 
-@pytest.mark.parametrize(("order", "said"), [("release", "passed"), ("relaxed", "race")])
+@pytest.mark.parametrize(
+    ("order", "status", "said"), [("release", 0, "passed"), ("relaxed", 4, "race")]
+)
 def test_lock_of_the_page_has_the_fault_that_the_page_tells_of(
-    tmp_path: Path, environment: dict[str, str], order: str, said: str
+    tmp_path: Path, environment: dict[str, str], order: str, status: int, said: str
 ) -> None:
     text = PAGE.read_text()
     start = text.index("## Your own lock in three minutes")
@@ -69,4 +71,5 @@ def test_lock_of_the_page_has_the_fault_that_the_page_tells_of(
         check=False,
         env=environment,
     )
-    assert said in checked.stdout, checked.stdout + checked.stderr
+    assert checked.returncode == status, checked.stdout + checked.stderr
+    assert said in checked.stdout

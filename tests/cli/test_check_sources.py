@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         ("auto main() -> int {", True),
         ("/* main() { */ struct client {};", False),
         ('struct client { const char* s = "int main() {"; };', False),
-        ("struct client { void thread(unsigned) { domain(1); } };", False),
+        ("struct client { void thread(unsigned) { domain(1, [] {}); } };", False),
     ],
 )
 def test_a_file_with_main_is_a_program(text: str, is_program: bool, tmp_path: Path) -> None:
@@ -32,7 +32,15 @@ def test_a_file_with_main_is_a_program(text: str, is_program: bool, tmp_path: Pa
     assert bool(Wanted(client=str(tmp_path / "x.cpp")).program) == is_program
 
 
-@pytest.mark.parametrize("called", ["GOMP_parallel", "pthread_kill", "pthread_mutexattr_setrobust"])
+@pytest.mark.parametrize(
+    "called",
+    [
+        "GOMP_parallel",
+        "pthread_kill",
+        "pthread_mutexattr_setrobust",
+        "pthread_rwlockattr_setkind_np",
+    ],
+)
 def test_meetings_of_threads_without_a_model_are_refused(called: str) -> None:
     with pytest.raises(UsageError, match=f"calls `{called}`"):
         assembly.check("x", f"\tcall\t{called}@PLT\n", ())

@@ -109,7 +109,7 @@ void execution::reset() {
   newest_.clear();
   is_redundant_ = false;
   has_given_up_ = false;
-  may_end_here_ = false;
+  program_has_ended_ = false;
   verdict_ = verdict::passed;
   what_.clear();
   by_->rewind();

@@ -158,8 +158,8 @@ class execution {
   /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
   /// threads go on; if they cannot, the execution ends without a verdict.
   [[noreturn]] void give_up(std::source_location where);
-  /// From now on the threads that are left need no end: the program may end without them.
-  void may_end_here() noexcept { may_end_here_ = true; }
+  /// The threads that are left may wait forever without a hang: the end of the program ends them.
+  void note_program_end() noexcept { program_has_ended_ = true; }
   /// Whether an address is just beyond the end of a thread's stack.
   [[nodiscard]] bool is_beyond_a_stack(const void* address) const {
     return std::ranges::any_of(
@@ -443,7 +443,7 @@ class execution {
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   bool is_redundant_ = false;     ///< an execution without the last step has the same future
   bool has_given_up_ = false;     ///< a thread has; the execution has no end to look at
-  bool may_end_here_ = false;
+  bool program_has_ended_ = false;
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

@@ -170,7 +170,7 @@ void execution::list_last_resorts() {
     options_.push_back({.thread = i, .how = variant::time_out});
     can_go_on = true;
   }
-  if (!all_ended && !can_go_on && !has_given_up_ && !may_end_here_) note_hang();
+  if (!all_ended && !can_go_on && !has_given_up_ && !program_has_ended_) note_hang();
 }
 
 void execution::note_hang() {

@@ -84,9 +84,9 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
 
 int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
   const location_index sleeps_on = word_of_system(on, where);
+  if (const int error = unlock(mutex, where); error != 0) return error;
   std::optional<std::size_t> deadline;
   if (has_limit) deadline = now().new_deadline(model::passes::early);
-  unlock(mutex, where);
   now().undisturbed(true);
   const auto end = now().sleep(sleeps_on, 0, deadline, where);
   now().undisturbed(false);

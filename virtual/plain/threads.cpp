@@ -18,11 +18,10 @@ bool is_not_zero(const void* /*none*/, std::uint64_t value) {
   return value != 0;
 }
 
-std::uint64_t await_not_zero(location_index word, std::source_location where) {
-  const model::look look{.where = word,
-                         .order = std::memory_order_acquire,
-                         .predicate = nullptr,
-                         .test = &is_not_zero};
+std::uint64_t await(location_index word, bool (*test)(const void*, std::uint64_t),
+                    std::source_location where) {
+  const model::look look{
+      .where = word, .order = std::memory_order_acquire, .predicate = nullptr, .test = test};
   return now().await(std::span{&look, 1}, std::nullopt, std::nullopt, where)->value;
 }
 
@@ -87,7 +86,7 @@ unsigned program_threads::create(const routine& what, bool is_detached,
   }
   threads_[index].what = what;
   threads_[index].is_joinable = !is_detached;
-  threads_[index].is_detached = is_detached;
+  if (is_detached) now().store(threads_[index].ended, detached, std::memory_order_relaxed, where);
   now().store(threads_[index].started, runs, std::memory_order_release, where);
   return index;
 }
@@ -103,12 +102,14 @@ void program_threads::take_claim(unsigned index, const char* otherwise,
 
 void program_threads::detach(unsigned index, std::source_location where) {
   take_claim(index, "detaches a thread that was joined or detached, or does not exist", where);
-  threads_[index].is_detached = true;
+  std::uint64_t found = 0;  // or it has ended already
+  now().compare_exchange(threads_[index].ended, found, detached, std::memory_order_relaxed,
+                         std::memory_order_relaxed, false, where);
 }
 
 void* program_threads::join(unsigned index, std::source_location where) {
   take_claim(index, "joins a thread that was joined or detached, or does not exist", where);
-  await_not_zero(threads_[index].ended, where);
+  await(threads_[index].ended, &has_come_to_its_end, where);
   return threads_[index].result;
 }
 
@@ -129,28 +130,28 @@ void program_threads::end(unsigned index) {
 void program_threads::run(unsigned index, int (*main)(int, char**)) {
   thread& mine = threads_[index];
   if (index != 0) {
-    if (await_not_zero(mine.started, {}) == is_not_created) return;
+    if (await(mine.started, &is_not_zero, {}) == is_not_created) return;
     if (setjmp(mine.exit) == 0) mine.result = mine.what.run(mine.what.argument);
     end(index);
     now().store(mine.ended, has_ended, std::memory_order_release, {});
     return;
   }
+  volatile bool has_returned = false;  // longjmp() keeps its value
   if (setjmp(mine.exit) == 0) {
     static char name[] = "program";  // NOLINT(*-avoid-c-arrays): main's arguments
     static char* words[] = {name, nullptr};
     main(1, words);
+    has_returned = true;
   }
   end(index);
   unsigned created = 1;
   bool all_end = true;
   for (; created <= now().load(created_, std::memory_order_relaxed, {}); ++created) {
-    if (threads_[created].is_detached) {
-      all_end = false;  // such a thread may run until the program ends
-    } else {
-      await_not_zero(threads_[created].ended, {});
-    }
+    // After pthread_exit() in main() the program goes on until its last thread ends.
+    const auto test = has_returned ? &is_not_zero : &has_come_to_its_end;
+    if (await(threads_[created].ended, test, {}) == detached) all_end = false;
   }
-  if (!all_end) return now().may_end_here();
+  if (!all_end) return now().note_program_end();
   for (; created < count; ++created) {
     now().store(threads_[created].started, is_not_created, std::memory_order_relaxed, {});
   }

@@ -44,14 +44,16 @@ class program_threads {
   static inline unsigned count = 1;
 
  private:
-  enum : std::uint64_t { waits = 0, runs = 1, is_not_created = 2, has_ended = 3 };
+  enum : std::uint64_t { waits = 0, runs = 1, is_not_created = 2, has_ended = 3, detached = 4 };
+  static bool has_come_to_its_end(const void* /*none*/, std::uint64_t value) noexcept {
+    return value == has_ended;
+  }
   struct thread {
     model::location_index started;
     model::location_index ended;
     routine what;
     void* result;
     bool is_joinable;
-    bool is_detached;
     std::jmp_buf exit;
   };
 

@@ -56,14 +56,14 @@ class alignas(16) fair_waiter {
   [[nodiscard]] bool is_linked() const noexcept { return next_.read() != nullptr; }
   /// Whether unlock relies on this waiter.
   [[nodiscard]] bool is_active() const noexcept { return is_active_.read(); }
-  /// Whether this waiter runs, as far as it has said.
+  /// Whether this waiter has said that it is awake.
   [[nodiscard]] bool is_awake() const noexcept {
     // relaxed(hint): a wrong value costs time.
     return state_.load(std::memory_order_relaxed) == watching;
   }
-  /// For the caller itself: it spins until the mutex is handed to it.
+  /// Records that the calling thread, whose node this is, is awake.
   void watch() noexcept { put(watching); }
-  /// For the caller itself: it sleeps at once, and unlock no longer relies on it.
+  /// Records that the calling thread, whose node this is, sleeps; unlock no longer relies on it.
   void fall_asleep() noexcept {
     is_active_.write(false);
     put(asleep);
@@ -73,7 +73,7 @@ class alignas(16) fair_waiter {
     return is_active() && !is_awake() && !has_room_.read();
   }
   void give_room() noexcept { has_room_.write(true); }
-  /// For the first of its queue.
+  /// Notes when the turn of the first of the queue begins.
   void begin_turn() noexcept {
     if constexpr (HasTurns) first_since_.write(W::now());
   }

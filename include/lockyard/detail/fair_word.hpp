@@ -19,7 +19,7 @@ namespace lockyard::inline v0::detail {
 ///
 /// | closed and | meaning |
 /// |---|---|
-/// | held, active | a waiter is awake and out of patience, or is being woken after twice that |
+/// | held, active | a waiter is awake, or being woken: the unlock hands off; newcomers spin |
 /// | held | the owner slept when it got the mutex, or IsStrict; newcomers sleep too |
 /// | active | the first in the queue needs a processor; a newcomer reopens the mutex and sleeps |
 ///
@@ -38,7 +38,8 @@ class fair_word {
   static constexpr bool shuts_out(std::uint64_t word) noexcept {
     return (word & closed) != 0 && (word & (held | active)) != (held | active);
   }
-  static bool lacks_waiter(std::uint64_t word) noexcept {
+  /// Whether there is a queue without an active waiter, and no thread changes it.
+  static bool lacks_active_waiter(std::uint64_t word) noexcept {
     return head_of(word) != nullptr && (word & (active | busy)) == 0;
   }
   /// Whether an unlock needs nothing but leave_to_active().

@@ -30,13 +30,14 @@ enum class handoff_policy : std::uint8_t {
 ///   the time bound is WebKit's (F. Pizlo 2016), the active waiter nsync's designated waker.
 /// Guarantees: mutual exclusion; no lost wake-up (below). strict: first in, first out. patient:
 ///   when the first in the queue has been first for the patience, is awake and has seen so, the
-///   next unlock hands it the mutex; if it is not, a running thread makes room for it, and after
-///   twice the patience an unlock that reads the clock hands it the mutex in its sleep. All do
-///   while no waiter is active, else one in 16, at random. barging: no bound. Not recursive. Not
-///   safe between a thread and its own signal handler. After fork, held by the forking thread
-///   alone, with an empty queue. The next owner may destroy the mutex as soon as it holds it (I4).
-///   Within one process only. A thread that is preempted while it changes the queue, or before the
-///   wake that follows (tens of nanoseconds), holds up the others, which spin and yield meanwhile.
+///   next unlock hands it the mutex; if it is not awake, a running thread makes room for it, and
+///   after twice the patience an unlock that reads the clock hands it the mutex in its sleep. Every
+///   unlock reads the clock while no waiter is active, otherwise one in 16, at random. barging: no
+///   bound. Not recursive. Not safe between a thread and its own signal handler. After fork, held
+///   by the forking thread alone, with an empty queue. The next owner may destroy the mutex as soon
+///   as it holds it (I4). Within one process only. A thread that is preempted while it changes the
+///   queue (tens of nanoseconds) holds up the others, which spin and yield meanwhile; before the
+///   wake that follows, it holds up the thread that it wakes.
 /// Size: 8 bytes. All zero bytes are the free state. word_ is the first in the queue, and flags
 ///   (fair_word.hpp).
 ///
@@ -54,10 +55,10 @@ enum class handoff_policy : std::uint8_t {
 /// No lost wake-up: a waiter sleeps only if the kernel finds asleep in its node, compared and
 /// enqueued in one step against every wake; the thread that replaces asleep wakes. An unlock cannot
 /// miss a queue, because its compare-exchange expects the word without a queue, or active, and
-/// not closed; otherwise it grants or unparks under busy. An active waiter gives the role back
-/// under busy and only while the mutex is held, so the unlock to come finds no active waiter and
-/// unparks one. Without the wake grants_to_sleepers_in_order_of_arrival and every check of two
-/// threads hang.
+/// not closed; otherwise it grants or unparks under busy, unless a waiter is active. An active
+/// waiter gives the role back under busy and only while the mutex is held, so the unlock to come
+/// finds no active waiter and unparks one. Without the wake grants_to_sleepers_in_order_of_arrival
+/// and every check of two threads hang.
 template <world W = default_world, handoff_policy Policy = handoff_policy::patient,
           std::uint32_t PatienceUs = 200>
 class LOCKYARD_CAPABILITY basic_fair_mutex
@@ -89,7 +90,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
 
   /// Precondition: as lock(). Effects: acquires the mutex if it is free; returns whether it did.
   /// While a thread is in the queue or changes it, it may also fail if the mutex is free; where
-  /// strict, the mutex is never free then.
+  /// strict, the mutex is never free while a thread is in the queue.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: lock-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};
@@ -99,9 +100,9 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   /// Precondition: the calling thread holds the mutex.
   /// Effects: hands the mutex to a waiter, or frees it; wakes a sleeper that it grants or unparks.
   /// Synchronisation: everything done before happens before the next acquisition's return.
-  /// Progress: wait-free if no thread is in the queue or changes it, or a waiter is active, the
-  /// mutex is not closed and this unlock does not read the clock; otherwise as for entering the
-  /// queue.
+  /// Progress: wait-free if no thread changes the queue, and the queue is empty, or a waiter is
+  /// active, the mutex is not closed and this unlock does not read the clock; otherwise as for
+  /// entering the queue.
   void unlock() noexcept LOCKYARD_RELEASE() {
     const typename W::releasing scope{this};
     std::uint64_t found = held;
@@ -147,7 +148,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     waiter* const head = fair_word::head_of(word);
     const bool is_due = head != nullptr && (word & closed) != 0;
     const auto left = is_due ? -patience : time_to_barge(head);
-    if (is_due || left <= -patience) {
+    if (left <= -patience) {
       hand_off(head, word);
       return;
     }
@@ -174,7 +175,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     head->grant();
   }
 
-  /// For the new owner, which is awake.
+  /// Lets threads barge again after a handoff to the caller, the new owner.
   void reopen() noexcept {
     if (strict || !word_.may_be_closed()) return;
     const std::uint64_t word = word_.seize();
@@ -212,7 +213,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
   bool spin() noexcept {
     const auto is_news = [](std::uint64_t word) noexcept {
       return fair_word::is_open(word) || fair_word::shuts_out(word) ||
-             fair_word::lacks_waiter(word);
+             fair_word::lacks_active_waiter(word);
     };
     return spin_until(is_news, active, W::spin_limit());
   }
@@ -234,7 +235,7 @@ class LOCKYARD_CAPABILITY basic_fair_mutex
     waiter* head = fair_word::head_of(word);
     auto left = time_to_barge(head);
     std::uint64_t role = 0;
-    if (fair_word::lacks_waiter(word) && (word & closed) == 0 && left.count() > 0) {
+    if (fair_word::lacks_active_waiter(word) && (word & closed) == 0 && left.count() > 0) {
       role = active;
       word_.publish(head, held | active);
       if (spin_as_active_waiter(left)) return true;

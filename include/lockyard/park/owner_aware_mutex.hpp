@@ -16,9 +16,8 @@ namespace lockyard::inline v0 {
 /// kernel can extend a time slice, an owner asks for that. docs/locks/owner_aware_mutex.md explains
 /// it in detail.
 ///
-/// Use: where owners may lose their processors: more threads than processors, small quotas. A
-/// waiter
-///   then leaves its processor to the owner, instead of spinning against it.
+/// Use: where owners may lose their processors: more threads than processors, small quotas.
+///   A waiter then leaves its processor to the owner, instead of spinning against it.
 /// Source: the optimistic spin of Linux' mutex (P. Zijlstra 2009), here with what the kernel tells
 ///   other threads; the time slice extension of T. Gleixner (2025); U. Drepper's mutex of three
 ///   states ("Futexes Are Tricky", 2004).

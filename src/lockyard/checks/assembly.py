@@ -29,7 +29,7 @@ COMMUNICATES = re.compile(
     r"p?read|p?write|open|mmap|munmap|setcontext|swapcontext|GOMP_\w+|omp_\w+|__kmpc_\w+"
 )
 # These write to their caller's object only; the function that gets the object reads it.
-ATTRIBUTES = re.compile(r"pthread_(?:mutex|cond|rwlock|barrier)?attr_(?!setrobust)\w+")
+ATTRIBUTES = re.compile(r"pthread_(?:mutex|cond|rwlock|barrier)?attr_(?!setrobust|setkind_np)\w+")
 # Functions whose results differ from run to run.
 DIFFERS = re.compile(
     r"s?rand(?:om|_r)?|[del]rand48|[jlmn]rand48|arc4random\w*|getrandom|getentropy|time|clock|"

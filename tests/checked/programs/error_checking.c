@@ -15,5 +15,7 @@ int main(void) {
   assert(pthread_mutex_lock(&mutex) == EDEADLK);
   assert(pthread_mutex_unlock(&mutex) == 0);
   assert(pthread_mutex_unlock(&mutex) == EPERM);
+  pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+  assert(pthread_cond_wait(&never, &mutex) == EPERM);
   pthread_mutex_destroy(&mutex);
 }
