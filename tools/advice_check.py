@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockyard.advise.choice import TAILS
+from lockyard.advise.evidence import RUNS as FEWEST_RUNS
 from lockyard.records.histogram import percentile_of
 from lockyard.stats import Ratio, paired_ratio
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LOCKS = "mutex,futex_mutex,std::mutex,fair_mutex,ticket_spinlock,ttas_spinlock"
-FEWEST_RUNS = 6  # for an interval
 WORSE = 0.1
 RUNS = 12
 

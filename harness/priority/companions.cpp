@@ -10,11 +10,7 @@
 
 namespace lockyard::harness {
 
-namespace {
-
 using namespace priority_rules;
-
-}  // namespace
 
 bool priority_signals::demote() noexcept {
   const sched_param none{};

@@ -23,8 +23,13 @@ namespace {
 }  // namespace
 
 kernel_files::kernel_files(unsigned threads, bool share_directory) {
-  std::error_code none;
-  folder_ = (std::filesystem::temp_directory_path(none) / "lockyard-scale.XXXXXX").string();
+  std::error_code error;
+  const auto parent = std::filesystem::temp_directory_path(error);
+  if (error) {
+    throw condition_error{"the files for the system calls have no folder: " + error.message() +
+                          "; set TMPDIR to a folder with room"};
+  }
+  folder_ = (parent / "lockyard-scale.XXXXXX").string();
   if (mkdtemp(folder_.data()) == nullptr) refuse(folder_);
   try {
     for (unsigned i = 0; i < threads; ++i) {

@@ -2,8 +2,8 @@
 
 // The scheduler's tracepoints: sched_wakeup reports when a woken thread can run again and, if the
 // waker did all of it, which thread that was; sched_migrate_task when a thread changes its
-// processor. sched_waking, when a wake-up is sent, is left out: the stamps have that time, and a
-// record costs as much as half a wake-up.
+// processor. sched_waking, when a wake-up is sent, is left out: the stamps have that time
+// (decision 0060).
 
 #include "../topology.hpp"
 #include "switches.hpp"

@@ -11,7 +11,7 @@ namespace lockyard::inline v0 {
 enum class lock_kind : std::uint8_t {
   ours,
   peer,     ///< another library's lock
-  variant,  ///< M. Skarupke's spinlock with another part: shows what it is worth
+  variant,  ///< M. Skarupke's spinlock with another part: shows what the part is worth
   control,  ///< not for use: shows the harness's cost and that its checks find faults
   user,     ///< the user's own lock; not in the catalogue
 };

@@ -41,7 +41,8 @@ void cycle(int size) {
 
 namespace {
 
-/// Two threads that hold a lock each, by `hold`, and want the other's, by `want`.
+/// Two threads: each holds a lock, calls its argument until both hold one, and then wants the
+/// other's lock.
 template <class A, class B>
 void cross(A hold_and_want, B want_and_hold) {
   std::atomic<int> holding{0};
@@ -130,7 +131,7 @@ void read_and_write() {
   for (auto& each : all) each.join();
 }
 
-/// Many such cycles, each of threads and error-checking mutexes of its own.
+/// `count` cycles as of cycle(), each of threads and error-checking mutexes of its own.
 void many_cycles(int size) {
   for (int round = 0; round < count; ++round) {
     pthread_mutexattr_t attributes;

@@ -5,6 +5,7 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 // Where a debugger stops (src/lockyard/checks/gdb_commands.py): at each line of an account.
@@ -27,7 +28,10 @@ void execution::tell(std::source_location where, const std::string& text, const 
   // A loop that repeats a read says nothing new either.
   if (more.kind == "plain read" && !account_->empty()) {
     const trace_line& last = account_->back();
-    if (last.thread == running_ && last.where.line() == where.line() && last.text == text) return;
+    if (last.thread == running_ && last.where.line() == where.line() && last.text == text &&
+        std::strcmp(last.where.file_name(), where.file_name()) == 0) {
+      return;
+    }
   }
   trace_line line{.thread = running_, .where = where, .text = text, .kind = std::string{more.kind}};
   // Plain accesses and failures belong to the thread's next event.

@@ -77,11 +77,11 @@ void execution::note_pause(thread_record& thread) {
   const bool was_here =
       std::ranges::find(repeats.at_pauses, repeats.state) != repeats.at_pauses.end();
   const bool comes_back = !has_learned && is_repeated(was_here);
-  repeats.pauses = has_learned ? 0 : repeats.pauses + 1;
   repeats.at_pauses.push_back(repeats.state);
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) return;
-  thread.now = repeats.pauses > settings_.counted_pauses ? status::counting : status::ready;
+  const std::size_t in_a_row = repeats.at_pauses.size() - 1;
+  thread.now = in_a_row > settings_.counted_pauses ? status::counting : status::ready;
 }
 
 /// Unused bytes of the stack may differ where an execution is run again with other work in
@@ -103,7 +103,6 @@ void execution::act(thread_record& thread) {
   repetition& repeats = thread.repeats;
   repeats.at_pauses.clear();
   repeats.known_at_pause = {};
-  repeats.pauses = 0;
   repeats.failures.clear();
   repeats.failed_at = 0;
 }

@@ -58,9 +58,8 @@ struct repetition {
   };
   hash128 state;                    ///< at the last step that noted it: stack, registers, knowledge
   hash128 knowledge;                ///< then
-  std::vector<hash128> at_pauses;   ///< the states, since the thread has learned or done anything
-  hash128 known_at_pause;           ///< the knowledge
-  unsigned pauses = 0;              ///< in a row that taught nothing
+  std::vector<hash128> at_pauses;   ///< the states at its pauses, since it last learned or acted
+  hash128 known_at_pause;           ///< the knowledge at the last pause
   std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads

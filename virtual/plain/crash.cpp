@@ -17,7 +17,7 @@ namespace {
 
 volatile std::sig_atomic_t reports_to = -1;
 
-/// The process cannot go on, so this need not be safe for it.
+/// The process cannot go on, so the handler need not be async-signal-safe.
 void report(int number, siginfo_t* info, void* /*context*/) {
   const model::execution* const running = model::execution::current();
   const char* reason =

@@ -128,7 +128,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   return lockyard::plain::unlock(mutex, LOCKYARD_HERE);
 }
 int __wrap_pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
-  lockyard::plain::write_bytes(mutex, sizeof *mutex, __builtin_return_address(0));
+  lockyard::plain::write_bytes(mutex, sizeof *mutex, LOCKYARD_PC);
   return pthread_mutex_init(mutex, attributes);
 }
 int __wrap_pthread_mutex_destroy(pthread_mutex_t* mutex) {
@@ -136,7 +136,7 @@ int __wrap_pthread_mutex_destroy(pthread_mutex_t* mutex) {
 }
 
 int __wrap_pthread_cond_init(pthread_cond_t* condition, const pthread_condattr_t* attributes) {
-  lockyard::plain::write_bytes(condition, sizeof *condition, __builtin_return_address(0));
+  lockyard::plain::write_bytes(condition, sizeof *condition, LOCKYARD_PC);
   return pthread_cond_init(condition, attributes);
 }
 int __wrap_pthread_cond_destroy(pthread_cond_t* condition) {

@@ -165,7 +165,7 @@ int __wrap_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
   return lockyard::plain::unlock_rwlock(lock, LOCKYARD_HERE);
 }
 int __wrap_pthread_rwlock_init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* /*how*/) {
-  lockyard::plain::initialise(lock, sizeof *lock, 0, __builtin_return_address(0));
+  lockyard::plain::initialise(lock, sizeof *lock, 0, LOCKYARD_PC);
   return 0;
 }
 int __wrap_pthread_rwlock_destroy(pthread_rwlock_t* lock) {
@@ -173,7 +173,7 @@ int __wrap_pthread_rwlock_destroy(pthread_rwlock_t* lock) {
 }
 
 int __wrap_pthread_spin_init(pthread_spinlock_t* lock, int /*shared*/) {
-  lockyard::plain::initialise(const_cast<int*>(lock), sizeof *lock, 0, __builtin_return_address(0));
+  lockyard::plain::initialise(const_cast<int*>(lock), sizeof *lock, 0, LOCKYARD_PC);
   return 0;
 }
 int __wrap_pthread_spin_destroy(pthread_spinlock_t* lock) {
@@ -194,7 +194,7 @@ int __wrap_pthread_spin_unlock(pthread_spinlock_t* lock) {
 }
 
 int __wrap_sem_init(sem_t* semaphore, int /*shared*/, unsigned value) {
-  lockyard::plain::initialise(semaphore, sizeof *semaphore, value, __builtin_return_address(0));
+  lockyard::plain::initialise(semaphore, sizeof *semaphore, value, LOCKYARD_PC);
   return 0;
 }
 int __wrap_sem_destroy(sem_t* semaphore) {
@@ -224,7 +224,7 @@ int __wrap_sem_getvalue(sem_t* semaphore, int* value) {
 int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* /*how*/,
                                 unsigned count) {
   if (count == 0) return EINVAL;
-  lockyard::plain::initialise(barrier, sizeof *barrier, 0, __builtin_return_address(0));
+  lockyard::plain::initialise(barrier, sizeof *barrier, 0, LOCKYARD_PC);
   reinterpret_cast<lockyard::plain::barrier_words*>(barrier)->count = count;
   return 0;
 }

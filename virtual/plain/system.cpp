@@ -73,7 +73,6 @@ long futex(const futex_call& call, std::source_location where) {
 /// False if the limit has ended the wait.
 bool wait_of_future(const std::uint32_t* word, std::uint32_t value, bool has_limit,
                     std::source_location where) {
-  worker::mine().loop().act();
   const std::timespec some{};
   const futex_call call{.word = word,
                         .operation = FUTEX_WAIT,
@@ -81,7 +80,7 @@ bool wait_of_future(const std::uint32_t* word, std::uint32_t value, bool has_lim
                         .limit = has_limit ? &some : nullptr,
                         .second = nullptr,
                         .third = 0};
-  return sleep_on(call, where) == 0 || worker::mine().storage[now().self()].error != ETIMEDOUT;
+  return futex(call, where) == 0 || worker::mine().storage[now().self()].error != ETIMEDOUT;
 }
 
 void give_way(std::source_location where) {
@@ -92,6 +91,26 @@ void give_way(std::source_location where) {
 std::int64_t time_ns(std::source_location where) {
   constexpr std::int64_t hour = 3'600'000'000'000;
   return model::model::now(where).time_since_epoch().count() + hour;
+}
+
+/// The time as the code sees it.
+std::timespec time_of(clockid_t clock, const void* pc) {
+  std::timespec found{};
+  if (is_active()) {
+    const std::int64_t ns = time_ns(place_of(pc));
+    found = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+  } else {
+    clock_gettime(clock, &found);
+  }
+  return found;
+}
+
+/// Writes a result to the code's memory, if it wants one.
+template <class T>
+void give(T* to, T value, const void* pc) {
+  if (to == nullptr) return;
+  if (is_active()) write_bytes(to, sizeof *to, pc);
+  *to = value;
 }
 
 }  // namespace
@@ -166,7 +185,7 @@ int __wrap_clock_nanosleep(clockid_t /*clock*/, int /*flags*/, const std::timesp
   if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
   return 0;
 }
-// Other threads cannot see a thread's name and its processors; and no thread is cancelled.
+// Calls that read a thread's name or processors are refused, and so is pthread_cancel().
 int __wrap_pthread_setname_np(pthread_t /*thread*/, const char* /*name*/) {
   return 0;
 }
@@ -175,11 +194,11 @@ int __wrap_pthread_setaffinity_np(pthread_t /*thread*/, std::size_t /*size*/,
   return 0;
 }
 int __wrap_pthread_setcancelstate(int /*state*/, int* old) {
-  if (old != nullptr) *old = PTHREAD_CANCEL_ENABLE;
+  lockyard::plain::give(old, int{PTHREAD_CANCEL_ENABLE}, LOCKYARD_PC);
   return 0;
 }
 int __wrap_pthread_setcanceltype(int /*type*/, int* old) {
-  if (old != nullptr) *old = PTHREAD_CANCEL_DEFERRED;
+  lockyard::plain::give(old, int{PTHREAD_CANCEL_DEFERRED}, LOCKYARD_PC);
   return 0;
 }
 void __wrap_pthread_testcancel() {}
@@ -195,9 +214,7 @@ int __wrap_gettid() {
 
 int __wrap_clock_gettime(clockid_t clock, std::timespec* to) {
   if (!is_active()) return clock_gettime(clock, to);
-  const std::int64_t ns = lockyard::plain::time_ns(LOCKYARD_HERE);
-  to->tv_sec = ns / 1'000'000'000;
-  to->tv_nsec = ns % 1'000'000'000;
+  lockyard::plain::give(to, lockyard::plain::time_of(clock, LOCKYARD_PC), LOCKYARD_PC);
   return 0;
 }
 // How std::future waits: these members are in the C++ library.
@@ -218,19 +235,17 @@ void __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(const st
 }
 
 int __wrap_timespec_get(std::timespec* to, int base) {
-  return __wrap_clock_gettime(CLOCK_REALTIME, to) == 0 ? base : 0;
+  lockyard::plain::give(to, lockyard::plain::time_of(CLOCK_REALTIME, LOCKYARD_PC), LOCKYARD_PC);
+  return base;
 }
 int __wrap_gettimeofday(timeval* to, void* /*zone*/) {
-  std::timespec found{};
-  __wrap_clock_gettime(CLOCK_REALTIME, &found);
-  to->tv_sec = found.tv_sec;
-  to->tv_usec = found.tv_nsec / 1000;
+  const std::timespec found = lockyard::plain::time_of(CLOCK_REALTIME, LOCKYARD_PC);
+  lockyard::plain::give(to, timeval{found.tv_sec, found.tv_nsec / 1000}, LOCKYARD_PC);
   return 0;
 }
 std::time_t __wrap_time(std::time_t* to) {
-  std::timespec found{};
-  __wrap_clock_gettime(CLOCK_REALTIME, &found);
-  if (to != nullptr) *to = found.tv_sec;
+  const std::timespec found = lockyard::plain::time_of(CLOCK_REALTIME, LOCKYARD_PC);
+  lockyard::plain::give(to, found.tv_sec, LOCKYARD_PC);
   return found.tv_sec;
 }
 std::int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {

@@ -181,7 +181,7 @@ int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(v
 int __wrap_pthread_join(pthread_t thread, void** result) {
   void* const found = worker::mine().threads.join(static_cast<unsigned>(thread - 1), LOCKYARD_HERE);
   if (result != nullptr) {
-    lockyard::plain::write_bytes(result, sizeof *result, __builtin_return_address(0));
+    lockyard::plain::write_bytes(result, sizeof *result, LOCKYARD_PC);
     *result = found;
   }
   return 0;
@@ -200,17 +200,17 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
   if (!is_active()) std::abort();
   const unsigned index = lockyard::plain::create({&lockyard::plain::run_state, state->release()},
                                                  false, LOCKYARD_HERE);
-  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = pthread_t{index} + 1;
 }
 void __wrap__ZNSt6thread4joinEv(pthread_t* self) {
   worker::mine().threads.join(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
-  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = 0;
 }
 void __wrap__ZNSt6thread6detachEv(pthread_t* self) {
   worker::mine().threads.detach(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
-  lockyard::plain::write_bytes(self, sizeof *self, __builtin_return_address(0));
+  lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = 0;
 }
 unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() {

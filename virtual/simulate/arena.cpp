@@ -37,7 +37,7 @@ arena::~arena() {
 void* arena::stack_top(int which) const noexcept {
   std::byte* const bottom = base_ + stack_bytes * static_cast<std::size_t>(which);
   mprotect(bottom, page, PROT_NONE);  // without the guard it is still a stack
-  // Tops that lie in one place of their pages would share a few sets of the processor's caches.
+  // Tops at the same offset in their pages would compete for a few sets of the caches.
   constexpr std::size_t line = 64, step = 17;
   return bottom + stack_bytes - static_cast<std::size_t>(which) * step * line % page;
 }

@@ -75,7 +75,7 @@ thread& engine::spawn(std::function<void()> body, int on, int group, const rank&
   made.own = own, made.weight = weight_of(own.nice);
   if (recording_ != nullptr) recording_->name_thread(id, group == 0 ? "contender" : "background");
   made.context =
-      context::make_fcontext(memory_.stack_top(id), arena::stack_bytes - 4096, &engine::enter);
+      context::make_fcontext(memory_.stack_top(id), arena::stack_bytes - 2 * 4096, &engine::enter);
   made.runnable = true;
   ++at(on).arriving;
   add_load(made, 1);

@@ -7,6 +7,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockyard::simulation {
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from lockyard.advise.evidence import RATE, WAIT
 from lockyard.errors import UsageError
 from lockyard.report.columns import RATE as RATE_COMPARED
-from lockyard.report.columns import WAIT_P999
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Advice:
     def compared(self, other: Candidate, by_tail: bool | None = None) -> Ratio | None:
         """Returns another lock's figure over the best one's, paired by block."""
         if self.by_tail if by_tail is None else by_tail:
-            return paired_ratio(WAIT_P999.of(other.wait), WAIT_P999.of(self.best.wait))
+            return _tail_ratio(other, self.best)
         return paired_ratio(RATE_COMPARED.of(other.rate), RATE_COMPARED.of(self.best.rate))
 
     @property
@@ -108,7 +107,7 @@ def advised(use: Use, cells: Cells, locks: Sequence[Lock], by_tail: bool, source
 
 def _is_as_good(advice: Advice, other: Candidate) -> bool:
     """Tells whether no difference to the first lock is shown, and it is not far either."""
-    ratio = _tail_ratio(other, advice.best) if advice.by_tail else advice.compared(other)
+    ratio = advice.compared(other)
     far = 1.1 if advice.by_tail else 1 / 1.1
     if ratio is None or ratio.shows_difference:
         return False

@@ -33,7 +33,7 @@ RUNS = 6
 RUN_S = 0.1
 SPARE = 1.5  # for starting and ending runs
 # A percentile needs more time than a mean rate: the share of the waits if the tail decides.
-WAIT_SHARE = {True: 0.75, False: 0.5}
+WAIT_SHARE, TAIL_WAIT_SHARE = 0.5, 0.75
 
 Cells = dict[str, dict[str, CellSummary]]  # by study and lock
 
@@ -102,7 +102,8 @@ def planned(
     """Returns the cells of both studies. If the tail decides, the runs of `wait` are longer."""
     runs = max(RUNS, int(budget_s / (RUN_S * len(STUDIES) * len(locks))))
     both_s = runs * RUN_S * SPARE * len(STUDIES)
-    shares = {WAIT: WAIT_SHARE[by_tail], RATE: 1 - WAIT_SHARE[by_tail]}
+    waits = TAIL_WAIT_SHARE if by_tail else WAIT_SHARE
+    shares = {WAIT: waits, RATE: 1 - waits}
     request = Request([use.threads], conditions=[inherited()], work=[use.work], runs=runs)
     return [
         cell

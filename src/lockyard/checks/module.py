@@ -171,8 +171,8 @@ class Build:
         return kept
 
     def _need_gcc(self) -> None:
-        """Clang instruments what its optimisations have left of the code, and some of visible.txt's
-        options have no counterpart there."""
+        """Refuses Clang: it instruments only the accesses that its optimisations leave, and has no
+        counterpart of some options in visible.txt."""
         if "clang" in self._ran(["--version"]).said:
             raise UsageError(
                 f"the compiler {self.compiler} is Clang, which may leave out accesses before the "

@@ -33,7 +33,7 @@ MODES = 3
 # A mode is a multiple of a period if it is this near to it; larger multiples would fit anything.
 NEAR = 0.06
 MULTIPLES = 4
-# The throttle stops no others.
+# The policies whose threads the real-time throttle stops.
 THROTTLED = ("fifo", "rr", "deadline")
 HISTOGRAMS = ("wait", "idle_wanted", "response")
 

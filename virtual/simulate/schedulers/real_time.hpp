@@ -32,13 +32,13 @@ class real_time : public scheduler {
   }
   bool tick(thread& current, int processor) override {
     if (!is_real_time(current)) return !on().at(processor).queue.empty();
-    return quantum_ > 0 && current.scheduling.slice_left <= 0 && has_equal(current, processor);
+    return quantum_ > 0 && current.scheduling.slice_left <= 0 && has_rival(current, processor);
   }
   bool preempts(const thread& woken, const thread& current, int /*processor*/) override {
     return woken.priority() > current.priority();
   }
   bool yield_switches(thread& current, int processor) override {
-    return !is_real_time(current) || has_equal(current, processor);
+    return !is_real_time(current) || has_rival(current, processor);
   }
   [[nodiscard]] bool is_strict() const override { return true; }
   /// A real-time thread is pushed to the processor that runs the least urgent thread.
@@ -57,7 +57,8 @@ class real_time : public scheduler {
 
  private:
   static bool is_real_time(const thread& which) noexcept { return which.priority() > 0; }
-  [[nodiscard]] bool has_equal(const thread& to, int processor) const {
+  /// Whether a thread in the queue is at least as urgent.
+  [[nodiscard]] bool has_rival(const thread& to, int processor) const {
     return std::ranges::any_of(on().at(processor).queue, [&to](const thread* each) {
       return each->priority() >= to.priority();
     });

@@ -8,6 +8,7 @@
 #include <priority/rules.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace lockyard::simulation {
 

@@ -43,7 +43,7 @@ inline char* rseq_area([[maybe_unused]] std::uintptr_t thread) noexcept {
 }
 
 /// Returns the address where the kernel stores the processor that the calling thread runs on; null
-/// where the kernel does not store it.
+/// where the kernel does not store it. `thread` is the thread pointer.
 inline std::uint32_t* cpu_of_thread(std::uintptr_t thread) noexcept {
   constexpr std::size_t cpu_id = 4;
   char* const area = rseq_area(thread);
