@@ -58,9 +58,13 @@ def of_kind(records: list[dict[str, Any]], record: str, lock: str) -> list[dict[
 
 
 def waits_by(records: list[dict[str, Any]], lock: str, *keys: str) -> dict[Any, int]:
+    """The number of waits by the keys; of stacks the innermost function, "" if it is unknown."""
     found: dict[Any, int] = {}
     for each in of_kind(records, "profile-wait", lock):
-        key = tuple(each[name][0] if name in ("waiter", "holder") else each[name] for name in keys)
+        key = tuple(
+            next(iter(each[name]), "") if name in ("waiter", "holder") else each[name]
+            for name in keys
+        )
         found[key] = found.get(key, 0) + each["waits"]
     return found
 
@@ -129,7 +133,13 @@ def test_a_writer_that_computes_is_the_cause_of_a_readers_wait(
 ) -> None:
     records, _ = profiled("writer", "20")
     causes = waits_by(records, "table", "cause", "holder")
-    known = {key: count for key, count in causes.items() if key[0] in ("long section", *BUSY)}
+    # A writer that looked for waiters before this one came, and then lost its processor, leaves no
+    # note of its release: the cause is known, the holder is not.
+    known = {
+        key: count
+        for key, count in causes.items()
+        if key[0] in ("long section", *BUSY) and key[1] != ""
+    }
     assert sum(known.values()) >= 0.8 * sum(causes.values()), causes
     assert all(holder == "change_table_slowly" for _, holder in known), causes
 
