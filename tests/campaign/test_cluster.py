@@ -27,8 +27,10 @@ from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.records import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from conftest import Outcome as Shown
 
 distributed = pytest.importorskip(
     "distributed", reason="the extra lockyard[cluster] is not installed"
@@ -134,6 +136,17 @@ def test_two_machines_do_every_task_and_stand_side_by_side(
     shown = [" ".join(line.split()) for line in side_by_side(campaign.out, 100)]
     assert "study lock threads figure fast slow" in shown
     assert "throughput mutex 2 rate 4.00 M/s 1.00 M/s" in shown
+
+
+@pytest.mark.timeout(LIMIT_S * 2)
+def test_a_worker_checks(tmp_path: Path, lockyard: Callable[..., Shown]) -> None:
+    names = ("ticket_spinlock", "tas_spinlock")
+    with _scheduler(tmp_path) as address, _worker(address, tmp_path, "fast"):
+        done = lockyard("check", *names, "--cluster", address, "--json")
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {each["client"] for each in found} == set(names)
+    assert {each["verdict"] for each in found} == {"passed"}
 
 
 @pytest.mark.timeout(LIMIT_S * 2)

@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from fake_cluster import FakeCluster
 
+from lockyard.campaign import handout
 from lockyard.campaign.engine import LostError, Worker
 from lockyard.errors import ExitStatus, LockyardError, MissingCapabilityError
 from lockyard.program import ProgramDiedError, ProgramOverrunError
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Outcome
-
-    from lockyard.program import Job
 
 QUICK = ("throughput", "--machine", "xeon8468", "--for", "2ms", "--background", "quiet")
 
@@ -103,39 +103,6 @@ def test_refuses_what_cannot_be_swept(
     refused = lockyard("simulate", *QUICK, *arguments)
     assert refused.returncode == 2
     assert expected in refused.stderr.replace("\n", " ")
-
-
-class FakeTask:
-    def __init__(self, reply: dict[str, Any] | BaseException) -> None:
-        self._reply = reply
-        self.cancelled = False
-
-    def result(self) -> dict[str, Any]:
-        if isinstance(self._reply, BaseException):
-            raise self._reply
-        return self._reply
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
-class FakeCluster:
-    """One worker, which replies to the n-th call with the n-th reply, and otherwise simulates."""
-
-    def __init__(self, *replies: dict[str, Any] | BaseException) -> None:
-        self._replies = list(replies)
-        self.tasks: list[FakeTask] = []
-        self.asked = 0
-        self.last_seen: list[float] = []  # one entry for each call
-
-    def workers(self) -> list[Worker]:
-        self.asked += 1
-        return [Worker("far", "tcp://far", 1, last_seen=self.asked // 3)]
-
-    def call(self, worker: Worker, function: Any, jobs: list[Job]) -> FakeTask:
-        self.last_seen.append(worker.last_seen)
-        self.tasks.append(FakeTask(self._replies.pop(0) if self._replies else function(jobs)))
-        return self.tasks[-1]
 
 
 @pytest.fixture
@@ -220,7 +187,7 @@ def test_sweep_that_an_error_ends_keeps_finished_points_and_names_the_rest(
 def test_sweep_without_workers_keeps_finished_points(
     points: list[Point], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(handout, "PATIENCE_S", 0.1)
     found = simulated(points, FailingCluster(None))
     assert sorted(found.points) == [0]
     (unfinished,) = found.unfinished

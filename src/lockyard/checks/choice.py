@@ -39,6 +39,7 @@ class Choice:
     size: ClientSize | None  # the client size for every lock; None: several sizes
     user_code: Wanted | None = None  # the user's locks or client, which are checked alone
     gdb: bool = False  # the replay runs under gdb
+    cluster: str = ""  # the address of its scheduler; empty: this machine alone
 
     def __post_init__(self) -> None:
         switches = {
@@ -53,6 +54,11 @@ class Choice:
                 "--gdb: steps through one execution of your own lock or client, so there is "
                 "nothing to step through; add --lock or --client, and the --replay that a failed "
                 "check printed"
+            )
+        if self.cluster and (self.replay or self.bench):
+            raise UsageError(
+                f"--cluster: {'--replay' if self.replay else '--bench'} runs on this machine "
+                "alone, so nothing was sent to it; drop one of the two"
             )
         if self.user_code is not None:
             self._check_user_code()
@@ -92,6 +98,11 @@ class Choice:
             )
         if self.user_code is None:
             return
+        if self.cluster:
+            raise UsageError(
+                f"{self.user_code} and --cluster exclude each other, because your code is compiled "
+                "on this machine alone; drop --cluster"
+            )
         if self.replay and (len(self.user_code.entries) != 1 or self.mutants or self.size):
             raise UsageError(
                 "--replay: replays one execution of one lock, with its client size; give one "

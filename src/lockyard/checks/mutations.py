@@ -134,12 +134,13 @@ def results(
     for mutation in mutations:
         if session.interrupted:
             return
-        yield _result(session, mutation, settings, listed.get(mutation.key))
+        yield result(session, mutation, settings, listed.get(mutation.key))
 
 
-def _result(
+def result(
     session: Session, mutation: Mutation, settings: Settings, reason: str | None
 ) -> MutationResult:
+    """Checks the mutant until a check kills it. `reason` is why it may survive."""
     done: list[Result] = []
     checks = (
         Check(client, size, settings, mutation.site)
@@ -147,9 +148,9 @@ def _result(
         for client in mutation.clients
         if size in client.sizes
     )
-    for result in session.results(checks):
-        done.append(result)
-        if result.verdict not in ("passed", "inconclusive"):
+    for each in session.results(checks):
+        done.append(each)
+        if each.verdict not in ("passed", "inconclusive"):
             break
     is_open = any(each.standing is Standing.INCONCLUSIVE for each in done)
     return MutationResult(mutation, done[-1], len(done), reason, is_open)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from lockyard.campaign.pools import cluster
 from lockyard.checker import Checker, checker_path
-from lockyard.checks import bench, clients, debugger, imports, module, mutations
+from lockyard.checks import bench, clients, debugger, imports, module, mutations, on_cluster
 from lockyard.checks.document import document
 from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
@@ -22,6 +24,7 @@ from lockyard.measure.session import say
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from lockyard.campaign.pools import ClusterPool
     from lockyard.checks.choice import Choice
     from lockyard.checks.clients import Client
     from lockyard.checks.mutations import MutationResult
@@ -45,18 +48,18 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
             _write_page(page, [result], [])
             return _replay(result, as_json)
         session = Session(checker, unseen=imports.unseen(built) if built else ())
-        with shown_progress(session):
+        there = cluster(choice.cluster) if choice.cluster else nullcontext()
+        with there as pool, nullcontext() if pool else shown_progress(session):
             if choice.bench:
                 return bench.run(session, known, settings, as_json)
             checks = _checks(choice, known, settings)
-            results = _kept(session, _readable(session, checks), as_json)
+            found = on_cluster.results(pool, checks) if pool else session.results(checks)
+            results = _in_order(checks, _kept(session, _readable(session, found), as_json))
             _say_left_out(session, len(checks) - len(results))
             mutated: list[MutationResult] = []
             stale: list[str] = []
             if choice.mutants and not session.interrupted:
-                mutated, stale = _mutated(
-                    session, known, settings, as_json, is_own=choice.user_code is not None
-                )
+                mutated, stale = _mutated(session, known, settings, pool, as_json=as_json)
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
 
@@ -97,9 +100,15 @@ def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Che
     ]
 
 
-def _readable(session: Session, checks: Iterable[Check]) -> Iterator[Result]:
+def _in_order(checks: Sequence[Check], results: Sequence[Result]) -> list[Result]:
+    """The results of a cluster arrive in any order."""
+    order = {each.label: place for place, each in enumerate(checks)}
+    return sorted(results, key=lambda each: (order[each.check.label], each.bound or 0))
+
+
+def _readable(session: Session, found: Iterable[Result]) -> Iterator[Result]:
     """Yields the results; an unexpected failure is shown by its simplest execution."""
-    for each in session.results(checks):
+    for each in found:
         yield minimised(session, each) if each.standing is Standing.FAILED else each
 
 
@@ -117,9 +126,15 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
 
 
 def _mutated(
-    session: Session, known: Sequence[Client], settings: Settings, as_json: bool, *, is_own: bool
+    session: Session,
+    known: Sequence[Client],
+    settings: Settings,
+    pool: ClusterPool | None,
+    *,
+    as_json: bool,
 ) -> tuple[list[MutationResult], list[str]]:
     """Checks the automatic mutants; returns their outcomes and the errors in the survivor list."""
+    is_own = any(each.option for each in known)
     listed = {} if is_own else read_list()
     locks, others = (clients.of_groups(known, group) for group in ("lock", "client"))
     try:
@@ -127,7 +142,12 @@ def _mutated(
     except KeyboardInterrupt:
         session.interrupted = True
         return [], []
-    results = _kept(session, mutations.results(session, wanted, settings, listed), as_json)
+    found = (
+        on_cluster.mutation_results(pool, wanted, settings, listed)
+        if pool
+        else mutations.results(session, wanted, settings, listed)
+    )
+    results = _kept(session, found, as_json)
     _say_left_out(session, len(wanted) - len(results))
     return results, [] if session.interrupted else stale_entries(listed, results)
 

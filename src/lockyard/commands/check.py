@@ -113,10 +113,20 @@ class CheckOptions:
             "N",
             "Number of threads that search.",
             parse.workers,
-            shown="one for each processor",
+            shown="one for each processor; with --cluster one for each check",
             panel=SEARCH,
         ),
     ] = None
+    cluster: Annotated[
+        str,
+        option(
+            "tcp://HOST:PORT",
+            "The scheduler of a cluster of Dask distributed, whose workers do the checks; needs "
+            "lockyard[cluster].",
+            shown="this machine alone",
+            panel=SEARCH,
+        ),
+    ] = ""
     no_cache: Annotated[
         bool,
         typer.Option(
@@ -160,6 +170,7 @@ class CheckOptions:
             bench=self.bench,
             replay=self.replay,
             gdb=self.gdb,
+            cluster=self.cluster,
             size=parse.size(self.threads, self.acquisitions),
             user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
         )
@@ -171,7 +182,7 @@ class CheckOptions:
             bound=self.bound,
             seconds=self.seconds,
             memory_bytes=self.memory,
-            workers=self.workers or parse.default_workers(),
+            workers=self.workers or (1 if self.cluster else parse.default_workers()),
             cache=not self.no_cache,
         )
 
@@ -183,6 +194,7 @@ class CheckOptions:
     "lockyard check ticket_spinlock --threads 4 --bound 3",
     "lockyard check futex_mutex --threads 3 --acquisitions 2 --search pct --seconds 60",
     "lockyard check --all --mutants",
+    "lockyard check --all --mutants --cluster tcp://10.0.0.1:8786",
     "lockyard check --lock my.hpp:my::lock --replay my::lock:2x1:0012 --gdb",
 )
 def command(options: CheckOptions) -> int:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections import deque
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rich.progress import MofNCompleteColumn
 
 from lockyard import options
-from lockyard.campaign.engine import MOST_ATTEMPTS, NO_WORKER, Losses, LostError, Worker
+from lockyard.campaign import handout
+from lockyard.campaign.engine import LostError, Worker
 from lockyard.campaign.pools import cluster
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, LockyardError, UsageError
@@ -37,10 +36,8 @@ if TYPE_CHECKING:
     from lockyard.simulate.simulator import Abilities
     from lockyard.simulate.spread import Simulated
 
-POLL_S = 0.02
 # Parameters that may have several values without being swept.
 LISTED = ("scheduler", "threads")
-PATIENCE_S = 60.0
 
 
 def _threads(wanted: Wanted, value: str) -> Wanted:
@@ -260,8 +257,14 @@ def simulated(points: Sequence[Point], on: Workers, on_done: Callable[[], None])
     """Simulates the points. Keeps what is done if Ctrl-C or an error ends the sweep."""
     found = Found()
     left = dict.fromkeys(range(len(points)))
+    calls = handout.Calls(
+        len(points),
+        on.workers,
+        lambda worker, index: on.start(worker, points[index].jobs),
+        "nothing more was simulated",
+    )
     try:
-        for index, reply in _replies(points, on):
+        for index, reply in handout.replies(calls):
             del left[index]
             if "failure" in reply:
                 found.failed.append(f"{points[index]}: {reply['failure']}")
@@ -282,78 +285,6 @@ def _lost_cluster(error: LostError) -> LockyardError:
         f"the cluster no longer answers ({error}), so nothing more was simulated; check that its "
         "scheduler and workers run, and start the sweep again"
     )
-
-
-class _Handout:
-    """Hands the points to workers, again if their worker is lost."""
-
-    def __init__(self, points: Sequence[Point], on: Workers) -> None:
-        self._points = points
-        self._on = on
-        self._waiting = deque(range(len(points)))
-        self._running: list[tuple[int, str, Running]] = []
-        self._attempts = [0] * len(points)
-        self._losses = Losses()
-        self._idle_since = time.monotonic()
-
-    @property
-    def is_over(self) -> bool:
-        return not self._waiting and not self._running
-
-    def hand_out(self) -> None:
-        for worker in self._losses.living(self._on.workers()):
-            busy = sum(address == worker.address for _, address, _ in self._running)
-            for _ in range(min(worker.slots - busy, len(self._waiting))):
-                index = self._waiting.popleft()
-                self._attempts[index] += 1
-                task = self._on.start(worker, self._points[index].jobs)
-                self._running.append((index, worker.address, task))
-        if self._running:
-            self._idle_since = time.monotonic()
-        elif time.monotonic() - self._idle_since > PATIENCE_S:
-            raise UsageError(NO_WORKER.format(PATIENCE_S, "nothing more was simulated"))
-
-    def collect(self) -> list[tuple[int, dict[str, Any]]]:
-        """Returns the replies that have come."""
-        found = []
-        for each in list(self._running):
-            index, address, task = each
-            reply = _reply(task)
-            if reply is None:
-                continue
-            self._running.remove(each)
-            if "lost" in reply:
-                self._losses.record(address)
-                if self._attempts[index] < MOST_ATTEMPTS:
-                    self._waiting.appendleft(index)
-                    continue
-            found.append((index, reply))
-        return found
-
-    def cancel(self) -> None:
-        for _, _, task in self._running:
-            task.cancel()
-
-
-def _replies(points: Sequence[Point], on: Workers) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the replies as they arrive."""
-    handout = _Handout(points, on)
-    try:
-        while not handout.is_over:
-            handout.hand_out()
-            found = handout.collect()
-            yield from found
-            if not found:
-                time.sleep(POLL_S)
-    finally:
-        handout.cancel()
-
-
-def _reply(task: Running) -> dict[str, Any] | None:
-    try:
-        return task.result()
-    except LostError as error:
-        return {"lost": True, "failure": str(error)}
 
 
 def _document(
