@@ -276,4 +276,7 @@ def test_figures_of_speed_are_shown_with_their_targets(lockyard: Callable[..., O
     *figures, memory = lines_of(measured.stdout)
     assert "ticket_spinlock 3x2" in [each["figure"] for each in figures]
     assert all(each["states"] > 0 for each in figures)
+    whole = [each for each in figures if each["target_seconds"] in (60, 300)]
+    assert whole
+    assert not any(each["met"] for each in whole if each["coverage"] != "exhaustive")
     assert memory["peak_bytes"] > 1 << 20

@@ -82,12 +82,14 @@ class BenchDocument(Struct, frozen=True, tag_field="record", tag="bench"):
     """A speed of the checker, and its target."""
 
     figure: str
+    executions: Count
     states: Count
     seconds: float
     states_per_s_per_core: float
     target_seconds: float | None
     target_states_per_s_per_core: float | None
     done: bool
+    coverage: str
     met: bool
 
 
