@@ -91,6 +91,18 @@ def test_measured_costs_take_the_place_of_the_machines_costs(
     assert rate(480) < 0.6 * rate(120)
 
 
+def test_says_that_a_cost_changed_from_run_to_run(
+    lockyard: Callable[..., Outcome], file: Callable[..., str]
+) -> None:
+    def notes(round_trip_ns: float) -> str:
+        costs = {**COSTS, "line_round_trips": [{"cpus": [0, 1], "ns": round_trip_ns}]}
+        path = file(a_run("costs", None, COSTS), a_run("costs", None, costs), *MEASURED)
+        return lockyard("simulate", "--like", path, "--machine", "vm2", "--json").stdout
+
+    assert "processors 0 and 1 was 33 ns in one run and 120 ns in another" in notes(480)
+    assert "in another" not in notes(200)
+
+
 def test_gaps_have_the_lengths_that_were_measured(
     lockyard: Callable[..., Outcome], file: Callable[..., str]
 ) -> None:

@@ -30,6 +30,8 @@ MEASURED = {
 }
 # There and back, and for each way an invalidation and a fetch: both sides spin by reading.
 HOPS_OF_ROUND_TRIP = 4
+# A cost that changed by more from run to run has no one value with which rates can be simulated.
+STEADY_FACTOR = 2.0
 
 
 def of_study(runs: Sequence[Answer], study: str) -> list[dict[str, Any]]:
@@ -58,9 +60,13 @@ def calibrated(
         values = [each[name] for each in costs if each.get(name) is not None]
         if values:
             new[cost] = median(values)
+            _note_unsteady(name, values, notes)
     by_pair: defaultdict[tuple[int, ...], list[float]] = defaultdict(list)
     for pair in (pair for run in pairs for pair in run):
         by_pair[tuple(pair["cpus"])].append(pair["ns"] / HOPS_OF_ROUND_TRIP)
+    for cpus, values in by_pair.items():
+        ends = f"{cpus[0]} and {cpus[1]}"
+        _note_unsteady(f"the hop of a line between processors {ends}", values, notes)
     trips = [median(each) for each in by_pair.values()]
     if trips:
         new["hop_cache_ns"], new["hop_socket_ns"] = min(trips), median(trips)
@@ -70,6 +76,16 @@ def calibrated(
         spent = new["futex_wake_ns"] + new["interrupt_ns"] + new["context_switch_ns"]
         new["idle_exit_ns"] = max(0.0, median(wakes) - spent)
     return replace(machine, costs=_in_order(new))
+
+
+def _note_unsteady(name: str, values: Sequence[float], notes: list[str]) -> None:
+    least, most = min(values), max(values)
+    if most > STEADY_FACTOR * least:
+        notes.append(
+            f"{name} was {least:.3g} ns in one run and {most:.3g} ns in another, as on a "
+            "hypervisor that moves virtual processors or a machine that is not quiet; rates are "
+            "simulated with the median, so they cannot agree with both; measure again"
+        )
 
 
 def _in_order(costs: dict[str, float]) -> dict[str, float]:
