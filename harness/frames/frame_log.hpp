@@ -5,6 +5,7 @@
 
 #include "../clock.hpp"
 #include "../histogram.hpp"
+#include "../timer_tick.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -74,8 +75,10 @@ class frame_log {
     squares_ += from_mean * (length - mean_ns_);
     return taken;
   }
-  void add_wait(ticks waited) noexcept {
-    waits_.add(waited);
+
+  /// Adds a wait for the lock that ended at this moment of the clock.
+  void add_wait(ticks acquired, ticks waited) noexcept {
+    waits_.add(acquired, waited);
     wait_max_ = std::max(wait_max_, waited);
   }
 
@@ -104,7 +107,7 @@ class frame_log {
     values["wait_max_ns"] = clock::ns(wait_max_);
     histograms["frame"] = frames_.to_json(1);
     histograms["wake_late"] = wake_ups_.to_json(1);
-    histograms["wait"] = waits_.to_json(clock::ns_per_tick());
+    report_waits(histograms, waits_.all(), waits_.to_tick());
   }
 
  private:
@@ -119,7 +122,7 @@ class frame_log {
   double squares_ = 0;  ///< the sum of the squared distances from the mean
   histogram frames_;
   histogram wake_ups_;
-  histogram waits_;
+  wait_lengths waits_;
 };
 
 }  // namespace lockyard::harness

@@ -121,12 +121,12 @@ template <class Lock>
       keep_busy_apart(on.work_steps);
       const ticks called = clock::now_early();
       lock.lock();
-      const ticks wait = elapsed(called, clock::now());
+      const ticks acquired = clock::now();
       on.state.enter(0);
       keep_busy_apart(on.hold_steps);
       lock.unlock();
-      waited += wait;
-      log.add_wait(wait);
+      waited += elapsed(called, acquired);
+      log.add_wait(acquired, elapsed(called, acquired));
       ++span.operations;
     }
     keep_busy_apart(on.work_steps);
@@ -185,6 +185,7 @@ job team_job(const job& of) {
 }
 
 outcome measure_frames(const job& of, const subject& lock, const frame_loops& loops) {
+  timer_tick::find();
   const double period_ns = 1e9 / of.parameter("rate_hz");
   const work_request lengths{.hold_ns = of.parameter("others_hold_ns"),
                              .gap_ns = of.parameter("others_gap_ns"),

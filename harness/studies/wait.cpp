@@ -8,6 +8,7 @@
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
+#include "../timer_tick.hpp"
 #include "../work.hpp"
 
 #include <peers/all.hpp>
@@ -25,7 +26,7 @@ struct protected_counter {
 
 /// One thread's own measurements, separated from every other thread's.
 struct alignas(detail::arch::interference_size) wait_log {
-  histogram waits;
+  wait_lengths waits;
   longest_stalls longest;
 };
 
@@ -47,7 +48,7 @@ template <class Lock>
     work.hold();
     lock.unlock();
     const ticks waited = elapsed(called, acquired);
-    log.waits.add(waited);
+    log.waits.add(acquired, waited);
     log.longest.offer(thread, acquired, waited);
   }
   span.last = clock::now();
@@ -55,6 +56,7 @@ template <class Lock>
 }
 
 outcome measure(const job& of, const subject& lock, wait_loop loop) {
+  timer_tick::find();
   const arena<protected_counter> place{lock, of.seed, layout_of(of)};
   const workload work{of.work, of.threads, of.seed};
   const auto logs = std::make_unique<wait_log[]>(of.threads);
@@ -68,15 +70,17 @@ outcome measure(const job& of, const subject& lock, wait_loop loop) {
                                       limit, logs[thread]);
                         }});
   const auto waits = std::make_unique<merged_histogram>();
+  const auto to_tick = std::make_unique<merged_histogram>();
   longest_stalls longest;
   for (unsigned thread = 0; thread < of.threads; ++thread) {
-    waits->merge(logs[thread].waits);
+    waits->merge(logs[thread].waits.all());
+    to_tick->merge(logs[thread].waits.to_tick());
     longest.merge(logs[thread].longest);
   }
   outcome result{.values = run.values(of)};
   result.values["wait_max_ns"] = clock::ns(longest.longest_first()[0].length);
   result.values["work_step_ns"] = to_json(work.step_ns());
-  result.histograms["wait"] = waits->to_json(clock::ns_per_tick());
+  report_waits(result.histograms, *waits, *to_tick);
   result.stalls = stalls_to_json(longest, run.start());
   result.checks = checks_of(lock, refusal, place.data().value == run.operations());
   return result;

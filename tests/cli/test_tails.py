@@ -136,9 +136,9 @@ def test_a_storm_of_yields_has_a_name_where_the_cost_is_known() -> None:
     assert names_of(15 * 900.0, known) == ["one round of yields"]
 
 
-def with_a_mode(**conditions: Any) -> dict[str, Any]:
+def with_a_mode(block: int = 0, **conditions: Any) -> dict[str, Any]:
     """Returns a record with 61 of 100 waits of 5.5 ms."""
-    record = a_record("wait", "ticket_spinlock", threads=16, **conditions)
+    record = a_record("wait", "ticket_spinlock", block, threads=16, **conditions)
     waits = [*spread_around(5.6 * MS, 61), *exponential(40 * MS, 39)]
     buckets: dict[int, int] = {}
     for value in waits:  # exact values below 256, so the unit is 1/20 ms
@@ -163,6 +163,28 @@ def test_the_report_says_it_in_words() -> None:
     (line,) = tail_lines(summed_up(with_a_mode()), ENVIRONMENT)
     assert line.startswith("wait of ticket_spinlock × 16: of waits over 1.00 ms, 6")
     assert line.endswith("% are 5.50 ms = two slices")
+
+
+@pytest.mark.parametrize(
+    ("ended", "name"),
+    [
+        (54, "60 % are 5.50 ms = up to a tick (90 % ended at one)"),
+        (12, "60 % are 5.50 ms, which no known period takes"),
+        (None, "60 % are 5.50 ms, which no known period takes"),  # an older version's record
+    ],
+)
+def test_a_mode_without_a_period_is_named_if_it_ended_at_ticks(
+    ended: int | None, name: str
+) -> None:
+    record = with_a_mode(slice_ns=2_000_000)
+    waits = record["histograms"]["wait"]
+    waits["counts"] = [[22, 60], [50, 20], [400, 20]]
+    if ended is not None:
+        record["histograms"]["wait_to_tick"] = {**waits, "counts": [[22, ended], [400, 20]]}
+    unknown = with_a_mode(block=1, slice_ns=2_000_000)  # a run that did not find the ticks
+    unknown["histograms"]["wait"]["counts"] = [[22, 60], [50, 20], [400, 20]]
+    (line,) = tail_lines(summed_up(record, unknown), ENVIRONMENT)
+    assert f"of waits over 1.00 ms, {name}" in line
 
 
 def test_reads_the_tick_of_the_kernel(tmp_path: Path) -> None:

@@ -25,6 +25,11 @@ def test_every_operation_has_a_wait(lockyard: Callable[..., Outcome]) -> None:
             max(stall["length_ns"] for stall in run["stalls"])
         )
         assert all(0 <= stall["thread"] < 2 for stall in run["stalls"])
+        waits, to_tick = (
+            dict(run["histograms"].get(name, {"counts": []})["counts"])
+            for name in ("wait", "wait_to_tick")
+        )
+        assert all(count <= waits[index] for index, count in to_tick.items())
 
 
 def test_a_lock_that_admits_everybody_is_caught(lockyard: Callable[..., Outcome]) -> None:

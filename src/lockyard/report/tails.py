@@ -8,7 +8,7 @@ period of the machine of which it is a small multiple.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.report.naming import Naming
@@ -17,6 +17,7 @@ from lockyard.report.units import duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from lockyard.records.histogram import Histogram
     from lockyard.report.summary import CellSummary
 
 # The tail: waits from this length on, if there are at least so many.
@@ -36,6 +37,9 @@ MULTIPLES = 4
 # The policies whose threads the real-time throttle stops.
 THROTTLED = ("fifo", "rr", "deadline")
 HISTOGRAMS = ("wait", "idle_wanted", "response")
+# A mode is named after the tick at which it ends if at least this share of it ended at one. By
+# chance a tenth would, or less.
+AT_TICKS = 0.5
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,24 @@ def names_of(length_ns: float, among: Iterable[Period]) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
+def _ended_at_ticks(mode: Mode, name: str, cell: CellSummary) -> list[str]:
+    """Returns a name if most waits of a mode ended at a tick of the kernel, whose length they do
+    not have: they began when their processor was given to a thread that does not yield."""
+    to_tick = f"{name}_to_tick"
+    looked = replace(cell, runs=[run for run in cell.runs if to_tick in run["histograms"]])
+    share = _inside(mode, looked.histogram(to_tick)) / (_inside(mode, looked.histogram(name)) or 1)
+    return [f"up to a tick ({_percent(share)} ended at one)"] if share >= AT_TICKS else []
+
+
+def _inside(mode: Mode, of: Histogram) -> int:
+    low, high = mode.length_ns / WIDTH, mode.length_ns * WIDTH
+    return sum(count for value, count in of.counts.items() if low <= value < high)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
 def _times(number: int, name: str) -> str:
     words = ("one", "two", "three", "four")
     head, of, rest = name.partition(" of ")
@@ -166,7 +188,10 @@ def tail_lines(cells: Iterable[CellSummary], environment: Mapping[str, Any]) -> 
             if not found:
                 continue
             known = periods(environment, cell)
-            named = [(mode, names_of(mode.length_ns, known)) for mode in found]
+            named = [
+                (mode, names_of(mode.length_ns, known) or _ended_at_ticks(mode, name, cell))
+                for mode in found
+            ]
             if from_ns < LONG_NS and not any(names for _, names in named):
                 continue  # short lengths have too many reasons to be worth a line
             parts = [_part(mode, names) for mode, names in named]
@@ -189,5 +214,5 @@ def _begin_of_tail(counts: Mapping[float, int]) -> float:
 
 
 def _part(mode: Mode, names: Sequence[str]) -> str:
-    text = f"{mode.share:.0%} are {duration(mode.length_ns)}".replace("%", " %")
+    text = f"{_percent(mode.share)} are {duration(mode.length_ns)}"
     return f"{text} = {' or '.join(names[:2])}" if names else f"{text}, which no known period takes"
