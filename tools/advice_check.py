@@ -3,9 +3,10 @@
 
     python tools/advice_check.py --lockyard .venv/bin/lockyard --for 20s
 
-For each case: the advised lock, the order that a separate measurement finds, and the advised lock's
-figure over the best one's, paired by block, with its 95 % interval. Exit status 4 if an advised
-lock is shown to be worse than the best one by more than a tenth."""
+For each case: the advised lock, the order that a separate measurement finds by the same rate or
+percentile, and the advised lock's figure over the best one's, paired by block, with its 95 %
+interval. Exit status 4 if an advised lock is shown to be worse than the best one by more than a
+tenth."""
 
 from __future__ import annotations
 
@@ -16,17 +17,16 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockyard.advise.choice import TAILS
+from lockyard.advise.choice import Tails
 from lockyard.advise.evidence import RUNS as FEWEST_RUNS
-from lockyard.records.histogram import percentile_of
+from lockyard.report.summary import CellSummary
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 LOCKS = "mutex,futex_mutex,std::mutex,fair_mutex,ticket_spinlock,ttas_spinlock"
 WORSE = 0.1
@@ -60,33 +60,18 @@ CASES = [
 Figures = dict[str, dict[int, float]]  # by lock and block
 
 
-def figures(records: Iterable[dict[str, Any]], *, is_tail: bool) -> Figures:
-    """Returns what the case asks for: operations per second, or the percentile of the waits that
-    advice would compare: the highest one for which enough runs of each lock have enough waits."""
-    runs = [each for each in records if each.get("lock") and each["status"] == "ok"]
-    if not is_tail:
-        return _by_lock(runs, lambda run: run["values"]["operations_per_s"])
-    locks = {run["lock"] for run in runs}
-    for share in TAILS:
-        found = _by_lock(runs, partial(_percentile, share))
-        if found.keys() == locks and all(len(each) >= FEWEST_RUNS for each in found.values()):
-            break
-    return found
-
-
-def _percentile(share: float, run: dict[str, Any]) -> float | None:
-    return percentile_of(run["histograms"]["wait"], share)
-
-
-def _by_lock(
-    runs: Iterable[dict[str, Any]], figure: Callable[[dict[str, Any]], float | None]
-) -> Figures:
-    found: Figures = {}
-    for run in runs:
-        value = figure(run)
-        if value is not None:
-            found.setdefault(run["lock"], {})[run["block"]] = value
-    return found
+def figures(records: Iterable[dict[str, Any]], tail_share: float | None = None) -> Figures:
+    """Returns operations per second, or this percentile of the waits of each run. A lock without
+    the percentile in enough runs is left out."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        if record.get("lock") and record["status"] == "ok":
+            runs.setdefault(record["lock"], []).append(record)
+    cells = [CellSummary("", lock, 0, {}, each) for lock, each in runs.items()]
+    if tail_share is None:
+        return {cell.lock: cell.by_block("operations_per_s") for cell in cells}
+    found = Tails.at(tail_share, cells).by_block
+    return {lock: dict(each) for lock, each in found.items() if len(each) >= FEWEST_RUNS}
 
 
 def ordered(of: Figures, *, is_tail: bool) -> list[str]:
@@ -116,19 +101,21 @@ def check(case: Case, program: str, length: str) -> bool:
     study = "wait" if case.is_tail else "throughput"
     measuring = [program, "measure", study, *case.options, "--runs", str(RUNS), "--json"]
     lines = _output([*measuring, "--for", length]).splitlines()
-    found = figures(map(json.loads, lines), is_tail=case.is_tail)
+    share = advice["tail_share"] if case.is_tail else None
+    found = figures(map(json.loads, lines), share)
     order = ordered(found, is_tail=case.is_tail)
     advised = advice["lock"]
     if advised not in found:
         print(
-            f"{case}: too few waits for a percentile of {TAILS[-1]:.0%} in each of {RUNS} runs, so "
-            f"nothing was checked; give a longer --for than {length}"
+            f"{case}: too few waits of {advised} for the percentile {share} in {FEWEST_RUNS} of "
+            f"{RUNS} runs, so nothing was checked; give a longer --for than {length}"
         )
         return False
     ratio = None if advised == order[0] else paired_ratio(found[advised], found[order[0]])
     fails = is_worse(ratio, is_tail=case.is_tail)
+    by = f" by p{100 * share:g}" if share else ""
     print(
-        f"{case}: advised {advised} (runner-up {advice['runner_up']}); measured "
+        f"{case}: advised {advised}{by} (runner-up {advice['runner_up']}); measured "
         f"order {', '.join(order[:3])}; {shown(ratio)}{'; WORSE' if fails else ''} "
         f"(load {os.getloadavg()[0]:.0f})",
         flush=True,

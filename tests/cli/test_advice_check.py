@@ -28,7 +28,7 @@ def records(blocks: int = 12) -> list[dict[str, object]]:
 
 def test_orders_locks_by_their_rates_and_leaves_out_failed_runs() -> None:
     failed = {**a_record("throughput", "broken", values={"operations_per_s": 1e9}), "status": "x"}
-    found = advice_check.figures([*records(), failed], is_tail=False)
+    found = advice_check.figures([*records(), failed])
     assert advice_check.ordered(found, is_tail=False) == ["fast", "close", "slow"]
     assert advice_check.ordered(found, is_tail=True) == ["slow", "close", "fast"]
 
@@ -41,21 +41,21 @@ def waits(lock: str, block: int, length_ns: int, count: int) -> dict[str, object
     return record
 
 
-@pytest.mark.parametrize("fewest", [20_000, 2_000])
-def test_compares_all_locks_by_the_percentile_that_all_have(fewest: int) -> None:
+def test_compares_by_the_percentile_of_the_advice_and_leaves_out_locks_without_it() -> None:
     records = [
         waits(lock, block, length_ns, count)
         for block in range(6)
-        for lock, length_ns, count in (("often", 100, 20_000), ("seldom", 200, fewest))
+        for lock, length_ns, count in (("often", 100, 20_000), ("seldom", 200, 2_000))
     ]
-    found = advice_check.figures(records, is_tail=True)
+    assert list(advice_check.figures(records, 0.999)) == ["often"]
+    found = advice_check.figures(records, 0.99)
     assert advice_check.ordered(found, is_tail=True) == ["often", "seldom"]
     assert all(len(each) == 6 for each in found.values())
 
 
 @pytest.mark.parametrize(("advised", "worse"), [("slow", True), ("close", False)])
 def test_only_a_loss_of_more_than_a_tenth_is_worse(advised: str, worse: bool) -> None:
-    found = advice_check.figures(records(), is_tail=False)
+    found = advice_check.figures(records())
     ratio = paired_ratio(found[advised], found["fast"])
     assert advice_check.is_worse(ratio, is_tail=False) is worse
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,10 @@ import pytest
 from fake_records import a_record, a_study
 from fake_verdict import CATALOG
 
-from lockyard.advise import evidence, text
+from lockyard.advise import document, evidence, text
 from lockyard.advise.choice import Advice, advised
 from lockyard.advise.use import Use
+from lockyard.commands import advise
 from lockyard.errors import UsageError
 from lockyard.machine.environment import describe
 from lockyard.machine.procfs import KernelFiles
@@ -160,6 +162,35 @@ def test_of_tails_from_few_waits_the_99th_percentile_is_compared(
     assert names(advice(steady, other, by_tail=True))[0] == first
 
 
+def test_tails_are_compared_by_a_percentile_that_all_locks_have() -> None:
+    # The lock with many waits has a 99.9th percentile, too.
+    often, seldom = runs("tas_spinlock", 3e6, 2e3), runs("futex_mutex", 3e6, 2e3)
+    seldom = with_few_waits(seldom, 1e3)
+    found = advice(often, seldom, by_tail=True)
+    assert found.tails.share == 0.99
+    assert names(found) == ["futex_mutex", "tas_spinlock"]
+    first = next(text.lines(found))
+    assert first.startswith("Use futex_mutex: 99 % of waits are below 1.0")
+    (written,) = document.document([found], []).advice
+    assert written.tail_share == 0.99
+    assert written.locks[0].wait_tail_ns == pytest.approx(1e3, rel=0.01)
+    price = list(text.lines(advice(seldom, runs("tas_spinlock", 9e6, 2e3))))[3]
+    assert "1 of 100 waits is longer than 2.0" in price
+
+
+def test_a_lock_with_too_few_waits_for_any_percentile_comes_last_and_says_so() -> None:
+    often, seldom = runs("tas_spinlock", 3e6, 2e9), runs("futex_mutex", 3e6, 1e3)
+    for run in seldom:
+        if run["study"] == "wait":
+            run["histograms"]["wait"] |= {"counts": [[128, 50]]}
+    found = advice(often, seldom, by_tail=True)
+    assert names(found) == ["tas_spinlock", "futex_mutex"]
+    assert (
+        "futex_mutex, too few waits for a percentile, the longest 2.00"
+        in list(text.lines(found))[2]
+    )
+
+
 @pytest.mark.parametrize(("by_tail", "times"), [(False, 1), (True, 3)])
 def test_waits_get_more_time_if_the_tail_decides(by_tail: bool, times: float) -> None:
     catalog = replace(CATALOG, studies=tuple(map(a_study, STUDIES)))
@@ -168,6 +199,32 @@ def test_waits_get_more_time_if_the_tail_decides(by_tail: bool, times: float) ->
     ((rate_s,), (wait_s,)) = budgets["throughput"], budgets["wait"]
     assert wait_s == pytest.approx(times * rate_s)
     assert len({cell.runs for cell in cells}) == 1  # as many blocks of both
+
+
+def test_what_a_short_measurement_leaves_open_is_said() -> None:
+    few = runs("futex_mutex", 8e6, 1e5)
+    for run in few:
+        if run["study"] == "wait":
+            run["histograms"]["wait"] |= {"counts": [[128, 50]]}
+    found = advice(FAST, few, by_tail=True)
+    (said,) = advise._doubts(found)  # noqa: SLF001
+    assert said.startswith("Too few waits of futex_mutex for a percentile of 90%")
+    short = replace(found.best, rate=replace(found.best.rate, runs=found.best.rate.runs[:2]))
+    (said,) = advise._doubts(replace(found, by_tail=False, ranked=[short]))  # noqa: SLF001
+    assert said.startswith("Fewer than 6 runs of tas_spinlock fitted into the time")
+
+
+@pytest.mark.parametrize(
+    ("threads", "gap_ns", "said"),
+    [
+        (1, 300, "for 1 thread that holds it for 300 ns, with 300 ns in between: 0.5 threads"),
+        (1000, 300, "for 1000 threads that hold it for 300 ns, with 300 ns in between: 500 th"),
+        (1, 0, "with 0 in between: 1 thread wants it"),
+    ],
+)
+def test_the_use_is_said_in_words(threads: int, gap_ns: float, said: str) -> None:
+    found = replace(advice(FAST, STEADY), use=Use(threads, 300, gap_ns))
+    assert said in list(text.lines(found))[1]
 
 
 def test_the_price_names_only_what_is_shown() -> None:
@@ -221,7 +278,9 @@ def written(path: Path, model: str | None, *found: Sequence[dict[str, Any]]) -> 
 def test_records_of_another_machine_do_not_count(tmp_path: Path) -> None:
     here = describe(KernelFiles())["cpu"]["model"]
     written(tmp_path / "a.jsonl", here, FAST, STEADY)
-    written(tmp_path / "b.jsonl", "another", BOTH)
+    other = written(tmp_path / "b.jsonl", "another", BOTH)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(other.read_bytes()))
+    other.unlink()
     cells, remarks = evidence.recorded([tmp_path], USE, CATALOG)
     assert set(cells["throughput"]) == {"tas_spinlock", "ticket_spinlock"}
     assert [remark for remark in remarks if "another machine" in remark]
@@ -253,6 +312,8 @@ def test_measures_what_no_record_has(lockyard: Callable[..., Outcome], tmp_path:
         (("--hold", "1us"), "say how the lock is used"),
         (("--hold", "1", "--threads", "2"), "--hold 1: not a duration"),
         (("--hold", "1us", "--threads", "0"), "--threads 0: must be from 1"),
+        (("--hold", "100s", "--threads", "2"), "--hold 100s: longer than 100 ms"),
+        (("--from-profile", "/nonexistent"), "the file cannot be read"),
         (("--hold", "1us", "--threads", "2", "--locks", "null_lock"), "excludes other threads"),
         (("--hold", "1us", "--threads", "2", "--no-measure"), "drop --no-measure"),
         (("--from-profile", "/dev/null", "--threads", "2"), "would have no effect"),

@@ -3,24 +3,54 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lockyard.advise.evidence import RATE, WAIT
+from lockyard.advise.evidence import RATE, RUNS, STUDIES, WAIT
 from lockyard.errors import UsageError
 from lockyard.report.columns import RATE as RATE_COMPARED
 from lockyard.stats import Ratio, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lockyard.advise.evidence import Cells
     from lockyard.advise.use import Use
     from lockyard.catalog import Lock
     from lockyard.report.summary import CellSummary
 
+# Locks are compared by the highest of these percentiles for which all of them have enough waits.
+TAILS = (0.999, 0.99, 0.9)
 
-TAILS = (0.999, 0.99)
+
+@dataclass(frozen=True)
+class Tails:
+    """A percentile of the waits of each run, by lock and block: the same one for all locks."""
+
+    share: float
+    by_block: Mapping[str, Mapping[int, float]]
+
+    @classmethod
+    def common(cls, waits: Iterable[CellSummary]) -> Tails:
+        """Takes the highest percentile that all locks have in enough runs. If there is none, locks
+        with too few waits have no figure at the lowest one."""
+        waits = list(waits)
+        for share in TAILS:
+            found = cls.at(share, waits)
+            if all(len(each) >= RUNS for each in found.by_block.values()):
+                break
+        return found
+
+    @classmethod
+    def at(cls, share: float, waits: Iterable[CellSummary]) -> Tails:
+        return cls(share, {each.lock: each.percentile_by_block("wait", share) for each in waits})
+
+    def of(self, lock: str) -> float:
+        """Returns the median of the runs' percentiles; infinite if too few runs have one."""
+        found = self.by_block[lock]
+        return statistics.median(found.values()) if len(found) >= RUNS else math.inf
 
 
 @dataclass(frozen=True)
@@ -30,14 +60,11 @@ class Candidate:
     lock: Lock
     rate: CellSummary
     wait: CellSummary
+    tail_ns: float  # infinite if it has too few waits
 
     @property
     def rate_per_s(self) -> float:
         return self.rate.median("operations_per_s") or 0.0
-
-    @property
-    def p999_ns(self) -> float:
-        return self.wait.histogram("wait").percentile(0.999) or float("inf")
 
     @property
     def longest_ns(self) -> float:
@@ -57,6 +84,7 @@ class Advice:
     use: Use
     by_tail: bool
     ranked: Sequence[Candidate]  # the best first
+    tails: Tails
     source: str  # where the figures are from
 
     @property
@@ -70,7 +98,9 @@ class Advice:
     def compared(self, other: Candidate, by_tail: bool | None = None) -> Ratio | None:
         """Returns another lock's figure over the best one's, paired by block."""
         if self.by_tail if by_tail is None else by_tail:
-            return _tail_ratio(other, self.best)
+            return paired_ratio(
+                *(self.tails.by_block[each.lock.name] for each in (other, self.best))
+            )
         return paired_ratio(RATE_COMPARED.of(other.rate), RATE_COMPARED.of(self.best.rate))
 
     @property
@@ -79,30 +109,32 @@ class Advice:
 
     @property
     def steadiest(self) -> Candidate:
-        return min(self.ranked, key=lambda each: each.p999_ns)
+        return min(self.ranked, key=lambda each: each.tail_ns)
 
 
 def advised(use: Use, cells: Cells, locks: Sequence[Lock], by_tail: bool, source: str) -> Advice:
     """Ranks the locks. Of locks whose difference is not shown, the one with the shorter tail is
     better (or, with --tail, the faster one)."""
-    candidates = [
-        Candidate(lock, cells[RATE][lock.name], cells[WAIT][lock.name])
+    sound = [
+        (lock, cells[RATE][lock.name], cells[WAIT][lock.name])
         for lock in locks
-        if lock.name in cells[RATE]
-        and lock.name in cells[WAIT]
-        and cells[RATE][lock.name].checks_hold
-        and cells[WAIT][lock.name].checks_hold
+        if all(
+            lock.name in cells[study] and cells[study][lock.name].checks_hold for study in STUDIES
+        )
     ]
+    tails = Tails.common(wait for _, _, wait in sound)
+    candidates = [Candidate(*each, tails.of(each[0].name)) for each in sound]
     if not candidates:
         raise UsageError(
             "none of these locks could be measured, so there is nothing to advise; name others "
             "with --locks"
         )
     ranked = sorted(candidates, key=(_tail_first if by_tail else _rate_first))
-    advice = Advice(use, by_tail, ranked, source)
+    advice = Advice(use, by_tail, ranked, tails, source)
     equal = [each for each in ranked[1:] if _is_as_good(advice, each)]
     first = min([ranked[0], *equal], key=(_rate_first if by_tail else _tail_first))
-    return Advice(use, by_tail, [first, *(each for each in ranked if each is not first)], source)
+    order = [first, *(each for each in ranked if each is not first)]
+    return Advice(use, by_tail, order, tails, source)
 
 
 def _is_as_good(advice: Advice, other: Candidate) -> bool:
@@ -114,21 +146,9 @@ def _is_as_good(advice: Advice, other: Candidate) -> bool:
     return ratio.median <= far if advice.by_tail else ratio.median >= far
 
 
-def _tail_ratio(other: Candidate, best: Candidate) -> Ratio | None:
-    """Returns the ratio of the waits' 99.9th percentiles, or, where the runs have too few waits for
-    these, of the 99th ones."""
-    for share in TAILS:
-        found = paired_ratio(
-            *(each.wait.percentile_by_block("wait", share) for each in (other, best))
-        )
-        if found is not None and found.low is not None:
-            return found
-    return None
-
-
 def _rate_first(of: Candidate) -> float:
     return -of.rate_per_s
 
 
 def _tail_first(of: Candidate) -> tuple[float, float]:
-    return of.p999_ns, of.longest_ns
+    return of.tail_ns, of.longest_ns

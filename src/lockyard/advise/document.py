@@ -30,6 +30,10 @@ class CandidateDocument(Struct, kw_only=True):
     lock: str
     operations_per_s: float
     wait_p999_ns: float | None
+    wait_tail_ns: Annotated[
+        float | None,
+        Meta(description="Median of the runs' percentiles; null if too few runs have one."),
+    ]
     wait_max_ns: float | None
     cpu_share: float | None
     fairness_jain: float | None
@@ -41,6 +45,13 @@ class UseAdvice(Struct, kw_only=True):
 
     use: UseDocument
     by: Literal["tail", "rate"]
+    tail_share: Annotated[
+        float,
+        Meta(
+            description="The percentile by which all tails are compared: 0.999, or less where a "
+            "lock has too few waits."
+        ),
+    ]
     source: Annotated[str, Meta(description="Where the figures are from.")]
     lock: str
     runner_up: str | None
@@ -70,6 +81,7 @@ def _advice(of: Advice) -> UseAdvice:
             lock=use.name or None, threads=use.threads, hold_ns=use.hold_ns, gap_ns=use.gap_ns
         ),
         by="tail" if of.by_tail else "rate",
+        tail_share=of.tails.share,
         source=of.source,
         lock=of.best.lock.name,
         runner_up=of.runner_up.lock.name if of.runner_up else None,
@@ -82,7 +94,8 @@ def _candidate(of: Candidate) -> CandidateDocument:
     return CandidateDocument(
         lock=of.lock.name,
         operations_per_s=of.rate_per_s,
-        wait_p999_ns=of.p999_ns,
+        wait_p999_ns=of.wait.histogram("wait").percentile(0.999),
+        wait_tail_ns=of.tail_ns,
         wait_max_ns=of.longest_ns,
         cpu_share=of.cpu_share,
         fairness_jain=of.fairness,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RATE, WAIT = "throughput", "wait"
 STUDIES = (RATE, WAIT)
+RECORDS = (".jsonl", ".jsonl.gz")
 # The fewest runs that can show a difference.
 RUNS = 6
 RUN_S = 0.1
@@ -58,11 +59,11 @@ def recorded(paths: Sequence[Path], use: Use, catalog: Catalog) -> tuple[Cells, 
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
-    return [
-        file
-        for path in paths
-        for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])
-    ]
+    return [file for path in paths for file in (_records_in(path) if path.is_dir() else [path])]
+
+
+def _records_in(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.name.endswith(RECORDS))
 
 
 def _is_this_machine(of: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -32,8 +33,9 @@ def lines(advice: Advice) -> Iterator[str]:
     use, best = advice.use, advice.best
     yield f"Use {best.lock.name}{f' for {use.name}' if use.name else ''}: {_figure(advice, best)}."
     yield (
-        f"  for {use.threads} threads that hold it for {duration(use.hold_ns)} and stay away for "
-        f"{duration(use.gap_ns)}: {use.wanted:.2g} threads want it at a time; {advice.source}"
+        f"  for {_many(use.threads, 'thread that holds', 'threads that hold')} it for "
+        f"{duration(use.hold_ns)}, with {duration(use.gap_ns)} in between: "
+        f"{_many(use.wanted, 'thread wants', 'threads want')} it at a time; {advice.source}"
     )
     if advice.runner_up is not None:
         found = advice.compared(advice.runner_up)
@@ -45,10 +47,21 @@ def lines(advice: Advice) -> Iterator[str]:
     yield f"  price: {'; '.join(price(advice))}"
 
 
+def _many(count: float, one: str, more: str) -> str:
+    number = f"{count:.0f}" if count >= 10 else f"{count:.2g}"
+    return f"{number} {one if number == '1' else more}"
+
+
 def _figure(advice: Advice, of: Candidate) -> str:
+    if advice.by_tail and math.isinf(of.tail_ns):
+        return f"too few waits for a percentile, the longest {_time(of.longest_ns)}"
     if advice.by_tail:
-        return f"99.9 % of waits are below {duration(of.p999_ns)}"
+        return f"{100 * advice.tails.share:g} % of waits are below {_time(of.tail_ns)}"
     return f"{rate(of.rate_per_s)}"
+
+
+def _time(ns: float) -> str:
+    return MISSING if math.isinf(ns) else duration(ns)
 
 
 def price(advice: Advice) -> Iterator[str]:
@@ -58,12 +71,12 @@ def price(advice: Advice) -> Iterator[str]:
         found = advice.compared(fastest, by_tail=False)
         if found is not None and found.shows_difference and found.median > 1:
             yield f"{fastest.lock.name} has {found.median:.2f} times its throughput"
-    if steadiest is not best and best.p999_ns > steadiest.p999_ns:
+    if steadiest is not best and math.inf > best.tail_ns > steadiest.tail_ns:
         yield (
-            f"1 of 1000 waits is longer than {duration(best.p999_ns)}, with "
-            f"{steadiest.lock.name} {duration(steadiest.p999_ns)}"
+            f"1 of {1 / (1 - advice.tails.share):.0f} waits is longer than {_time(best.tail_ns)}, "
+            f"with {steadiest.lock.name} {_time(steadiest.tail_ns)}"
         )
-    yield f"the longest wait was {duration(best.longest_ns)}"
+    yield f"the longest wait was {_time(best.longest_ns)}"
     if best.cpu_share is not None:
         yield f"threads use {percent(best.cpu_share)} of their time on a processor"
     if best.lock.waiting != "park":
@@ -76,15 +89,18 @@ def price(advice: Advice) -> Iterator[str]:
 
 def _table(advice: Advice) -> Any:
     table = machine_table(
-        f"the {min(SHOWN, len(advice.ranked))} best of {len(advice.ranked)} locks",
-        *("lock", "rate", "wait p99.9", "longest", "processor time", "fairness", "bytes"),
+        f"the {SHOWN} best of {len(advice.ranked)} locks"
+        if len(advice.ranked) > SHOWN
+        else "all locks",
+        *("lock", "rate", f"wait p{100 * advice.tails.share:g}", "longest"),
+        *("processor time", "fairness", "bytes"),
     )
     for each in advice.ranked[:SHOWN]:
         table.add_row(
             each.lock.name,
             rate(each.rate_per_s),
-            duration(each.p999_ns),
-            duration(each.longest_ns),
+            _time(each.tail_ns),
+            _time(each.longest_ns),
             percent(each.cpu_share),
             MISSING if each.fairness is None else f"{each.fairness:.2f}",
             str(each.lock.size_bytes or MISSING),

@@ -4,6 +4,7 @@ records, or measured now."""
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from lockyard.cli.arguments import FILE, Json, Seed
 from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.measure.work import length_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,17 +179,20 @@ def _uses(wanted: Wanted, folder: Path) -> Iterator[Use]:
         )
     if not 1 <= wanted.threads <= options.MAX_THREADS:
         raise UsageError(f"--threads {wanted.threads}: must be from 1 to {options.MAX_THREADS}")
-    yield Use(wanted.threads, _time_ns("--hold", wanted.hold), _time_ns("--gap", wanted.gap or "0"))
-
-
-def _time_ns(option: str, text: str) -> float:
-    return 0.0 if text.strip() == "0" else options.duration_s(option, text) * 1e9
+    yield Use(
+        wanted.threads, length_ns("--hold", wanted.hold), length_ns("--gap", wanted.gap or "0")
+    )
 
 
 def _costly(path: Path) -> list[Row]:
     """Returns the mutexes of a profile that made threads wait most, with enough samples."""
     from lockyard.field_kit import lengths, profile_files
 
+    if not os.access(path, os.R_OK):
+        raise UsageError(
+            f"{path}: the file cannot be read, so nothing is known of the program; name a profile "
+            "that 'lockyard profile -o' has written, and check its permissions"
+        )
     if not profile_files.is_profile(path):
         raise UsageError(
             f"{path}: the file has no profile; name one that 'lockyard profile -o' has written"
@@ -229,4 +234,22 @@ def _advice(
                 f"The machine is busy (load {os.getloadavg()[0]:.1f}), so its neighbours may "
                 "decide these figures: ask again when it is quiet."
             )
-    return advised(use, cells, locks, wanted.by_tail, source)
+    found = advised(use, cells, locks, wanted.by_tail, source)
+    remarks += _doubts(found)
+    return found
+
+
+def _doubts(of: Advice) -> Iterator[str]:
+    """Yields what is not shown because the measurement was too short."""
+    few = [each.lock.name for each in of.ranked if len(each.rate.runs) < evidence.RUNS]
+    if few:
+        yield (
+            f"Fewer than {evidence.RUNS} runs of {', '.join(few)} fitted into the time, so no "
+            "difference to them is shown: give a longer --for, or fewer --locks."
+        )
+    unknown = [each.lock.name for each in of.ranked if math.isinf(each.tail_ns)]
+    if unknown and of.by_tail:
+        yield (
+            f"Too few waits of {', '.join(unknown)} for a percentile of {of.tails.share:.0%} in "
+            f"{evidence.RUNS} runs, so the longest wait decides their order: give a longer --for."
+        )
