@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -291,6 +292,62 @@ def test_a_restart_or_a_torn_line_leaves_nothing_to_undo(tree: KernelFiles) -> N
             kept.undo()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"boot": "earlier"}\n{"path": "/nowhere", "before": "1", "after": "2"}\n',  # a restart
+        '{"boot": nu',  # torn before the first change
+        '{"boot": "this"}\n{"path": "/no',  # torn at the first change
+    ],
+)
+def test_a_change_is_noted_behind_whatever_an_earlier_process_left(
+    tree: KernelFiles, content: str
+) -> None:
+    path = tree.at(f"{FOLDER}/2.jsonl")
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    change = Change(PAGES, "madvise", "never")
+    with contextlib.closing(Journal(tree, "2.jsonl")) as kept:
+        kept.apply(change)
+    with contextlib.closing(Journal(tree, "2.jsonl")) as kept:
+        assert kept.changes() == [change]
+        kept.undo()
+    assert not path.exists()
+
+
+def test_a_process_that_is_killed_while_it_notes_an_undo_loses_no_change(
+    kept: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.apply(Change(f"{KERNEL}/perf_event_paranoid", "4", "2"))
+    kept.apply(Change(PAGES, "madvise", "never"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as at_the_note:
+        at_the_note.setattr(kept, "_append", killed)
+        with pytest.raises(KeyboardInterrupt):
+            kept.undo(keep_first=1)
+    assert kept.changes()[0] == Change(f"{KERNEL}/perf_event_paranoid", "4", "2")
+
+
+def test_a_journal_that_its_last_user_removes_meanwhile_is_made_anew(
+    tree: KernelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tree.at(f"{FOLDER}/2.jsonl")
+    lock = fcntl.flock
+
+    def removed_before(file: IO[bytes], how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        path.unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed_before)
+    with contextlib.closing(Journal(tree, "2.jsonl")) as kept:
+        kept.apply(Change(PAGES, "madvise", "never"))
+        assert path.read_bytes()
+
+
 def test_a_refusal_takes_back_what_was_already_changed(tree: KernelFiles, kept: Journal) -> None:
     arrangement = Arrangement(kept)
     arrangement.arrange({"perf_paranoia": "2"})
@@ -314,12 +371,24 @@ def test_doctor_fixes_and_undoes(tree: KernelFiles) -> None:
     assert found == {"perf_paranoia": "in force", "base_slice": "changed", "smt": "refused"}
     assert tree.read(f"{KERNEL}/perf_event_paranoid") == "2"
     assert tree.read(f"{DEBUG}/base_slice_ns") == "7000000"
-    names, problems = fixing.undo(tree)
-    assert (names, problems) == (["perf_paranoia", "base_slice"], [])
+    assert fixing.undo(tree) == fixing.Undone(["perf_paranoia", "base_slice"], [], [])
     assert tree.read(f"{KERNEL}/perf_event_paranoid") == "4"
     assert tree.read(f"{DEBUG}/base_slice_ns") == "1400000"
     with pytest.raises(UsageError, match="--fix steal: not a problem that lockyard can fix"):
         fixing.wanted(["steal"])
+    with pytest.raises(UsageError, match=r"give huge_pages=VALUE, where VALUE is: always, madv"):
+        fixing.wanted(["huge_pages"])
+
+
+def test_doctor_says_which_settings_it_leaves_as_another_program_wants_them(
+    tree: KernelFiles,
+) -> None:
+    fixing.fix(fixing.wanted(["base_slice=7ms", "migration_cost=1ms"]), tree)
+    fixing.fix(fixing.wanted(["base_slice=8ms"]), tree)
+    tree.at(f"{DEBUG}/migration_cost_ns").write_text("3")
+    assert fixing.undo(tree) == fixing.Undone(["base_slice"], ["migration_cost"], [])
+    assert tree.read(f"{DEBUG}/base_slice_ns") == "1400000"
+    assert tree.read(f"{DEBUG}/migration_cost_ns") == "3"
 
 
 def test_every_fix_is_a_setting() -> None:

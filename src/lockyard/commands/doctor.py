@@ -99,14 +99,17 @@ def fix(names: Sequence[str], every: bool, as_json: bool) -> int:
 
 
 def undo(as_json: bool) -> int:
-    names, problems = fixing.undo(KernelFiles())
+    done = fixing.undo(KernelFiles())
     if as_json:
-        print_document(UndoneDocument(schema=1, settings=names, problems=problems))
+        print_document(UndoneDocument(1, done.restored, done.left, done.problems))
     else:
-        print(f"restored: {', '.join(names) or 'nothing was changed'}")  # noqa: T201
-        for problem in problems:
+        if done.restored or not (done.left or done.problems):
+            print(f"restored: {', '.join(done.restored) or 'nothing was changed'}")  # noqa: T201
+        for name in done.left:
+            print(f"left: {name}, which another program has changed since")  # noqa: T201
+        for problem in done.problems:
             print(f"not restored: {problem}")  # noqa: T201
-    return ExitStatus.MISSING_CAPABILITY if problems else ExitStatus.DONE
+    return ExitStatus.MISSING_CAPABILITY if done.problems else ExitStatus.DONE
 
 
 def _examine(as_json: bool) -> int:

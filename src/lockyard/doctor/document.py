@@ -73,6 +73,10 @@ class UndoneDocument(Struct, frozen=True, tag_field="record", tag="undone"):
 
     schema: Literal[1]
     settings: list[str]
+    left: Annotated[
+        list[str],
+        Meta(description="Settings that another program has changed since, which stay."),
+    ]
     problems: list[str]
 
 

@@ -41,6 +41,11 @@ def _wanted(word: str) -> tuple[str, str]:
         return name, value
     if word in FIXES:
         return FIXES[word]
+    if name in SETTINGS:
+        raise UsageError(
+            f"--fix {word}: the setting has no value, so nothing was changed; give {name}=VALUE, "
+            f"where VALUE is: {SETTINGS[name].values}"
+        )
     raise UsageError(
         f"--fix {word}: not a problem that lockyard can fix; name one of {', '.join(FIXES)}, or a "
         f"setting with its value, as in huge_pages=never, of {', '.join(SETTINGS)}"
@@ -65,13 +70,30 @@ def _fixed(kept: Journal, name: str, value: str) -> Fix:
     return Fix(name, value, "changed" if changes else "in force")
 
 
-def undo(tree: KernelFiles) -> tuple[list[str], list[str]]:
-    """Takes all fixes back, and what killed measurements left; returns the settings that were
-    changed, and what could not be restored."""
+@dataclass(frozen=True)
+class Undone:
+    """The settings that were restored, those that another program has changed since, which stay,
+    and what could not be restored."""
+
+    restored: list[str]
+    left: list[str]
+    problems: list[str]
+
+
+def undo(tree: KernelFiles) -> Undone:
+    """Takes all fixes back, and what killed measurements left."""
     with _journal(tree) as kept:
-        names = list(dict.fromkeys(change.setting for change in kept.changes()))
+        first = {change.path: change for change in reversed(kept.changes())}
         problems = kept.undo()
-    return names, [*problems, *recover(tree)]
+        unfinished = {change.path for change in kept.changes()}
+    done = [change for path, change in reversed(first.items()) if path not in unfinished]
+    left = [change.setting for change in done if not change.is_taken_back(tree)]
+    restored = [change.setting for change in done if change.setting not in left]
+    return Undone(_once(restored), _once(left), [*problems, *recover(tree)])
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))
 
 
 @contextlib.contextmanager

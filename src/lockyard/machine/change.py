@@ -28,6 +28,10 @@ class Change:
     def is_in_force(self, tree: KernelFiles) -> bool:
         return self.after in _readings(tree, self.path)
 
+    def is_taken_back(self, tree: KernelFiles) -> bool:
+        """Tells whether the file shows what was there before the change."""
+        return self.before in _readings(tree, self.path)
+
 
 def _readings(tree: KernelFiles, path: str) -> set[str]:
     """Returns every form in which a file shows its value: the whole, its words, the chosen word."""

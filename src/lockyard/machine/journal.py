@@ -13,7 +13,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from lockyard.machine import isolation
 from lockyard.machine.change import Change
@@ -38,6 +38,21 @@ def write(tree: KernelFiles, path: str, value: str) -> None:
         os.close(file)
 
 
+def _locked(path: Path) -> IO[bytes]:
+    """Opens a journal and takes its lock. Raises BlockingIOError if it is in use."""
+    while True:
+        file = path.open("a+b", buffering=0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # its last user removed it before the lock was ours
+
+
 class Journal:
     """Open for as long as changes may have to be undone."""
 
@@ -45,13 +60,11 @@ class Journal:
         self.tree = tree
         self.path = tree.at(f"{FOLDER}/{name}")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a+b", buffering=0)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # it is in use
-            self._file.close()
-            raise
-        if self.path.stat().st_size == 0:
+        self._file = _locked(self.path)
+        if self._is_of_this_start():
+            self._file.write(b"\n")  # the next entry must not join a torn line
+        else:
+            self._file.truncate(0)
             self._append({"boot": tree.read(BOOT)})
 
     def apply(self, change: Change) -> None:
@@ -75,7 +88,8 @@ class Journal:
             except OSError as error:
                 left.append(change)
                 problems.append(f"{change.path}: {error.strerror}, so it is still {change.after}")
-        self._keep([*changes[:keep_first], *reversed(left)])
+        # Appended, not rewritten: a process that is killed here leaves the whole journal.
+        self._append({"left": [asdict(each) for each in (*changes[:keep_first], *reversed(left))]})
         return problems
 
     def _take_back(self, change: Change) -> None:
@@ -85,16 +99,28 @@ class Journal:
             write(self.tree, change.path, change.before)
 
     def changes(self) -> list[Change]:
-        """Returns the changes of this start of the machine: a restart undoes all earlier ones. The
-        last line may be incomplete if its writer was killed; its change was not made."""
+        """Returns the changes that are still to be taken back. The last line may be incomplete if
+        its writer was killed; its change was not made."""
+        changes: list[Change] = []
+        for entry in self._entries():
+            if "left" in entry:
+                changes = [Change(**each) for each in entry["left"]]
+            elif "path" in entry:
+                changes.append(Change(**entry))
+        return changes
+
+    def _is_of_this_start(self) -> bool:
+        """Tells whether the machine has not restarted since: that undoes all changes."""
+        first = next(iter(self._entries()), {})
+        return "boot" in first and first["boot"] == self.tree.read(BOOT)
+
+    def _entries(self) -> list[dict[str, Any]]:
         self._file.seek(0)
         entries = []
         for line in self._file.read().splitlines():
             with contextlib.suppress(ValueError):
                 entries.append(json.loads(line))
-        if not entries or entries[0].get("boot") != self.tree.read(BOOT):
-            return []
-        return [Change(**entry) for entry in entries[1:] if "path" in entry]
+        return entries
 
     def close(self) -> None:
         """Gives the journal up; without changes it is removed."""
@@ -104,12 +130,7 @@ class Journal:
             self.path.unlink(missing_ok=True)
         self._file.close()
 
-    def _keep(self, changes: list[Change]) -> None:
-        self._file.truncate(0)
-        for entry in ({"boot": self.tree.read(BOOT)}, *map(asdict, changes)):
-            self._append(entry)
-
-    def _append(self, entry: dict[str, str | None]) -> None:
+    def _append(self, entry: dict[str, Any]) -> None:
         self._file.write(json.dumps(entry).encode() + b"\n")
         os.fsync(self._file.fileno())
 
