@@ -30,6 +30,8 @@ DEFAULTS = {
     "lengths": "constant",
     "sleepers": 1,
 }
+# Between the parts of a cell's name.
+SEPARATOR = " · "
 # Conditions that a cell's name shows in a form of their own.
 NAMED_APART = ("threads", "as_published", "parameters")
 # Suffixes of names that are units, with the function that prints the number; longer ones first.
@@ -77,7 +79,7 @@ class Naming:
 
     def setting(self, cell: CellSummary) -> str:
         what = "processor" if cell.of_machine else "thread"
-        return " · ".join([counted(cell.threads, what), *self.conditions(cell)])
+        return SEPARATOR.join([counted(cell.threads, what), *self.conditions(cell)])
 
 
 def _named(cell: CellSummary) -> dict[str, Any]:

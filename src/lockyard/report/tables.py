@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lockyard.report.columns import Column, by_value
 from lockyard.report.console import fitted, titled_table
-from lockyard.report.naming import Naming
+from lockyard.report.naming import SEPARATOR, Naming
 from lockyard.report.reference import Reference, mean_over_cells
 from lockyard.report.scaling import (
     ARCHITECTURES,
@@ -148,7 +148,11 @@ def _conditions_compared(
         for cell in group
         if cell.lock == lock
     ]
-    named = {id(cell): setting for setting, group in settings.items() for cell in group}
+    named = {
+        id(cell): name
+        for name, group in zip(_differences(list(settings)), settings.values(), strict=True)
+        for cell in group
+    }
 
     def ratio_of(compared: Compared) -> Callable[[CellSummary], str]:
         def text(cell: CellSummary) -> str:
@@ -174,6 +178,16 @@ def _conditions_compared(
     return fitting(f"{name}: conditions compared", columns, ordered, console, layout.of)
 
 
+def _differences(settings: Sequence[str]) -> list[str]:
+    """Leaves out of each setting what all of them have in common."""
+    parts = [setting.split(SEPARATOR) for setting in settings]
+    common = set(parts[0]).intersection(*parts)
+    return [
+        SEPARATOR.join(part for part in each if part not in common) or SEPARATOR.join(each)
+        for each in parts
+    ]
+
+
 def _compared_columns(
     layout: Layout, cells: Sequence[CellSummary], against: Against | None
 ) -> Iterable[Column]:
@@ -182,7 +196,7 @@ def _compared_columns(
         key = layout.maxima
         runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
         yield Column(
-            f"longest of each of\nthe first {runs} runs",
+            f"longest of each of\nthe first {runs} runs" if runs > 1 else "longest of\nthe first",
             lambda cell: ", ".join(duration(value) for value in cell.longest(key, runs)),
             LONGEST_IMPORTANCE,
         )

@@ -42,7 +42,7 @@ def _missed(cell: CellSummary) -> float:
 def _sentence(group: Sequence[CellSummary], setting: Setting) -> Sentence:
     best, *_, worst = sorted([group[0], *group], key=_missed)
     rate = f"{worst.parameters.get('rate_hz', 0):g} frames a second"
-    around = setting.circumstances(worst)
+    around = setting.circumstances(worst)[:1]  # the names have the other conditions
     minutes = f"{minutes_of(worst):.2g} minutes each"
     if _missed(worst) == 0:
         text = f"No frame was late, at {rate}, with any of {counted(len(group), 'lock')}."
