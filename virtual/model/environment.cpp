@@ -109,8 +109,9 @@ bool execution::knows_writer(const plain& data) {
   return data.writer == running_ || me().known.current.happened.of[data.writer] >= data.written;
 }
 
-void execution::read_plain(std::size_t hint, const void* address, const void* type,
-                           std::source_location where) {
+/// A frame of its own: what it leaves on the stack is cleared before the next turn is noted.
+[[gnu::noinline]] void execution::read_plain_now(std::size_t hint, const void* address,
+                                                 const void* type, std::source_location where) {
   plain& data = find_plain(hint, address, type, where);
   if (!knows_writer(data)) {
     fail(verdict::race,

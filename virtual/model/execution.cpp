@@ -80,6 +80,7 @@ void execution::reset() {
     each.repeats = {};
     each.undisturbed = false;
     each.notes_state = false;
+    each.notes_plain_turn = false;
     each.rushes = false;
     each.yields = false;
     each.next = {};
@@ -140,10 +141,12 @@ void execution::enter(context::transfer_t from) {
 }
 
 void execution::resume(thread_index thread) {
+  thread_record& resumed = threads_[thread];
   running_ = thread;
-  const context::transfer_t back = context::jump_fcontext(threads_[thread].context, this);
-  threads_[thread].context = back.fctx;
-  if (threads_[thread].notes_state) note_state(thread);
+  do {
+    resumed.context = context::jump_fcontext(resumed.context, this).fctx;
+  } while (resumed.notes_plain_turn && note_plain_turn(resumed));
+  if (resumed.notes_state) note_state(thread);
 }
 
 void execution::switch_out() {

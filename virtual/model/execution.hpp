@@ -152,6 +152,8 @@ class execution {
   };
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
+  /// The thread looks at a word again, and sees what it saw before.
+  void note_skipped_look() { me().repeats.plain = {}; }
   /// Whether a thread is where it was before, as it seems: what was found when this execution ran
   /// first counts, because unused bytes of a stack may differ when it runs again.
   [[nodiscard]] bool is_repeated(bool seems_repeated);
@@ -184,7 +186,17 @@ class execution {
   void*& state_of(const void* type, std::size_t owner, const deleter& by);
 
  private:
-  enum class status : std::uint8_t { ready, awaiting, sleeping, queued, pausing, counting, ended };
+  enum class status : std::uint8_t {
+    ready,
+    awaiting,
+    sleeping,
+    queued,
+    pausing,
+    counting,
+    giving_way,  ///< reads plain data for long: goes on when no other thread can
+    stuck,       ///< never goes on
+    ended
+  };
   enum class variant : std::uint8_t { run, time_out, spurious };
 
   struct plain {
@@ -208,10 +220,11 @@ class execution {
     status now = status::ended;
     sleep_end woken_by = sleep_end::woken;
     bool timed_out = false;
-    bool undisturbed = false;  ///< its operations are one step together
-    bool notes_state = false;  ///< at the next step
-    bool yields = false;       ///< pauses: another thread that runs instead is not a preemption
-    bool rushes = false;       ///< runs a loop to its end, and sees nothing new in it
+    bool undisturbed = false;       ///< its operations are one step together
+    bool notes_state = false;       ///< at the next step
+    bool notes_plain_turn = false;  ///< at once, and then goes on in the same step
+    bool yields = false;  ///< pauses: another thread that runs instead is not a preemption
+    bool rushes = false;  ///< runs a loop to its end, and sees nothing new in it
     std::optional<std::size_t> deadline;
     std::span<const look> looks;
     bool exchanges = false;
@@ -310,6 +323,14 @@ class execution {
   static void clear_dead_stack();
   void note_state(thread_index thread);
   void note_pause(thread_record& thread);
+  // plain_loops.cpp
+  [[nodiscard]] bool is_plain_turn(const void* address);
+  void end_plain_turn(std::source_location where);
+  [[nodiscard]] bool note_plain_turn(thread_record& thread);
+  [[nodiscard]] static bool waits_for_plain_data(const thread_record& thread);
+  void read_plain_now(std::size_t hint, const void* address, const void* type,
+                      std::source_location where);
+  [[nodiscard]] hash128 state_of_stack(const thread_record& thread) const;
   void act(thread_record& thread);
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);

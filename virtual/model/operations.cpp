@@ -17,6 +17,10 @@ std::uint64_t site_key(std::source_location where) {
          std::uint64_t{where.column()} << 40U;
 }
 
+bool is_fence(std::uint64_t kind) {
+  return kind % 32 == fenced || kind % 32 == fenced_lightly;
+}
+
 /// Whether a loop of such events alone may be run again as if it had not been run.
 bool leaves_no_trace(std::uint64_t kind) {
   switch (kind % 32) {
@@ -42,6 +46,7 @@ void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
   thread.history.mix(kind + a * 32);
   thread.history.mix(b);
   if (!leaves_no_trace(kind)) act(thread);
+  if (!is_fence(kind)) thread.repeats.plain = {};
 }
 
 std::memory_order execution::order_at(std::memory_order written, unsigned argument,

@@ -82,6 +82,7 @@ void execution::check_plain_readers(location_index which, std::source_location w
 }
 
 std::uint64_t execution::read_word_as_plain(location_index which, std::source_location where) {
+  if (is_plain_turn(memory_.at(which).lies.address)) end_plain_turn(where);
   check_alive(which, where);
   location& at = memory_.at(which);
   const clock& happened = me().known.current.happened;
@@ -112,9 +113,8 @@ void execution::give_up(std::source_location where) {
   has_given_up_ = true;
   event(ended, 1, 0);
   if (account_ != nullptr) tell(where, "the program does not ask about what follows");
-  me().looks = {};
-  me().now = status::awaiting;
-  for (;;) switch_out();  // an await of no word is never over
+  me().now = status::stuck;
+  for (;;) switch_out();
 }
 
 std::optional<execution::stack_place> execution::find_on_stack(const void* address) const {

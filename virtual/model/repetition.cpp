@@ -20,16 +20,6 @@ namespace {
 /// After so many pauses a loop that counts them is taken for one that does not end.
 constexpr std::uint32_t most_rushed = 20'000;
 
-hash128 hash_of(const std::byte* begin, const std::byte* end) {
-  hash128 all;
-  for (; end - begin >= std::ptrdiff_t{sizeof(std::uint64_t)}; begin += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, begin, sizeof word);
-    all.mix(word);
-  }
-  return all;
-}
-
 void mix(hash128& all, const view& of, std::size_t locations, thread_index self) {
   for (std::size_t i = 0; i < locations; ++i) all.mix(of.oldest[i]);
   for (std::size_t i = 0; i < of.happened.of.size(); ++i) {
@@ -47,11 +37,21 @@ void mix(hash128& all, const view& of, std::size_t locations, thread_index self)
 }
 
 /// The context of a fiber that does not run is the end of its stack, where its registers are.
+hash128 execution::state_of_stack(const thread_record& thread) const {
+  const auto* const top = static_cast<const std::byte*>(stacks_[&thread - threads_.data()].top());
+  const auto* from = static_cast<const std::byte*>(thread.context);
+  hash128 all;
+  for (; top - from >= std::ptrdiff_t{sizeof(std::uint64_t)}; from += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, from, sizeof word);
+    all.mix(word);
+  }
+  return all;
+}
+
 void execution::note_state(thread_index which) {
   thread_record& thread = threads_[which];
   thread.notes_state = false;
-  const auto* const top = static_cast<const std::byte*>(stacks_[which].top());
-  const auto* const end = static_cast<const std::byte*>(thread.context);
   repetition& repeats = thread.repeats;
   hash128 knowledge;
   for (const view* each :
@@ -60,7 +60,7 @@ void execution::note_state(thread_index which) {
   }
   for (std::size_t i = 0; i < memory_.count(); ++i) knowledge.mix(thread.known.refreshed[i]);
   repeats.knowledge = knowledge;
-  repeats.state = hash_of(end, top);
+  repeats.state = state_of_stack(thread);
   repeats.state.mix(knowledge);
   if (thread.now == status::pausing) return note_pause(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
@@ -79,7 +79,10 @@ void execution::note_pause(thread_record& thread) {
   const bool comes_back = !has_learned && is_repeated(was_here);
   repeats.at_pauses.push_back(repeats.state);
   repeats.known_at_pause = repeats.knowledge;
-  if (comes_back) return;
+  if (comes_back) {
+    if (waits_for_plain_data(thread)) thread.now = status::stuck;
+    return;
+  }
   const std::size_t in_a_row = repeats.at_pauses.size() - 1;
   thread.now = in_a_row > settings_.counted_pauses ? status::counting : status::ready;
 }
@@ -101,6 +104,7 @@ bool execution::is_repeated(bool seems_repeated) {
 /// Others may see the difference, so the thread is nowhere where it was before.
 void execution::act(thread_record& thread) {
   repetition& repeats = thread.repeats;
+  repeats.plain = {};
   repeats.at_pauses.clear();
   repeats.known_at_pause = {};
   repeats.failures.clear();
@@ -112,7 +116,7 @@ void execution::pause(std::source_location where) {
   if (thread.rushes) {
     if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush
-    thread.now = status::pausing;
+    thread.now = waits_for_plain_data(thread) ? status::stuck : status::pausing;
     thread.next = {};
     switch_out();
   } else if (!is_set_up()) {
@@ -141,7 +145,9 @@ void execution::pause(std::source_location where) {
   }
   // A loop that pauses in several places has read what it reads in between, too.
   const bool may_be_within = how == status::ready && thread.repeats.at_pauses.size() > 1;
-  if (!may_be_within) thread.reads.clear();
+  if (may_be_within) return;
+  thread.reads.clear();
+  thread.repeats.has_read_plain = false;
 }
 
 /// Chooses the word of which the thread sees something newer: others may stay as they are.

@@ -160,16 +160,20 @@ bool execution::list_runnable() {
   return can_go_on;
 }
 
+/// A thread that has given way comes before the deadlines.
 void execution::list_last_resorts() {
-  bool all_ended = true;
-  bool can_go_on = false;
-  for (thread_index i = 0; i < count_; ++i) {
-    if (threads_[i].now == status::ended) continue;
-    all_ended = false;
-    if (!threads_[i].deadline) continue;
-    options_.push_back({.thread = i, .how = variant::time_out});
-    can_go_on = true;
-  }
+  const auto list = [this](variant how, auto is_listed) {
+    const std::size_t before = options_.size();
+    for (thread_index i = 0; i < count_; ++i) {
+      if (is_listed(threads_[i])) options_.push_back({.thread = i, .how = how});
+    }
+    return options_.size() != before;
+  };
+  const auto has_ended = [](const thread_record& each) { return each.now == status::ended; };
+  const bool can_go_on =
+      list(variant::run, [](const auto& each) { return each.now == status::giving_way; }) ||
+      list(variant::time_out, [&](const auto& each) { return each.deadline && !has_ended(each); });
+  const bool all_ended = std::ranges::all_of(std::span{threads_}.first(count_), has_ended);
   if (!all_ended && !can_go_on && !has_given_up_ && !program_has_ended_) note_hang();
 }
 
@@ -182,6 +186,8 @@ void execution::note_hang() {
     what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i);
     if (now == status::sleeping || now == status::queued) {
       what_ += " sleeps";
+    } else if (now == status::stuck) {
+      what_ += " spins on plain data";
     } else {
       what_ += now == status::awaiting && is_satisfiable(threads_[i])
                    ? " spins and missed its value"

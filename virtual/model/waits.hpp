@@ -49,6 +49,15 @@ struct read_before {
   message_index which;
 };
 
+/// Reads of plain data since the thread last did something that such a loop does not do.
+struct plain_loop {
+  std::uint32_t reads = 0;
+  std::uint32_t turns = 0;       ///< reads of the marked data since it was marked
+  const void* marked = nullptr;  ///< data that the loop may read in each turn, if it is a loop
+  hash128 state;                 ///< at the first turn
+  bool has_given_way = false;
+};
+
 /// What tells whether a thread comes back to where it was.
 struct repetition {
   struct failure {
@@ -65,6 +74,8 @@ struct repetition {
   std::vector<read_before> loop;  ///< what that loop reads
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
+  bool has_read_plain = false;    ///< since the last pause
+  plain_loop plain;
 };
 
 }  // namespace lockyard::model

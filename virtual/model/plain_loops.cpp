@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Loops that read plain data and do nothing else but order. No other thread can let such a loop go
+// on without a data race, so a thread that comes back to where it was is stuck; the others go on,
+// and the one that writes the data races with it. A loop that counts is never where it was before.
+// After many turns it is searched in two ways: it goes on, or it waits until no other thread can.
+
+#include "execution.hpp"
+
+#include <bit>
+
+namespace lockyard::model {
+
+namespace {
+
+constexpr std::uint32_t least_plain_reads = 8;
+constexpr std::uint32_t most_plain_turns = 10'000;
+
+}  // namespace
+
+void execution::read_plain(std::size_t hint, const void* address, const void* type,
+                           std::source_location where) {
+  if (is_plain_turn(address)) end_plain_turn(where);
+  read_plain_now(hint, address, type, where);
+}
+
+/// The mark moves on after ever longer times: in the end the loop reads the marked data.
+[[gnu::noinline]] bool execution::is_plain_turn(const void* address) {
+  thread_record& thread = me();
+  thread.repeats.has_read_plain = true;
+  // A loop that is run to its end does what it did before.
+  if (thread.rushes || thread.undisturbed) return false;
+  plain_loop& loop = thread.repeats.plain;
+  if (std::has_single_bit(++loop.reads)) {
+    loop.marked = address;
+    loop.turns = 0;
+    return false;
+  }
+  if (loop.marked != address || loop.reads < least_plain_reads) return false;
+  ++loop.turns;
+  return true;
+}
+
+/// Has no frame that would differ from turn to turn.
+[[gnu::noinline]] void execution::end_plain_turn(std::source_location where) {
+  clear_dead_stack();
+  me().notes_plain_turn = true;
+  switch_out();
+  if (me().now == status::stuck) fail(verdict::hang, "reads plain data forever", where);
+  plain_loop& loop = me().repeats.plain;
+  if (loop.turns < most_plain_turns || loop.has_given_way || is_set_up()) return;
+  loop.has_given_way = true;
+  if (choose(choice_kind::time, 2, where) != 0) return;
+  if (account_ != nullptr) tell(where, "reads plain data again and again, and waits");
+  block(status::giving_way);
+}
+
+/// Whether the thread goes on in the same step. The thread that sets the client up reports itself.
+bool execution::note_plain_turn(thread_record& thread) {
+  thread.notes_plain_turn = false;
+  plain_loop& loop = thread.repeats.plain;
+  const hash128 state = state_of_stack(thread);
+  if (loop.turns == 1) loop.state = state;
+  if (loop.turns == 1 || loop.state != state) return true;
+  thread.now = status::stuck;
+  return is_set_up();
+}
+
+/// Whether a loop that pauses has looked at plain data alone. A failure for no reason needs nothing
+/// new either.
+bool execution::waits_for_plain_data(const thread_record& thread) {
+  return thread.repeats.has_read_plain && thread.reads.empty() && thread.repeats.failures.empty();
+}
+
+}  // namespace lockyard::model
