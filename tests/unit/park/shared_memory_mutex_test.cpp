@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/mman.h>
-
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -59,6 +63,31 @@ TEST(SharedMemoryMutex, shares_the_list_with_robust_mutexes_of_the_c_library) {
     pthread_mutex_consistent(&each);
     pthread_mutex_unlock(&each);
   }
+}
+
+/// As with a C library that does not use the list.
+TEST(SharedMemoryMutex, registers_a_list_where_there_is_none_also_in_a_forked_child) {
+  void* const page = mmap(nullptr, sizeof(shared_memory_mutex), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  auto& mutex = *::new (page) shared_memory_mutex;
+  constexpr std::size_t head_bytes = 24;
+  std::thread{[&] {
+    ASSERT_EQ(syscall(SYS_set_robust_list, nullptr, head_bytes), 0);
+    mutex.lock();
+    mutex.unlock();
+    const pid_t child = fork();
+    if (child == 0) {
+      mutex.lock();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    EXPECT_TRUE(mutex.try_lock_for(std::chrono::seconds{20})) << "locked forever by the child";
+  }}.join();  // ends while it holds the mutex
+  EXPECT_TRUE(mutex.try_lock_for(std::chrono::seconds{20})) << "locked forever by the thread";
+  EXPECT_TRUE(mutex.owner_died());
+  mutex.unlock();
+  munmap(page, sizeof(shared_memory_mutex));
 }
 
 TEST(SharedMemoryMutex, ends_a_timed_wait_for_a_thread_that_holds_it) {

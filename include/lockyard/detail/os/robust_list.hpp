@@ -13,6 +13,7 @@
 #include <linux/futex.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -104,10 +105,27 @@ class robust_list {
   }
 
   static head& of_this_thread() noexcept {
-    static constinit thread_local head* known = nullptr;
+    head*& known = known_to_this_thread();
     if (known == nullptr) [[unlikely]]
       known = find();
     return *known;
+  }
+  static head*& known_to_this_thread() noexcept {
+    static constinit thread_local head* known = nullptr;
+    return known;
+  }
+
+  /// A forked child's thread has no list, unless the C library registers one for it. Telling the C
+  /// library twice does no harm.
+  static void look_again_in_child() noexcept {
+    static constinit std::atomic<bool> does{false};
+    // relaxed(hint): as above.
+    if (does.load(std::memory_order_relaxed)) return;
+    if (!call_in_forked_child([] { known_to_this_thread() = nullptr; })) {
+      fatal("pthread_atfork", ENOMEM);
+    }
+    // relaxed(hint): as above.
+    does.store(true, std::memory_order_relaxed);
   }
 
   [[gnu::noinline, gnu::cold]] static head* find() noexcept {
@@ -121,6 +139,7 @@ class robust_list {
           "set_robust_list");
     }
     if (found == 0) {  // a C library without robust mutexes in use
+      look_again_in_child();
       // relaxed(owner): as in add().
       own.first.store(address_of(own.first), std::memory_order_relaxed);
       if (call(SYS_set_robust_list, &own.first, head_bytes) != 0) {
