@@ -75,7 +75,7 @@ def test_the_fastest_lock_is_advised_with_its_price() -> None:
     assert names(found) == ["tas_spinlock", "futex_mutex", "ticket_spinlock"]
     first, _, runner_up, price = text.lines(found)
     assert first == "Use tas_spinlock: 9.03 M/s."
-    assert "runner-up: futex_mutex, 8.02 M/s, 0.89" in runner_up
+    assert "runner-up: futex_mutex, 8.02 M/s; ratio 0.89" in runner_up
     assert "with ticket_spinlock 2" in price
     assert "never sleep" in price
 
@@ -212,6 +212,23 @@ def test_what_a_short_measurement_leaves_open_is_said() -> None:
     short = replace(found.best, rate=replace(found.best.rate, runs=found.best.rate.runs[:2]))
     (said,) = advise._doubts(replace(found, by_tail=False, ranked=[short]))  # noqa: SLF001
     assert said.startswith("Fewer than 6 runs of tas_spinlock fitted into the time")
+
+
+def test_an_interrupted_measurement_still_advises_if_it_has_every_lock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nearest = evidence._nearest([*FAST, *STEADY], USE, CATALOG)  # noqa: SLF001
+    monkeypatch.setattr(evidence, "planned", lambda *_: [])
+    monkeypatch.setattr(evidence, "measured", lambda *_: (nearest, True))
+    wanted = advise.Wanted("300ns", "5us", 4, False, None, (), "", 1.0, True, 1)
+    remarks: list[str] = []
+    both = [lock for lock in LOCKS if lock.name in ("tas_spinlock", "ticket_spinlock")]
+    found = advise._advice(USE, wanted, both, CATALOG, remarks)  # noqa: SLF001
+    assert found.is_interrupted
+    assert "Interrupted, so the figures are from the runs until then." in remarks
+    with pytest.raises(KeyboardInterrupt):
+        advise._advice(USE, wanted, LOCKS, CATALOG, remarks)  # noqa: SLF001
+    assert "not every lock has been measured, so nothing is advised" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

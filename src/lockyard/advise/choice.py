@@ -86,6 +86,7 @@ class Advice:
     ranked: Sequence[Candidate]  # the best first
     tails: Tails
     source: str  # where the figures are from
+    is_interrupted: bool = False  # Ctrl-C ended the measurement
 
     @property
     def best(self) -> Candidate:

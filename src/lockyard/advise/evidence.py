@@ -117,18 +117,16 @@ def planned(
     ]
 
 
-def measured(cells: Sequence[Cell], seed: int) -> Cells:
-    """Measures the use with each lock, in interleaved blocks."""
+def measured(cells: Sequence[Cell], seed: int) -> tuple[Cells, bool]:
+    """Measures the use with each lock, in interleaved blocks; tells whether Ctrl-C ended it."""
     found = session.measure(
         session.Plan("advise", list(cells), seed, None),
         None,
         to_stdout=False,
         refuse_unavailable=False,
     )
-    if found.interrupted:
-        raise KeyboardInterrupt
     by_study: Cells = {study: {} for study in STUDIES}
     for cell in summarise(found.runs, harness.catalog()):
         if cell.runs:
             by_study[cell.study][cell.lock] = cell
-    return by_study
+    return by_study, found.interrupted

@@ -39,7 +39,7 @@ def lines(advice: Advice) -> Iterator[str]:
     )
     if advice.runner_up is not None:
         found = advice.compared(advice.runner_up)
-        compared = f", {ratio(found)} of it" if found else ""
+        compared = f"; ratio {ratio(found)}" if found else ""
         yield (
             f"  runner-up: {advice.runner_up.lock.name}, "
             f"{_figure(advice, advice.runner_up)}{compared}"

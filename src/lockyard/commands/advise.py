@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +22,7 @@ from lockyard.cli.arguments import FILE, Json, Seed
 from lockyard.cli.command import command_of, option, options_class
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus, UsageError
+from lockyard.measure import session
 from lockyard.measure.work import length_ns
 
 if TYPE_CHECKING:
@@ -136,16 +137,18 @@ def command(given: AdviseOptions) -> int:
     locks = _candidates(catalog, wanted.locks)
     remarks: list[str] = []
     with tempfile.TemporaryDirectory(prefix="lockyard-advise-") as folder:
-        answers = [
-            _advice(use, wanted, locks, catalog, remarks) for use in _uses(wanted, Path(folder))
-        ]
+        answers: list[Advice] = []
+        for use in _uses(wanted, Path(folder)):
+            answers.append(_advice(use, wanted, locks, catalog, remarks))
+            if answers[-1].is_interrupted:
+                break
     from lockyard.advise import document, text
 
     if as_json:
         print_document(document.document(answers, remarks))
     else:
         text.print_advice(answers, list(dict.fromkeys(remarks)))
-    return ExitStatus.DONE
+    return ExitStatus.INTERRUPTED if answers[-1].is_interrupted else ExitStatus.DONE
 
 
 def _candidates(catalog: Catalog, names: str) -> list[Lock]:
@@ -219,7 +222,7 @@ def _advice(
 ) -> Advice:
     cells, said = evidence.recorded(wanted.records, use, catalog)
     remarks += said
-    source = "from records"
+    source, interrupted = "from records", False
     if evidence.lacking(cells, locks):
         if not wanted.may_measure:
             raise UsageError(
@@ -227,20 +230,26 @@ def _advice(
                 "drop --no-measure, or name the locks that were measured with --locks"
             )
         plan = evidence.planned(use, locks, wanted.budget_s, wanted.by_tail, catalog)
-        cells = evidence.measured(plan, wanted.seed)
+        cells, interrupted = evidence.measured(plan, wanted.seed)
         source = "measured now"
+        if interrupted and evidence.lacking(cells, locks):
+            session.say("not every lock has been measured, so nothing is advised; ask again")
+            raise KeyboardInterrupt
         if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             remarks.append(
                 f"The machine is busy (load {os.getloadavg()[0]:.1f}), so its neighbours may "
                 "decide these figures: ask again when it is quiet."
             )
     found = advised(use, cells, locks, wanted.by_tail, source)
+    found = replace(found, is_interrupted=interrupted)
     remarks += _doubts(found)
     return found
 
 
 def _doubts(of: Advice) -> Iterator[str]:
     """Yields what is not shown because the measurement was too short."""
+    if of.is_interrupted:
+        yield "Interrupted, so the figures are from the runs until then."
     few = [each.lock.name for each in of.ranked if len(each.rate.runs) < evidence.RUNS]
     if few:
         yield (

@@ -162,7 +162,8 @@ def measure(  # noqa: PLR0913 - what to measure, where the records go, and when 
                     measured.runs.append(record)
     except KeyboardInterrupt:
         measured.interrupted = True
-        say("interrupted; the records so far are kept")
+        kept = path is not None or to_stdout
+        say("interrupted; the records so far are kept" if kept else "interrupted")
         if path is not None and plan.command == "measure":
             say(f"to continue: lockyard measure --resume {path}")
     finally:
