@@ -33,7 +33,7 @@ IN_V1: dict[str, str | None] = {
     "/proc/self/cgroup": "1:cpu:/jobs\n0::/\n",
     f"{V1}/jobs/cgroup.procs": "",
 }
-EPERM, ENOSYS = 1, 38
+EPERM, EACCES, ENOSYS = 1, 13, 38
 
 
 def with_clock(**changes: Any) -> dict[str, Any]:
@@ -183,9 +183,16 @@ FAULTS: list[tuple[str, dict[str, str | None], dict[str, Any], str, str]] = [
     (
         "context_switches",
         {f"{KERNEL}/perf_event_paranoid": "3", "/proc/self/status": USER_STATUS},
-        {},
+        {"perf_refusal": EACCES},
         "limits",
         "sudo sysctl -w kernel.perf_event_paranoid=2",
+    ),
+    (
+        "context_switches",
+        {f"{KERNEL}/perf_event_paranoid": "2", "/proc/self/status": USER_STATUS},
+        {"perf_refusal": EPERM},
+        "limits",
+        "SystemCallFilter=perf_event_open",
     ),
     ("tracepoints", {"/proc/self/status": USER_STATUS}, {}, "limits", "sudo"),
     (

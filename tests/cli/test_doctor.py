@@ -18,7 +18,7 @@ from conftest import COMMAND
 
 import lockyard
 from lockyard.doctor.checks import CHECKS
-from lockyard.doctor.facts import MEMBARRIER, collect
+from lockyard.doctor.facts import MEMBARRIER, PERF_EVENT_OPEN, collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,11 +124,12 @@ def test_leaves_policy_and_nice_value_as_they_were() -> None:
     assert (os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)) == before
 
 
-def deny_membarrier() -> None:
-    """Refuses a system call by a filter for this process: load the number, compare, EPERM or
-    pass."""
-    number = MEMBARRIER[platform.machine()]
-    rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000))
+def deny_two_calls() -> None:
+    """Refuses system calls by a filter for this process: load the number, compare it twice, pass or
+    EPERM."""
+    first, second = MEMBARRIER[platform.machine()], PERF_EVENT_OPEN[platform.machine()]
+    compared = ((0x15, 2, 0, first), (0x15, 1, 0, second))
+    rules = ((0x20, 0, 0, 0), *compared, (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x50001))
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
     program = ctypes.create_string_buffer(struct.pack("HP", len(rules), ctypes.addressof(code)))
     libc = ctypes.CDLL(None)
@@ -136,7 +137,7 @@ def deny_membarrier() -> None:
     assert libc.prctl(22, 2, program) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 
 
-def test_says_what_a_container_without_membarrier_means(environment: dict[str, str]) -> None:
+def test_says_what_the_filter_of_a_container_means(environment: dict[str, str]) -> None:
     told = subprocess.run(
         [COMMAND, "doctor", "--json"],
         capture_output=True,
@@ -144,10 +145,11 @@ def test_says_what_a_container_without_membarrier_means(environment: dict[str, s
         timeout=60,
         check=False,
         env=environment,
-        preexec_fn=deny_membarrier,
+        preexec_fn=deny_two_calls,
     )
     found = {each["name"]: each for each in checked(told.stdout)["findings"]}
     assert found["membarrier"]["evidence"] == {"errno": 1}
+    assert found["context_switches"]["evidence"]["errno"] == 1
 
 
 def test_finds_a_busy_process_of_this_machine(lockyard: Callable[..., Outcome]) -> None:

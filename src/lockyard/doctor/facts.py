@@ -7,6 +7,7 @@ import ctypes
 import os
 import platform
 import shutil
+import struct
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ SAMPLE_S = 0.15
 # The number of the system call, and its commands: register for barriers, execute one.
 MEMBARRIER = {"x86_64": 324, "aarch64": 283}
 PRIVATE_EXPEDITED = (1 << 4, 1 << 3)
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 TOOLS = {
     "g++": ("g++", "-dumpfullversion"),
     "cmake": ("cmake", "--version"),
@@ -42,6 +44,7 @@ class Facts:
     fifo_refusal: int | None = None
     nice_refusal: int | None = None
     membarrier_refusal: int | None = None
+    perf_refusal: int | None = None
     tools: dict[str, str] = field(default_factory=dict)
     # The compiler that --lock would use, or the reason why there is none.
     user_locks_compiler: str = ""
@@ -89,6 +92,7 @@ def collect(kernel: KernelFiles | None = None) -> Facts:
         ),
         nice_refusal=refusal(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1)),
         membarrier_refusal=refusal(_order_all_cores),
+        perf_refusal=refusal(_record_switches),
         tools={name: found for name in TOOLS if (found := _version(name)) is not None},
         user_locks_compiler=own_compiler,
         user_locks_problem=own_problem,
@@ -118,6 +122,17 @@ def _order_all_cores() -> None:
     for command in PRIVATE_EXPEDITED:
         if libc.syscall(MEMBARRIER[platform.machine()], command, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "membarrier")
+
+
+def _record_switches() -> None:
+    """Asks for the records of its own context switches that a trace has."""
+    software, dummy = 1, 9
+    disabled, exclude_kernel, exclude_hv, context_switch = 1, 1 << 5, 1 << 6, 1 << 26
+    flags = disabled | exclude_kernel | exclude_hv | context_switch
+    attributes = struct.pack("=IIQQQQQ", software, 64, dummy, 0, 0, 0, flags).ljust(64, b"\0")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(PERF_EVENT_OPEN[platform.machine()], attributes, 0, -1, -1, 0) < 0:
+        raise OSError(ctypes.get_errno(), "perf_event_open")
 
 
 def _version(tool: str) -> str | None:

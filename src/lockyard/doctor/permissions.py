@@ -135,14 +135,29 @@ def context_switches(facts: Facts) -> Outcome:
     paranoid = facts.kernel.number("/proc/sys/kernel/perf_event_paranoid")
     if paranoid is None:
         return Unknown("the kernel has no perf events, or hides them")
-    if paranoid <= CONTEXT_SWITCHES_PARANOID or _may_trace(facts):
+    if facts.perf_refusal is None:
         return Fine("context switches of own threads may be recorded")
+    consequence = (
+        "context switches cannot be recorded, so explain knows how threads slept, yielded and were "
+        "woken, but not when they lost their processor"
+    )
+    if paranoid > CONTEXT_SWITCHES_PARANOID and not _may_trace(facts):
+        return Finding(
+            Severity.LIMITS,
+            f"kernel.perf_event_paranoid is {paranoid}",
+            consequence,
+            facts.as_root(f"sysctl -w kernel.perf_event_paranoid={CONTEXT_SWITCHES_PARANOID}"),
+            evidence={"perf_event_paranoid": paranoid},
+        )
     return Finding(
         Severity.LIMITS,
+        f"perf_event_open is refused ({os.strerror(facts.perf_refusal)}), although "
         f"kernel.perf_event_paranoid is {paranoid}",
-        "context switches cannot be recorded, so stalls cannot be explained",
-        facts.as_root(f"sysctl -w kernel.perf_event_paranoid={CONTEXT_SWITCHES_PARANOID}"),
-        evidence={"perf_event_paranoid": paranoid},
+        consequence,
+        None,
+        "a system call filter (seccomp) refuses it: allow perf_event_open in the profile of the "
+        "container or service (systemd: SystemCallFilter=perf_event_open)",
+        {"errno": facts.perf_refusal, "perf_event_paranoid": paranoid},
     )
 
 
