@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -134,6 +135,7 @@ def test_says_how_much_of_the_time_the_rings_still_cover(
         trace.stamps(3, (at, injected.CALLED), (at + 0.1, Kind.FAILED), lock=0x99)
     shown = lockyard("explain", str(trace.write(tmp_path / "a.trace"))).stdout
     assert "the rings of 1 trace overwrote their oldest events" in shown
+    assert re.search(r"is explained, [0-9.]+ % of the whole", shown)
     assert "not explained: 0 stalls that began earlier" in shown
 
 

@@ -30,8 +30,12 @@ namespace lockyard::inline v0::trace::detail {
 /// Room for 256 absences from the processor between two stamps; fewer if the kernel gives less.
 inline constexpr std::size_t most_switch_pages = 4;
 
+/// Up to this level of kernel.perf_event_paranoid every user may record own switches.
+inline constexpr int permitted_paranoia = 2;
+
 /// Writes why the kernel refuses its records, and what to do.
-inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused) noexcept {
+inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused,
+                                int level = os::perf_paranoia()) noexcept {
   if (memory_was_refused) {
     std::snprintf(to.data(), to.size(),
                   "the kernel has no memory for records of so many threads' switches (errno %d); "
@@ -39,9 +43,12 @@ inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused
                   error);
   } else if (error == EACCES || error == EPERM) {
     std::snprintf(to.data(), to.size(),
-                  "perf_event_open is not permitted (kernel.perf_event_paranoid is %d), or a "
-                  "container filters it; set it to 2 or lower, or run as root or with CAP_PERFMON",
-                  os::perf_paranoia());
+                  level > permitted_paranoia
+                      ? "perf_event_open is not permitted (kernel.perf_event_paranoid is %d); set "
+                        "it to 2 or lower, or run as root or with CAP_PERFMON"
+                      : "perf_event_open is not permitted, although kernel.perf_event_paranoid is "
+                        "%d: a filter of the container or service refuses it; allow it there",
+                  level);
   } else if (error == ENOSYS) {
     std::snprintf(to.data(), to.size(),
                   "this kernel, or a container's filter, has no perf events; run it elsewhere");

@@ -100,11 +100,11 @@ def head_lines(explained: Explained) -> Iterable[str]:
         f"{duration(watched)} of locks watched; stalls from {duration(explained.longer_than_ns)} on"
     )
     if explained.covered_shares:
-        least, most = min(explained.covered_shares), max(explained.covered_shares)
+        ends = (percent(min(explained.covered_shares)), percent(max(explained.covered_shares)))
         yield (
             f"the rings of {counted(len(explained.covered_shares), 'trace')} overwrote their "
-            f"oldest events, so only the time that all rings cover is explained, {percent(least)} "
-            f"to {percent(most)} of the whole; not explained: "
+            f"oldest events, so only the time that all rings cover is explained, "
+            f"{' to '.join(dict.fromkeys(ends))} of the whole; not explained: "
             f"{counted(explained.too_early, 'stall')} that began earlier"
         )
     for reason in explained.why_no_switches:
