@@ -12,6 +12,13 @@ inline constexpr ps us = 1000 * ns;
 inline constexpr ps ms = 1000 * us;
 inline constexpr ps never = INT64_MAX / 4;
 
+constexpr ps to_ps(double length_ns) noexcept {
+  return static_cast<ps>(length_ns * static_cast<double>(ns) + 0.5);
+}
+constexpr double in_ns(ps length) noexcept {
+  return static_cast<double>(length) / ns;
+}
+
 /// Returns `share` of a length of time.
 constexpr ps scaled_by(ps length, double share) noexcept {
   return static_cast<ps>(static_cast<double>(length) * share);

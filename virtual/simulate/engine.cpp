@@ -222,9 +222,7 @@ void engine::expire(thread& which, std::uint64_t generation) {
   if (generation != which.timer) return;
   which.timed_out = true;
   if (which.futex != nullptr) {
-    std::erase(sleepers_[which.futex], &which);
-    which.futex = nullptr;
-    wake_thread(which, which.processor);
+    wake_sleeper(which);
   } else if (which.doing == activity::parked && at(which.processor).current == &which &&
              !which.poked) {
     poke(which, now_);

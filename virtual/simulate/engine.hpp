@@ -146,8 +146,6 @@ class engine {
   };
   const policy_facts& facts_of(const void* type, policy_facts (*find)());
   std::vector<state_entry>& process_state() noexcept { return process_state_; }
-  /// Returns the number of the thread that was started last.
-  [[nodiscard]] int newest() const noexcept { return static_cast<int>(threads_.size()) - 1; }
   thread& thread_with(int id) noexcept { return *threads_[static_cast<std::size_t>(id)]; }
 
  private:
@@ -189,6 +187,7 @@ class engine {
   void give_way();
   void arrive(thread& which);
   void wake_thread(thread& which, int waker);
+  void wake_sleeper(thread& which);
   void add_load(const thread& of, int sign) noexcept {
     loads_[static_cast<std::size_t>(of.group)] += sign * of.weight;
   }

@@ -57,15 +57,12 @@ thread* engine::hand_over(const void* futex) {
   operate(first_sleeper(futex) != nullptr ? machine_.futex_wake : 0);
   thread* next = nullptr;
   if (first_sleeper(futex) != nullptr) {
-    auto& sleepers = sleepers_[futex];
+    const auto& sleepers = sleepers_[futex];
     next = *std::ranges::max_element(sleepers, {}, &thread::priority);
-    std::erase(sleepers, next);
-    for (thread* const each : sleepers) each->waits_for = next;
-    next->futex = nullptr, next->waits_for = nullptr;
-    ++next->timer;
+    for (thread* const each : sleepers) each->waits_for = each == next ? nullptr : next;
     collect_priority(*next);
     collect_priority(*self_);
-    wake_thread(*next, self_->processor);
+    wake_sleeper(*next);
   }
   stamp(trace::event_kind::wake_end);
   return next;

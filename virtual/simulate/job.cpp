@@ -31,7 +31,7 @@ double non_negative(const json& of, const std::string& name) {
 
 ps length(const json& job, const char* name) {
   const auto found = job.find(name);
-  return found == job.end() ? 0 : static_cast<ps>(non_negative(*found, name) * ns);
+  return found == job.end() ? 0 : to_ps(non_negative(*found, name));
 }
 
 costs costs_of(const json& given) {
@@ -172,7 +172,6 @@ const subject& lock_of(const json& job, const study_declaration& study) {
 }
 
 json to_json(const counters& of) {
-  const auto in_ns = [](ps time) { return static_cast<double>(time) / ns; };
   return {{"events", of.events},
           {"context_switches", of.context_switches},
           {"preemptions", of.preemptions},
@@ -212,7 +211,7 @@ json to_json(const outcome& of) {
   for (const auto& [name, value] : of.values) values[std::string{name}] = value;
   return {{"values", std::move(values)},
           {"counted", to_json(of.counted)},
-          {"virtual_ns", static_cast<double>(of.virtual_time) / ns}};
+          {"virtual_ns", in_ns(of.virtual_time)}};
 }
 
 json list_all() {
@@ -222,9 +221,9 @@ json list_all() {
                               {"summary", each.summary},
                               {"measures_pools", each.measures_pools},
                               {"threads", each.usual.threads},
-                              {"duration_ns", each.usual.duration / ns},
-                              {"hold_ns", each.usual.hold / ns},
-                              {"gap_ns", each.usual.gap / ns}});
+                              {"duration_ns", in_ns(each.usual.duration)},
+                              {"hold_ns", in_ns(each.usual.hold)},
+                              {"gap_ns", in_ns(each.usual.gap)}});
   }
   for (const subject& each : pool_subjects()) all["pools"].push_back(each.traits.name);
   for (const subject& each : catalogue_subjects()) {

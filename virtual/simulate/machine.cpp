@@ -57,21 +57,17 @@ constexpr std::array declarations{
                      "how long locks spin before they sleep"},
 };
 
-constexpr ps to_ps(double length_ns) noexcept {
-  return static_cast<ps>(length_ns * static_cast<double>(ns) + 0.5);
+distance distance_in(const topology& of, int a, int b) noexcept {
+  if (a == b) return distance::none;
+  if (of.core_of(a) == of.core_of(b)) return distance::core;
+  if (of.cache_of(a) == of.cache_of(b)) return distance::cache;
+  return of.socket_of(a) == of.socket_of(b) ? distance::socket : distance::machine;
 }
 
 }  // namespace
 
 std::span<const cost_declaration> cost_declarations() noexcept {
   return declarations;
-}
-
-distance topology::between(int a, int b) const noexcept {
-  if (a == b) return distance::none;
-  if (core_of(a) == core_of(b)) return distance::core;
-  if (cache_of(a) == cache_of(b)) return distance::cache;
-  return socket_of(a) == socket_of(b) ? distance::socket : distance::machine;
 }
 
 double gaps::length_ns(double share) const noexcept {
@@ -108,7 +104,7 @@ machine::machine(const topology& of, const costs& cost)
             to_ps(cost.hop_remote_ns)} {
   for (int a = 0; a < shape.processors; ++a) {
     siblings_.push_back(shape.threads_per_core == 2 ? shape.sibling_of(a) : a);
-    for (int b = 0; b < shape.processors; ++b) between_.push_back(shape.between(a, b));
+    for (int b = 0; b < shape.processors; ++b) between_.push_back(distance_in(shape, a, b));
   }
   for (int other = 1; other < shape.processors; ++other) mean_hop_ += hop(0, other);
   if (shape.processors > 1) mean_hop_ /= shape.processors - 1;

@@ -83,7 +83,6 @@ struct topology {
   [[nodiscard]] int sibling_of(int processor) const noexcept {
     return siblings_last ? (processor + cores()) % processors : processor ^ 1;
   }
-  [[nodiscard]] distance between(int a, int b) const noexcept;
 };
 
 /// The costs of one machine's operations, in nanoseconds unless the name says otherwise.
@@ -130,7 +129,6 @@ class machine {
 
   [[nodiscard]] ps hop(distance far) const noexcept { return hops_[static_cast<std::size_t>(far)]; }
   [[nodiscard]] ps hop(int from, int to) const noexcept { return hop(between(from, to)); }
-  /// As the functions of the topology, but from tables.
   [[nodiscard]] distance between(int a, int b) const noexcept {
     return between_[static_cast<std::size_t>(a * shape.processors + b)];
   }

@@ -243,14 +243,17 @@ int engine::wake(const void* futex, int count) {
     operate(machine_.futex_wake);
     thread* const first = first_sleeper(futex);
     if (first == nullptr) break;
-    auto& sleepers = sleepers_[futex];
-    sleepers.erase(sleepers.begin());
-    first->futex = nullptr;
-    ++first->timer;
-    wake_thread(*first, self_ != nullptr ? self_->processor : first->processor);
+    wake_sleeper(*first);
   }
   stamp(trace::event_kind::wake_end);
   return woken;
+}
+
+void engine::wake_sleeper(thread& which) {
+  std::erase(sleepers_[which.futex], &which);
+  which.futex = nullptr;
+  ++which.timer;
+  wake_thread(which, self_ != nullptr ? self_->processor : which.processor);
 }
 
 thread* engine::first_sleeper(const void* futex) {

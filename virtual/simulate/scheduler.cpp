@@ -31,7 +31,7 @@ int scheduler::place(thread& woken, int waker) {
   for (int i = 1; i < shape.processors; ++i) {
     const int each = (last + i) % shape.processors;
     if (!looks_idle(each, waker)) continue;
-    const bool shares_cache = shape.between(each, last) <= distance::cache;
+    const bool shares_cache = on().costs_of().between(each, last) <= distance::cache;
     if (shares_cache && on().is_core_idle(each)) return each;
     int& found = shares_cache ? near : far;
     if (found < 0) found = each;

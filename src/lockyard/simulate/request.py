@@ -15,7 +15,7 @@ from lockyard.simulate import machines
 from lockyard.simulate.machines import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from lockyard.program import Job
     from lockyard.simulate.machines import Machine
@@ -158,30 +158,27 @@ def known_study(name: str, of: Abilities) -> str:
 def known_locks(text: str, of: Abilities) -> list[str]:
     """Returns the locks of a list of names, seed names and `all`."""
     by_seed_name = {seed: name for name, seed in of.locks.items() if seed}
-    found: list[str] = []
-    for part in (each.strip() for each in text.split(",")):
-        if part == "all":
-            found += of.locks
-        elif part in of.locks or part in by_seed_name:
-            found.append(by_seed_name.get(part, part))
-        else:
-            raise UsageError(
-                f"--locks {part}: no such lock in the simulated world; {nearest(part, of.locks)} "
-                "Locks of other libraries cannot be simulated; futex_mutex has the algorithm of "
-                "std::mutex"
-            )
-    return list(dict.fromkeys(found))
+    return _known("lock", text, of.locks, by_seed_name,
+                  "Locks of other libraries cannot be simulated; futex_mutex has the algorithm of "
+                  "std::mutex")  # fmt: skip
 
 
 def known_pools(text: str, of: Abilities) -> list[str]:
+    """Returns the pools of a list of names and `all`."""
+    return _known("pool", text, of.pools, {}, "Pools of other libraries cannot be simulated")
+
+
+def _known(what: str, text: str, names: Collection[str], others: Mapping[str, str],
+           note: str) -> list[str]:  # fmt: skip
+    """Returns the listed ones of `names`. `others` are further names of some of them."""
     found: list[str] = []
     for part in (each.strip() for each in text.split(",")):
-        if part != "all" and part not in of.pools:
+        if part != "all" and part not in names and part not in others:
             raise UsageError(
-                f"--pools {part}: no such pool in the simulated world; {nearest(part, of.pools)} "
-                "Pools of other libraries cannot be simulated"
+                f"--{what}s {part}: no such {what} in the simulated world; {nearest(part, names)} "
+                f"{note}"
             )
-        found += of.pools if part == "all" else [part]
+        found += names if part == "all" else [others.get(part, part)]
     return list(dict.fromkeys(found))
 
 

@@ -16,6 +16,12 @@ namespace lockyard::simulation {
 
 inline constexpr double ns_per_s = 1e9;
 
+/// Reads the clock, which takes virtual time.
+inline ps read_clock() {
+  simulated::now();
+  return engine::current().now();
+}
+
 /// One thread's draws of lengths of work.
 class worker {
  public:
@@ -84,24 +90,30 @@ class bed {
   engine* on_;
 };
 
-inline double in_ns(ps length) {
-  return static_cast<double>(length) / ns;
-}
-
 /// Returns 0 where the quotient is undefined.
 template <class Part, class Whole>
 double quotient(Part part, Whole whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-/// Starts the study's threads where the kernel would, or, pinned, thread n on processor n.
+/// Starts a thread as number `number` where the kernel would, or, pinned, on the processor of that
+/// number.
+inline thread& start_thread(engine& on, const study_settings& of, int number,
+                            std::function<void()> body) {
+  const int processor = of.pinned ? number % on.shape().processors : on.shape().nth_to_fill(number);
+  thread& made = on.spawn(std::move(body), processor, 0);
+  if (of.pinned) made.pinned_to = processor;
+  return made;
+}
+
+/// Starts the study's threads; each calls `body` with its number.
 template <class Body>
-void start_threads(engine& on, const study_settings& of, Body body) {
+std::vector<const thread*> start_threads(engine& on, const study_settings& of, Body body) {
+  std::vector<const thread*> team;
   for (int i = 0; i < of.threads; ++i) {
-    const int processor = of.pinned ? i % on.shape().processors : on.shape().nth_to_fill(i);
-    thread& made = on.spawn([body, i] { body(i); }, processor, 0);
-    if (of.pinned) made.pinned_to = processor;
+    team.push_back(&start_thread(on, of, i, [body, i] { body(i); }));
   }
+  return team;
 }
 
 /// Returns the least value that is not exceeded by `share` of the values.

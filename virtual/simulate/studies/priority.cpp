@@ -26,10 +26,6 @@ struct ranks {
 constexpr ranks strict{{.priority = 2}, {.priority = 1}, {.priority = 0}, {.priority = 3}};
 constexpr ranks by_nice{{.nice = 0}, {.nice = 9}, {.nice = 19}, {}};
 
-constexpr ps to_ps_from(double length_ns) {
-  return static_cast<ps>(length_ns * ns);
-}
-
 struct scene {
   scene(engine& on, const subject& type)
       : lock{on, type}, data{on.memory().make<protected_word>()}, aside{on}, naps{on}, looks{on} {}
@@ -49,7 +45,7 @@ struct scene {
 };
 
 void make_way(scene& in) {
-  while (in.is_being_rescued) in.aside.sleep_for(to_ps_from(rules::look_from_aside_every_ns));
+  while (in.is_being_rescued) in.aside.sleep_for(to_ps(rules::look_from_aside_every_ns));
 }
 
 /// Holds the lock for as long as the work takes.
@@ -92,7 +88,7 @@ void be_low(engine& on, scene& in, const study_settings& of) {
 
 /// Sleeps first, so that the low threads can begin their work.
 void be_hog(engine& on, scene& in, const study_settings& of) {
-  const ps period = to_ps_from(rules::hog_period_ns);
+  const ps period = to_ps(rules::hog_period_ns);
   const ps asleep = scaled_by(period, 1 - of.hog_share);
   for (ps begin = on.now();; begin = std::max(begin + period, on.now())) {
     in.naps.sleep_for(std::max<ps>(begin + asleep - on.now(), 0));
@@ -103,7 +99,7 @@ void be_hog(engine& on, scene& in, const study_settings& of) {
 
 void be_rescuer(engine& on, scene& in, ps after) {
   for (;;) {
-    in.looks.sleep_for(to_ps_from(rules::look_every_ns));
+    in.looks.sleep_for(to_ps(rules::look_every_ns));
     if (in.is_being_rescued || on.now() - after < in.waits_since) continue;
     in.is_being_rescued = true;
     ++in.rescues;
@@ -128,8 +124,8 @@ named_values run_priority(engine& on, const subject& lock, const study_settings&
   if (of.hog_share > 0) in.hog = &start(of_threads.hog, [&] { be_hog(on, in, of); });
   in.high = &start(of_threads.high, [&] { be_high(on, in, of, chance); });
   if (is_strict) {
-    const ps after = to_ps_from(rules::rescued_after_ns(static_cast<double>(of.hold) / ns,
-                                                        static_cast<unsigned>(of.threads)));
+    const ps after =
+        to_ps(rules::rescued_after_ns(in_ns(of.hold), static_cast<unsigned>(of.threads)));
     const int elsewhere = (stage + 1) % on.shape().processors;
     on.spawn([&, after] { be_rescuer(on, in, after); }, elsewhere, 0, of_threads.rescuer);
   }

@@ -6,7 +6,7 @@
 namespace lockyard::simulation {
 
 std::span<const study_declaration> study_declarations() noexcept {
-  static constexpr std::array declarations{
+  static const std::array declarations{
       study_declaration{"wait",
                         "how long a thread waits for the lock, with a clock read before and "
                         "after every acquisition",
@@ -32,13 +32,13 @@ std::span<const study_declaration> study_declarations() noexcept {
           .summary = "how long an urgent thread waits for a lock held by less urgent "
                      "threads, while a thread in between keeps these off the processor",
           .run = run_priority,
-          .usual = {.threads = 2, .duration = 500 * ms, .hold = 20 * us, .gap = 20 * us}},
+          .usual = {.threads = 2, .hold = 20 * us, .gap = 20 * us, .duration = 500 * ms}},
       study_declaration{.name = "workers",
                         .summary =
                             "how soon an idle worker starts a task, and what its waiting costs, "
                             "for each idle policy of a pool",
                         .run = run_workers,
-                        .usual = {.duration = 100 * ms, .gap = 1 * ms},
+                        .usual = {.gap = 1 * ms, .duration = 100 * ms},
                         .measures_pools = true},
   };
   return declarations;

@@ -15,7 +15,7 @@
 namespace lockyard::simulation {
 
 struct study_settings {
-  int threads = 1;
+  int threads = 0;  ///< as a study's default, 0: one for each processor
   bool pinned = false;
   ps hold = 0, gap = 0;      ///< work with the lock, and without it
   bool exponential = false;  ///< these are means; otherwise they are constant
@@ -28,19 +28,13 @@ struct study_settings {
   int burst = 8;           ///< tasks that are submitted together
 };
 
-/// The defaults of a study.
-struct usual_work {
-  int threads = 0;  ///< 0: one for each processor
-  ps duration = 20 * ms, hold = 0, gap = 0;
-};
-
 using named_values = std::vector<std::pair<std::string_view, double>>;
 
 struct study_declaration {
   std::string_view name;
   std::string_view summary;
   named_values (*run)(engine& on, const subject& lock, const study_settings& of);
-  usual_work usual{};
+  study_settings usual{};       ///< the study's defaults
   bool measures_pools = false;  ///< pool_subjects() instead of locks
 };
 

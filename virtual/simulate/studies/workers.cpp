@@ -95,14 +95,10 @@ named_values run_pool(engine& on, const study_settings& of) {
   std::uninitialized_default_construct_n(slots, capacity);
   queue& tasks = on.memory().make<queue>(std::span{slots, capacity});
   const std::uint64_t seed = on.chance().next();
-  start_threads(on, of, [&](int number) {
+  in.team = start_threads(on, of, [&](int number) {
     work(on, in, tasks, of, seed + static_cast<std::uint64_t>(number) + 1);
   });
-  for (int i = 0; i < of.threads; ++i) in.team.push_back(&on.thread_with(on.newest() - i));
-  const int place = of.threads % on.shape().processors;
-  thread& submitter = on.spawn([&] { submit(on, in, tasks, of, seed); },
-                               of.pinned ? place : on.shape().nth_to_fill(of.threads), 0);
-  if (of.pinned) submitter.pinned_to = place;
+  start_thread(on, of, of.threads, [&] { submit(on, in, tasks, of, seed); });
   on.run(2 * of.duration);
   const double seconds = in_ns(on.now()) / ns_per_s;
   return {{"start_median_ns", quantile(in.starts, 0.5)},
