@@ -4,6 +4,8 @@
 // The common part of studies that count operations and read no clock around the lock.
 
 #include "closing_time.hpp"
+#include "loops/native.hpp"
+#include "loops/rate.hpp"
 #include "ownership.hpp"
 #include "study.hpp"
 #include "subject.hpp"
@@ -22,19 +24,32 @@ team_run run_team_on(const job& of, refusal_check& refusal,
 using rate_loop = thread_span(void* place, ownership& state, closing_time& closing, worker work,
                               unsigned thread, loop_limit limit);
 
+/// A contender in that loop. A lock that counts by itself protects nothing else.
+template <class Lock>
+struct rate_contender : loops::native_contender {
+  bool goes_on() noexcept {
+    return span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
+  }
+  void stay_away() noexcept { work.stay_away(); }
+  void enter() noexcept {
+    if constexpr (!requires { Lock::counts_by_itself; }) state.enter(thread);
+  }
+  void hold() noexcept { work.hold(); }
+  void complete() noexcept { ++span.operations; }
+
+  ownership& state;
+  closing_time& closing;
+  worker work;
+  unsigned thread;
+  loop_limit limit;
+};
+
 template <class Lock>
 [[gnu::noinline]] thread_span rate_loop_of(void* place, ownership& state, closing_time& closing,
                                            worker work, unsigned thread, loop_limit limit) {
-  Lock& lock = *static_cast<Lock*>(place);
   thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    work.stay_away();
-    lock.lock();
-    if constexpr (!requires { Lock::counts_by_itself; }) state.enter(thread);
-    work.hold();
-    lock.unlock();
-  }
+  rate_contender<Lock> self{{span}, state, closing, work, thread, limit};
+  loops::take_turns<false>(*static_cast<Lock*>(place), self);
   span.last = clock::now();
   return span;
 }

@@ -5,6 +5,8 @@
 // the amount of work that they get done together.
 
 #include "../closing_time.hpp"
+#include "../loops/native.hpp"
+#include "../loops/rate.hpp"
 #include "../ownership.hpp"
 #include "../rate.hpp"
 #include "../subject.hpp"
@@ -72,37 +74,51 @@ struct contended {
   closing_time& closing;
 };
 
+/// A contender in its loop, with copies of what it changes in every turn.
+template <class Held>
+struct contention_contender : loops::native_contender {
+  bool goes_on() noexcept {
+    return span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
+  }
+  void stay_away() noexcept {
+    turn = turns.take();
+    own.draws.work(turn.gap_steps);
+  }
+  void add_wait(ticks called, ticks acquired) noexcept { waited += elapsed(called, acquired); }
+  void enter() noexcept { on.state.enter(thread); }
+  void hold() { work_held(turn.hold_steps); }
+  void complete() noexcept {
+    free_units += turn.gap_steps;
+    held_units += turn.hold_steps;
+    ++span.operations;
+  }
+  void keep() const noexcept {
+    own.free_units = free_units;
+    own.held_units = held_units;
+    own.waited = waited;
+  }
+
+  const contended& on;
+  contender& own;
+  Held work_held;
+  unsigned thread;
+  loop_limit limit;
+  worker turns = own.turns;
+  worker::turn turn{};
+  std::uint64_t free_units = 0;
+  std::uint64_t held_units = 0;
+  ticks waited = 0;
+};
+
 /// Runs one thread; `work_held(units)` is the work that needs the lock.
 template <class Lock, bool ReadsClock, class Held>
 thread_span contention_loop(const contended& on, contender& self, Held work_held, unsigned thread,
                             loop_limit limit) {
-  Lock& lock = *static_cast<Lock*>(on.lock);
-  worker turns = self.turns;
-  std::uint64_t free_units = 0;
-  std::uint64_t held_units = 0;
-  ticks waited = 0;
   thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    const worker::turn turn = turns.take();
-    self.draws.work(turn.gap_steps);
-    if constexpr (ReadsClock) {
-      const ticks called = clock::now_early();
-      lock.lock();
-      waited += elapsed(called, clock::now());
-    } else {
-      lock.lock();
-    }
-    on.state.enter(thread);
-    work_held(turn.hold_steps);
-    lock.unlock();
-    free_units += turn.gap_steps;
-    held_units += turn.hold_steps;
-  }
+  contention_contender<Held> running{{span}, on, self, work_held, thread, limit};
+  loops::take_turns<ReadsClock>(*static_cast<Lock*>(on.lock), running);
   span.last = clock::now();
-  self.free_units = free_units;
-  self.held_units = held_units;
-  self.waited = waited;
+  running.keep();
   return span;
 }
 

@@ -3,9 +3,11 @@
 // How long the lock is free although a thread wants it. docs/studies/idle.md gives both
 // definitions, the published one and ours, and how to read them.
 
+#include "../loops/idle.hpp"
 #include "../gap.hpp"
 #include "../histogram.hpp"
 #include "../layout.hpp"
+#include "../loops/native.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -128,59 +130,83 @@ ticks gap_until(ticks acquired, const handover& state, thread_log& log) noexcept
   return gap;
 }
 
+/// What both forms of the loop have in common.
+struct idle_contender : loops::native_contender {
+  [[nodiscard]] ticks began() const noexcept { return span.first; }
+  [[nodiscard]] bool has_turns_left() const noexcept { return span.operations < limit.operations; }
+  [[nodiscard]] bool is_before_end(ticks acquired) const noexcept { return acquired < limit.end; }
+  void enter() noexcept {
+    on.state.released_once = true;
+    ++on.state.counter;
+  }
+  void begin_release(ticks now) noexcept { on.state.release_began = now; }
+  void end_release() noexcept { ++span.operations; }
+
+  const stage& on;
+  unsigned thread;
+  loop_limit limit;
+  thread_log& log;
+};
+
+/// The published form. It records the gap inside the critical section, as the text's loop does.
+struct published_contender : idle_contender {
+  static void stay_away() noexcept {}
+  static void call() noexcept {}
+  [[gnu::always_inline]] void look_back(ticks acquired) noexcept {
+    if (!on.state.released_once) return;
+    log.longest.offer(thread, acquired, gap_until(acquired, on.state, log));
+  }
+  static void hold() noexcept {}
+};
+
+/// Measures the published gap and the free-but-wanted time of the same hand-offs.
+struct honest_contender : idle_contender {
+  void stay_away() noexcept { work.stay_away(); }
+  void call() noexcept {
+    // relaxed(hint): first_call() states the cost of seeing it late.
+    mine.called_at.store(read_clock_early(), std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] void look_back(ticks acquired) noexcept {
+    if (on.state.released_once && gap_until(acquired, on.state, log) > on.threshold) {
+      look_into(on, thread, acquired, log);
+    }
+  }
+  void enter() noexcept {
+    // relaxed(locked): the next owner of the lock sees it.
+    mine.called_at.store(0, std::memory_order_relaxed);
+    on.state.releaser = thread;
+    idle_contender::enter();
+  }
+  void hold() noexcept { work.hold(); }
+  void end_release() noexcept {
+    // relaxed(revalidated): look_into() compares it with release_began.
+    mine.released_at.store(read_clock(), std::memory_order_relaxed);
+    idle_contender::end_release();
+  }
+
+  worker work;
+  announcement& mine;
+};
+
 using idle_loop = thread_span(void* place, const stage& on, worker work, unsigned thread,
                               loop_limit limit, thread_log& log);
 
-/// The published loop. It records the gap inside the critical section, as the text's loop does.
 template <class Lock>
 [[gnu::noinline]] thread_span published_loop(void* place, const stage& on, worker /*none*/,
                                              unsigned thread, loop_limit limit, thread_log& log) {
-  Lock& lock = *static_cast<Lock*>(place);
   thread_span span{.first = clock::now()};
-  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
-       ++span.operations) {
-    lock.lock();
-    acquired = clock::now();
-    if (on.state.released_once) {
-      log.longest.offer(thread, acquired, gap_until(acquired, on.state, log));
-    }
-    on.state.released_once = true;
-    ++on.state.counter;
-    on.state.release_began = clock::now();
-    lock.unlock();
-  }
+  published_contender self{{{span}, on, thread, limit, log}};
+  loops::measure_gaps(*static_cast<Lock*>(place), self);
   span.last = clock::now();
   return span;
 }
 
-/// Measures the published gap and the free-but-wanted time of the same hand-offs.
 template <class Lock>
 [[gnu::noinline]] thread_span honest_loop(void* place, const stage& on, worker work,
                                           unsigned thread, loop_limit limit, thread_log& log) {
-  Lock& lock = *static_cast<Lock*>(place);
-  announcement& mine = on.lines[thread];
   thread_span span{.first = clock::now()};
-  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
-       ++span.operations) {
-    work.stay_away();
-    // relaxed(hint): first_call() states the cost of seeing it late.
-    mine.called_at.store(clock::now_early(), std::memory_order_relaxed);
-    lock.lock();
-    acquired = clock::now();
-    if (on.state.released_once && gap_until(acquired, on.state, log) > on.threshold) {
-      look_into(on, thread, acquired, log);
-    }
-    // relaxed(locked): the next owner of the lock sees it.
-    mine.called_at.store(0, std::memory_order_relaxed);
-    on.state.released_once = true;
-    on.state.releaser = thread;
-    ++on.state.counter;
-    work.hold();
-    on.state.release_began = clock::now();
-    lock.unlock();
-    // relaxed(revalidated): look_into() compares it with release_began.
-    mine.released_at.store(clock::now(), std::memory_order_relaxed);
-  }
+  honest_contender self{{{span}, on, thread, limit, log}, work, on.lines[thread]};
+  loops::measure_gaps(*static_cast<Lock*>(place), self);
   span.last = clock::now();
   return span;
 }

@@ -3,8 +3,10 @@
 // How long a thread waits for the lock: from call to acquisition, for every operation.
 // docs/studies/wait.md gives definition and reading.
 
+#include "../loops/wait.hpp"
 #include "../histogram.hpp"
 #include "../layout.hpp"
+#include "../loops/native.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -33,24 +35,34 @@ struct alignas(detail::arch::interference_size) wait_log {
 using wait_loop = thread_span(void* place, std::uint64_t& counter, worker work, unsigned thread,
                               loop_limit limit, wait_log& log);
 
-template <class Lock>
-[[gnu::noinline]] thread_span loop_of(void* place, std::uint64_t& counter, worker work,
-                                      unsigned thread, loop_limit limit, wait_log& log) {
-  Lock& lock = *static_cast<Lock*>(place);
-  thread_span span{.first = clock::now()};
-  for (ticks acquired = span.first; span.operations < limit.operations && acquired < limit.end;
-       ++span.operations) {
-    work.stay_away();
-    const ticks called = clock::now_early();
-    lock.lock();
-    acquired = clock::now();
-    counter = counter + 1;
-    work.hold();
-    lock.unlock();
+/// A thread of this machine in the loop.
+struct wait_contender : loops::native_contender {
+  [[nodiscard]] ticks began() const noexcept { return span.first; }
+  [[nodiscard]] bool has_turns_left() const noexcept { return span.operations < limit.operations; }
+  [[nodiscard]] bool is_before_end(ticks acquired) const noexcept { return acquired < limit.end; }
+  void stay_away() noexcept { work.stay_away(); }
+  void enter() noexcept { counter = counter + 1; }
+  void hold() noexcept { work.hold(); }
+  [[gnu::always_inline]] void record(ticks called, ticks acquired) noexcept {
     const ticks waited = elapsed(called, acquired);
     log.waits.add(acquired, waited);
     log.longest.offer(thread, acquired, waited);
+    ++span.operations;
   }
+
+  std::uint64_t& counter;
+  worker work;
+  unsigned thread;
+  loop_limit limit;
+  wait_log& log;
+};
+
+template <class Lock>
+[[gnu::noinline]] thread_span loop_of(void* place, std::uint64_t& counter, worker work,
+                                      unsigned thread, loop_limit limit, wait_log& log) {
+  thread_span span{.first = clock::now()};
+  wait_contender self{{span}, counter, work, thread, limit, log};
+  loops::measure_waits(*static_cast<Lock*>(place), self);
   span.last = clock::now();
   return span;
 }

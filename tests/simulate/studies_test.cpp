@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The studies bystander, priority and workers on machines on which their results are known.
+// The clock reads of the loops, and the studies bystander, priority and workers on machines on
+// which their results are known.
 
 #include "machines.hpp"
 
@@ -97,6 +98,21 @@ TEST(PriorityInheritance, passes_along_a_chain_of_owners_and_ends_with_the_unloc
   on.run(200 * ms);
   EXPECT_EQ(order, "low middle high hog later ");
   EXPECT_EQ(low.lent_priority, 0);
+}
+
+/// Returns the time of a turn of a thread that is alone and does no work.
+double turn_ns(std::string_view study) {
+  cell alone = cell_of(study, lock_named("ticket_spinlock"), "fifo", 1);
+  alone.cost.tick_ns = 0;
+  alone.settings.duration = 1 * ms, alone.settings.warm_up = 0;
+  return 1e9 / value_of(simulate(alone), "operations_per_s");
+}
+
+TEST(SimulatedLoops, read_the_clock_as_often_as_the_native_ones) {
+  const double without_clock = turn_ns("throughput");
+  const double reads_ns = 2 * plausible().clock_read_ns;
+  EXPECT_NEAR(turn_ns("contention") - without_clock, reads_ns, 0.1);
+  EXPECT_NEAR(turn_ns("wait") - without_clock, reads_ns, 0.1);
 }
 
 cell bystander_cell(std::string_view lock, const topology& shape, int threads) {

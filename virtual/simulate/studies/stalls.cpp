@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The loops of the published stalls: all threads start together and acquire the lock so many times;
-// the longest wait, or the longest time for which the lock was free, of each run.
+// the longest wait, or the longest time for which the lock was free, of each run. harness/loops has
+// the loops.
 
 #include "contenders.hpp"
+
+#include <loops/idle.hpp>
+#include <loops/wait.hpp>
 
 namespace lockyard::simulation {
 
 named_values run_timed_wait(engine& on, const subject& lock, const study_settings& of);
 
 namespace {
+
+namespace loops = harness::loops;
 
 enum class stall : bool { wait, idle };
 
@@ -32,39 +38,68 @@ struct scene {
   char start_bed = 0, end_bed = 0;
 };
 
-ps acquire_once(engine& on, scene& in, stall which, worker& mine, const study_settings& of) {
-  mine.work(of.gap);
-  if (which == stall::wait) simulated::now();
-  const ps called = on.now();
-  in.lock.lock();
-  in.excludes.enter(on);
-  simulated::now();
-  const ps acquired = on.now();
-  ps length = acquired - called;
-  if (which == stall::idle) {
-    const ps released = in.released_at.at.read();
-    length = released == never ? 0 : std::max<ps>(0, acquired - released);
+/// A thread in one run, and the lock as it finds it.
+class contender {
+ public:
+  contender(engine& on, scene& in, const study_settings& of, worker& mine)
+      : on_{on}, in_{in}, of_{of}, mine_{mine} {}
+
+  // The lock
+  void lock() {
+    in_.lock.lock();
+    in_.excludes.enter(on_);
   }
-  mine.work(of.hold);
-  if (which == stall::idle) {
-    simulated::now();
-    in.released_at.at.write(on.now());
+  void unlock() {
+    in_.excludes.leave(on_);
+    in_.lock.unlock();
   }
-  in.excludes.leave(on);
-  in.lock.unlock();
-  return length;
-}
+
+  // The contender
+  [[nodiscard]] ps began() const { return on_.now(); }
+  [[nodiscard]] bool has_turns_left() const { return turns_ < of_.loops; }
+  static bool is_before_end(ps /*acquired*/) { return true; }
+  void stay_away() { mine_.work(of_.gap); }
+  static ps read_clock() { return simulation::read_clock(); }
+  static ps read_clock_early() { return simulation::read_clock(); }
+  void enter() {}  // the published loops count nothing
+  void hold() { mine_.work(of_.hold); }
+  void record(ps called, ps acquired) { complete(acquired - called); }
+  void call() {}
+  void look_back(ps acquired) {
+    const ps released = in_.released_at.at.read();
+    gap_ = released == never ? 0 : std::max<ps>(0, acquired - released);
+  }
+  void begin_release(ps now) { in_.released_at.at.write(now); }
+  void end_release() { complete(gap_); }
+
+  [[nodiscard]] ps worst() const { return worst_; }
+
+ private:
+  void complete(ps length) {
+    worst_ = std::max(worst_, length);
+    ++turns_;
+  }
+
+  engine& on_;
+  scene& in_;
+  const study_settings& of_;
+  worker& mine_;
+  ps gap_ = 0, worst_ = 0;
+  int turns_ = 0;
+};
 
 void contend(engine& on, scene& in, stall which, const study_settings& of, std::uint64_t seed) {
   worker mine{on, of, seed};
   for (int run = 0; run < of.runs; ++run) {
     while (in.run < run) on.sleep(&in.start_bed, never);
-    ps worst = 0;
-    for (int i = 0; i < of.loops; ++i) {
-      worst = std::max(worst, acquire_once(on, in, which, mine, of));
+    contender self{on, in, of, mine};
+    if (which == stall::wait) {
+      loops::measure_waits(self, self);
+    } else {
+      loops::measure_gaps(self, self);
     }
     ps& longest = in.longest[static_cast<std::size_t>(run)];
-    longest = std::max(longest, worst);
+    longest = std::max(longest, self.worst());
     if (++in.finished == of.threads) on.wake(&in.end_bed, 1);
   }
 }
@@ -104,7 +139,7 @@ named_values run(engine& on, const subject& lock, const study_settings& of, stal
   const double mean_ns = sum / of.runs / ns;
   std::ranges::sort(in.longest, std::greater<>{});
   const auto nth = [&](std::size_t rank) {
-    return rank < in.longest.size() ? static_cast<double>(in.longest[rank]) / ns : 0;
+    return rank < in.longest.size() ? in_ns(in.longest[rank]) : 0;
   };
   return {{"run_mean_ns", mean_ns},
           {"operations_per_s", of.loops * static_cast<double>(of.threads) / mean_ns * ns_per_s},
