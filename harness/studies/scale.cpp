@@ -9,6 +9,7 @@
 #include "../scale/kernel_calls.hpp"
 #include "../scale/objects.hpp"
 #include "../scale/think.hpp"
+#include "../scale/workloads.hpp"
 #include "../study.hpp"
 #include "../subject.hpp"
 #include "../team.hpp"
@@ -16,7 +17,6 @@
 #include <peers/all.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -25,24 +25,6 @@
 namespace lockyard::harness {
 
 namespace {
-
-struct workload_shape {
-  std::string_view name;
-  bool opens;               ///< opens and closes a file; otherwise locks and unlocks a range of one
-  bool is_apart;            ///< each thread has its own list or directory
-  unsigned acquisitions;    ///< per operation, each after a part of the think time
-  unsigned of_shared_lock;  ///< acquisitions of the shared lock
-  double think_ns;          ///< per operation, without any lock
-};
-
-/// With these think times a thread alone takes about 465 ns for lock1 and lock2, 720 for open1 and
-/// 750 for open2, as in the published tables.
-constexpr std::array shapes{
-    workload_shape{"lock1", false, true, 3, 1, 425},
-    workload_shape{"lock2", false, false, 2, 2, 430},
-    workload_shape{"open1", true, false, 5, 2, 650},
-    workload_shape{"open2", true, true, 5, 2, 685},
-};
 
 /// The objects of one kind, each next to its lock: one for all threads, or one for each.
 template <class Object>
@@ -71,7 +53,7 @@ class locked_objects {
 };
 
 const workload_shape& shape_of(const job& of) {
-  return *std::ranges::find(shapes, of.choice("workload"), &workload_shape::name);
+  return *std::ranges::find(workload_shapes, of.choice("workload"), &workload_shape::name);
 }
 
 /// Returns the steps of work before each acquisition.
@@ -237,8 +219,8 @@ struct scale {
 
 std::vector<listed_choice> workloads() {
   std::vector<listed_choice> listed;
-  listed.reserve(shapes.size());
-  for (const workload_shape& each : shapes) listed.push_back({.name = each.name});
+  listed.reserve(workload_shapes.size());
+  for (const workload_shape& each : workload_shapes) listed.push_back({.name = each.name});
   return listed;
 }
 

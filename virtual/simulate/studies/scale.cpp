@@ -5,6 +5,9 @@
 
 #include "contenders.hpp"
 
+#include <scale/workloads.hpp>
+
+#include <algorithm>
 #include <array>
 
 namespace lockyard::simulation {
@@ -18,31 +21,18 @@ struct section {
   int reads, writes;
 };
 
-struct workload_shape {
-  std::string_view name;
-  ps think;        ///< per operation, without any lock
-  double counted;  ///< operations that will-it-scale counts for one of these
-  std::array<section, 5> sections;
-  std::size_t section_count;
-};
-
+using sections = std::array<section, 5>;
 using enum section::kind;
+using harness::workload_shape;
+using harness::workload_shapes;
 
-// The think times of harness/studies/scale.cpp: a thread alone takes as long as published.
-constexpr std::array shapes{
-    workload_shape{"lock1", 425 * ns, 2, {{{own, 0, 1}, {table, 1, 0}, {own, 0, 1}}}, 3},
-    workload_shape{"lock2", 430 * ns, 2, {{{file, 0, 1}, {file, 0, 1}}}, 2},
-    workload_shape{"open1",
-                   650 * ns,
-                   1,
-                   {{{table, 0, 1}, {file, 0, 1}, {file, 0, 1}, {file, 0, 1}, {table, 0, 1}}},
-                   5},
-    workload_shape{"open2",
-                   685 * ns,
-                   1,
-                   {{{table, 0, 1}, {own, 0, 1}, {own, 0, 1}, {own, 0, 1}, {table, 0, 1}}},
-                   5},
-};
+/// The sections of an operation, as the loops of harness/studies/scale.cpp have them.
+sections sections_of(const workload_shape& shape) {
+  const section::kind mine = shape.is_apart ? own : file;
+  if (!shape.opens && !shape.is_apart) return {{{mine, 0, 1}, {mine, 0, 1}}};
+  if (!shape.opens) return {{{mine, 0, 1}, {table, 1, 0}, {mine, 0, 1}}};
+  return {{{table, 0, 1}, {mine, 0, 1}, {mine, 0, 1}, {mine, 0, 1}, {table, 0, 1}}};
+}
 
 struct object {
   object(engine& on, const subject& of) : lock{on, of}, data{on.memory().make<protected_word>()} {}
@@ -64,24 +54,30 @@ void do_section(engine& on, const section& what, object& in) {
 }  // namespace
 
 std::span<const std::string_view> workload_names() noexcept {
-  static constexpr std::array names{shapes[0].name, shapes[1].name, shapes[2].name, shapes[3].name};
+  static const auto names = [] {
+    std::array<std::string_view, workload_shapes.size()> found;
+    std::ranges::transform(workload_shapes, found.begin(), &workload_shape::name);
+    return found;
+  }();
   return names;
 }
 
 named_values run_scale(engine& on, const subject& lock, const study_settings& of) {
-  const auto shape = std::ranges::find(shapes, of.workload, &workload_shape::name);
-  if (shape == shapes.end()) throw simulation_error{"no workload is named " + of.workload};
+  const auto shape = std::ranges::find(workload_shapes, of.workload, &workload_shape::name);
+  if (shape == workload_shapes.end()) throw simulation_error{"no workload is named " + of.workload};
   object for_table{on, lock}, for_file{on, lock};
   std::vector<object> for_thread;
   for (int i = 0; i < of.threads; ++i) for_thread.emplace_back(on, lock);
   std::vector<std::uint64_t> operations(for_thread.size());
-  const auto think = shape->think / static_cast<ps>(shape->section_count);
+  const sections all = sections_of(*shape);
+  const ps think = to_ps(shape->think_ns) / shape->acquisitions;
+  const double counted = shape->opens ? 1 : 2;  // operations that will-it-scale counts for one
   start_threads(on, of, [&](int number) {
     const auto index = static_cast<std::size_t>(number);
     while (on.now() < of.duration) {
       const bool counts = on.now() >= of.warm_up;
-      for (std::size_t i = 0; i < shape->section_count; ++i) {
-        const section& what = shape->sections[i];
+      for (std::size_t i = 0; i < shape->acquisitions; ++i) {
+        const section& what = all[i];
         on.compute(think);
         object& shared = what.lock == table ? for_table : for_file;
         do_section(on, what, what.lock == own ? for_thread[index] : shared);
@@ -93,8 +89,7 @@ named_values run_scale(engine& on, const subject& lock, const study_settings& of
   double sum = 0;
   for (const std::uint64_t each : operations) sum += static_cast<double>(each);
   const double seconds = static_cast<double>(of.duration - of.warm_up) / (ns_per_s * ns);
-  return {{"operations_per_s", sum * shape->counted / seconds},
-          {"fairness", fairness_of(operations)}};
+  return {{"operations_per_s", sum * counted / seconds}, {"fairness", fairness_of(operations)}};
 }
 
 }  // namespace lockyard::simulation
