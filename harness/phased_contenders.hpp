@@ -4,6 +4,7 @@
 // Contenders: threads that want one lock in some phases of a run, and their books.
 
 #include "closing_time.hpp"
+#include "loops/bystander.hpp"
 #include "ownership.hpp"
 #include "phases.hpp"
 #include "subject.hpp"
@@ -58,25 +59,34 @@ struct contended_state {
 using locking_phase = std::uint64_t(const contended_state& on, worker& work, unsigned thread,
                                     const phases::phase& in, ticks end);
 
+/// A thread of this machine in such a phase.
+struct phase_contender {
+  [[nodiscard]] bool lasts() const noexcept { return on.stage.lasts(in); }
+  [[nodiscard]] bool is_overdue() const noexcept {
+    if (done >= on.loops) return true;
+    return on.looks.looks_before(done) && clock::now_early() >= end;
+  }
+  void end_phase() const noexcept { on.stage.end(in); }
+  void stay_away() noexcept { own.stay_away(); }
+  void enter() const noexcept { on.state.enter(thread); }
+  void hold() noexcept { own.hold(); }
+  void complete() noexcept { ++done; }
+
+  const contended_state& on;
+  const phases::phase& in;
+  ticks end;
+  unsigned thread;
+  worker own;
+  std::uint64_t done = 0;
+};
+
 template <class Lock>
 [[gnu::noinline]] std::uint64_t lock_through(const contended_state& on, worker& work,
                                              unsigned thread, const phases::phase& in, ticks end) {
-  Lock& lock = *static_cast<Lock*>(on.lock);
-  worker own = work;
-  std::uint64_t done = 0;
-  for (; on.stage.lasts(in); ++done) {
-    if (done >= on.loops || (on.looks.looks_before(done) && clock::now_early() >= end)) {
-      on.stage.end(in);
-      break;
-    }
-    own.stay_away();
-    lock.lock();
-    on.state.enter(thread);
-    own.hold();
-    lock.unlock();
-  }
-  work = own;
-  return done;
+  phase_contender self{on, in, end, thread, work};
+  loops::contend_through(*static_cast<Lock*>(on.lock), self);
+  work = self.own;
+  return self.done;
 }
 
 /// What the threads share in a run whose phases have several kinds, and each thread's books.

@@ -3,6 +3,7 @@
 // The slowdown of a thread that multiplies matrices while others contend for a lock whose cache
 // line it never touches. docs/studies/bystander.md gives definition and reading.
 
+#include "../loops/bystander.hpp"
 #include "../histogram.hpp"
 #include "../matrices.hpp"
 #include "../phased_contenders.hpp"
@@ -21,8 +22,7 @@ namespace lockyard::harness {
 
 namespace {
 
-/// The activity of the other threads in a phase.
-enum meanwhile : unsigned { alone, busy, banging, meanwhiles };
+using enum loops::meanwhile;
 
 constexpr std::array<std::string_view, meanwhiles> meanwhile_names{"alone", "busy", "banging"};
 
@@ -48,36 +48,51 @@ struct bystander_log {
 
 using bystander_logs = std::array<bystander_log, meanwhiles>;
 
-/// Multiplies until the end of the phase, at least once, and ends it. A multiplication during which
-/// others ended the phase does not count.
-void multiply_through(matrices& on, phases& stage, const phases::phase& in, std::uint64_t loops,
-                      bystander_log& log) {
-  const ticks end = clock::now() + stage.length();  // since the phase may have begun late
-  double cpu_before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-  for (std::uint64_t done = 1;; ++done) {
-    const ticks before = clock::now();
-    on.multiply();
-    const ticks after = clock::now();
-    const double cpu_after_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (!stage.lasts(in)) return;
+/// The bystander in a phase.
+struct bystander_in_phase {
+  [[nodiscard]] static ticks now() noexcept { return clock::now(); }
+  [[nodiscard]] ticks phase_length() const noexcept { return stage.length(); }
+  void multiply() noexcept { on.multiply(); }
+  /// A multiplication during which others ended the phase does not count.
+  [[nodiscard]] bool counts() noexcept {
+    cpu_after_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    return stage.lasts(in);
+  }
+  void record(ticks before, ticks after) noexcept {
     log.timings.add(elapsed(before, after));
     log.spent += elapsed(before, after);
     log.cpu_ns += cpu_after_ns - cpu_before_ns;
     cpu_before_ns = cpu_after_ns;
     ++log.multiplications;
-    if (after >= end || done >= loops) return stage.end(in);
+    ++done;
   }
-}
+  [[nodiscard]] bool has_turns_left() const noexcept { return done < most; }
+  void end_phase() noexcept { stage.end(in); }
+  [[nodiscard]] bool lasts() const noexcept { return stage.lasts(in); }
 
-/// Keeps the processor busy and touches no memory.
-std::uint64_t keep_busy_through(phases& stage, const phases::phase& in, ticks end) {
+  matrices& on;
+  phases& stage;
+  const phases::phase& in;
+  std::uint64_t most;
+  bystander_log& log;
   std::uint64_t done = 0;
-  for (; stage.lasts(in); ++done) {
-    if (clock::now_early() >= end) stage.end(in);
-    keep_busy(steps_between_looks);
-  }
-  return done;
-}
+  double cpu_before_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+  double cpu_after_ns = 0;
+};
+
+/// Another thread in a phase without a lock.
+struct busy_in_phase {
+  [[nodiscard]] bool lasts() const noexcept { return stage.lasts(in); }
+  [[nodiscard]] bool is_overdue() const noexcept { return clock::now_early() >= end; }
+  void end_phase() noexcept { stage.end(in); }
+  static void keep_busy() noexcept { harness::keep_busy(steps_between_looks); }
+  void complete_step() noexcept { ++done; }
+
+  phases& stage;
+  const phases::phase& in;
+  ticks end;
+  std::uint64_t done = 0;
+};
 
 /// What the threads of a run share.
 struct bystander_scene : phased_contenders<meanwhiles> {
@@ -88,7 +103,8 @@ struct bystander_scene : phased_contenders<meanwhiles> {
   /// Run by the first thread.
   thread_span stand_by(loop_limit limit) {
     return go_through(0, [&](const phases::phase& in, worker&) {
-      multiply_through(multiplied, stage, in, limit.operations, logs[in.kind]);
+      bystander_in_phase self{multiplied, stage, in, limit.operations, logs[in.kind]};
+      loops::multiply_through(self);
     });
   }
 
@@ -99,8 +115,10 @@ struct bystander_scene : phased_contenders<meanwhiles> {
       if (in.kind == alone) return;
       const ticks end = in.end + std::max(stage.length(), clock::from_ns(patience_ns));
       books[thread].keep(in.kind, [&] {
-        return in.kind == busy ? keep_busy_through(stage, in, end)
-                               : bang_through(on, own, thread, in, end);
+        if (in.kind == banging) return bang_through(on, own, thread, in, end);
+        busy_in_phase self{stage, in, end};
+        loops::keep_busy_through(self);
+        return self.done;
       });
     });
     span.operations = books[thread].of[banging].operations;

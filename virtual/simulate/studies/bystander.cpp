@@ -5,6 +5,7 @@
 
 #include "contenders.hpp"
 
+#include <loops/bystander.hpp>
 #include <phase_order.hpp>
 
 #include <array>
@@ -13,7 +14,8 @@ namespace lockyard::simulation {
 
 namespace {
 
-enum meanwhile : unsigned { alone, busy, banging, meanwhiles };
+namespace loops = harness::loops;
+using enum loops::meanwhile;
 
 constexpr ps multiplication = 250 * us;  ///< without any company
 constexpr ps step = 1 * us;              ///< of a busy thread, between two looks at the phase
@@ -57,40 +59,70 @@ void end(engine& on, scene& in, int phase) {
   in.of_kind[in.kind()].lasted += on.now() - in.began;
 }
 
-/// A multiplication that others cut off counts with the time that it has taken so far.
-void multiply_through(engine& on, scene& in, int phase) {
-  sums& to = in.of_kind[in.kind()];
-  const ps due = on.now() + in.length;  // since the phase may have begun late
-  while (in.lasts(phase)) {
-    const ps before = on.now(), used_before = on.processor_time(*on.self());
+/// The bystander in a phase. A multiplication that others cut off counts only if it is the first of
+/// its kind.
+struct bystander_in_phase {
+  [[nodiscard]] ps now() const { return on.now(); }
+  [[nodiscard]] ps phase_length() const { return in.length; }
+  void multiply() {
+    used_before = on.processor_time(*on.self());
     on.compute(multiplication);
-    if (!in.lasts(phase) && to.multiplications > 0) return;
-    to.spent += on.now() - before, to.used += on.processor_time(*on.self()) - used_before;
-    ++to.multiplications;
-    if (on.now() >= due) end(on, in, phase);
   }
-}
+  [[nodiscard]] bool counts() const { return lasts() || to.multiplications == 0; }
+  void record(ps before, ps after) const {
+    to.spent += after - before, to.used += on.processor_time(*on.self()) - used_before;
+    ++to.multiplications;
+  }
+  static bool has_turns_left() { return true; }
+  void end_phase() const { end(on, in, phase); }
+  [[nodiscard]] bool lasts() const { return in.lasts(phase); }
 
-/// Passes a phase as the others do; they end it if it is overdue by its own length, because they
-/// may keep the bystander off its processor.
+  engine& on;
+  scene& in;
+  int phase;
+  sums& to = in.of_kind[in.kind()];
+  ps used_before = 0;
+};
+
+/// Another thread in a phase, and the lock as it finds it. It ends a phase that is overdue by its
+/// own length, because the others may keep the bystander off its processor.
+struct companion_in_phase {
+  void lock() const {
+    in.lock.lock();
+    in.excludes.enter(on);
+  }
+  void unlock() const {
+    in.excludes.leave(on);
+    in.lock.unlock();
+  }
+
+  [[nodiscard]] bool lasts() const { return in.lasts(phase); }
+  [[nodiscard]] bool is_overdue() const { return on.now() >= latest; }
+  void end_phase() const { end(on, in, phase); }
+  void keep_busy() const { on.compute(step); }
+  void stay_away() const { mine.work(of.gap); }
+  void enter() const { in.data.add_one(); }
+  void hold() const { mine.work(of.hold); }
+  void complete() const { ++in.operations; }
+  void complete_step() const {}
+
+  engine& on;
+  scene& in;
+  int phase;
+  worker& mine;
+  const study_settings& of;
+  ps latest = in.began + 2 * in.length;
+};
+
 void accompany(engine& on, scene& in, int phase, worker& mine, const study_settings& of) {
   const unsigned kind = in.kind();
   if (kind == alone) return;
   const ps used_before = on.processor_time(*on.self());
-  for (const ps latest = in.began + 2 * in.length; in.lasts(phase);) {
-    if (on.now() >= latest) end(on, in, phase);
-    if (kind == busy) {
-      on.compute(step);
-      continue;
-    }
-    mine.work(of.gap);
-    in.lock.lock();
-    in.excludes.enter(on);
-    in.data.add_one();
-    mine.work(of.hold);
-    in.excludes.leave(on);
-    in.lock.unlock();
-    ++in.operations;
+  companion_in_phase self{on, in, phase, mine, of};
+  if (kind == busy) {
+    loops::keep_busy_through(self);
+  } else {
+    loops::contend_through(self, self);
   }
   in.of_kind[kind].others_used += on.processor_time(*on.self()) - used_before;
 }
@@ -106,7 +138,8 @@ void take_part(engine& on, scene& in, int number, const study_settings& of, std:
       in.gathering.sleep_until([&] { return in.number >= phase; });
     }
     if (number == 0) {
-      multiply_through(on, in, phase);
+      bystander_in_phase self{on, in, phase};
+      loops::multiply_through(self);
     } else {
       accompany(on, in, phase, mine, of);
     }
