@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "companions.hpp"
 
+#include "../loops/priority.hpp"
 #include "rules.hpp"
 
 #include <sched.h>
@@ -28,18 +29,31 @@ void sleep_for_ns(double length_ns) noexcept {
   clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
+namespace {
+
+struct hog_of_processor {
+  [[nodiscard]] static ticks now() noexcept { return clock::now(); }
+  [[nodiscard]] bool goes_on(ticks begin) const noexcept {
+    return !signals.is_over() && begin < deadline;
+  }
+  static void sleep_until(ticks end) noexcept { sleep_for_ns(clock::ns(elapsed(now(), end))); }
+  [[nodiscard]] bool may_work() const noexcept {
+    return !signals.is_over() && !signals.is_being_rescued();
+  }
+  static void work() noexcept { detail::arch::pause(); }
+  void make_way() const noexcept { harness::make_way(signals); }
+
+  const priority_signals& signals;
+  ticks deadline;
+};
+
+}  // namespace
+
 void hog_processor(const priority_signals& on, double share, ticks deadline) {
   const ticks period = clock::from_ns(hog_period_ns);
   const auto asleep = static_cast<ticks>(static_cast<double>(period) * (1 - share));
-  // Sleeps first, so that the low threads can begin their work.
-  for (ticks begin = clock::now(); !on.is_over() && begin < deadline;
-       begin = std::max(begin + period, clock::now())) {
-    sleep_for_ns(clock::ns(elapsed(clock::now(), begin + asleep)));
-    while (clock::now() < begin + period && !on.is_over() && !on.is_being_rescued()) {
-      detail::arch::pause();
-    }
-    make_way(on);
-  }
+  hog_of_processor self{on, deadline};
+  loops::sleep_and_work(self, period, asleep);
 }
 
 void make_way(const priority_signals& on) noexcept {

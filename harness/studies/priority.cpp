@@ -3,8 +3,10 @@
 // How long an urgent thread waits for a lock held by less urgent threads, while a thread in between
 // keeps these off the processor. docs/studies/priority.md gives definition and reading.
 
+#include "../loops/priority.hpp"
 #include "../companion.hpp"
 #include "../histogram.hpp"
+#include "../loops/native.hpp"
 #include "../ownership.hpp"
 #include "../priority/companions.hpp"
 #include "../priority/rules.hpp"
@@ -64,26 +66,21 @@ using high_loop = thread_span(const priority_scene& on, xorshift draws, loop_lim
                               high_log& log);
 using low_loop = thread_span(const priority_scene& on, worker work, unsigned thread, ticks end);
 
-template <class Lock>
-thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit limit,
-                         high_log& log) {
-  Lock& lock = *static_cast<Lock*>(on.lock);
-  priority_signals& signals = on.signals;
-  signals.introduce(gettid());
-  thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && clock::now() < limit.end; ++span.operations) {
+/// The high thread.
+struct high_thread : loops::native_contender {
+  [[nodiscard]] bool goes_on() const noexcept {
+    return span.operations < limit.operations && clock::now() < limit.end;
+  }
+  void sleep_for_an_interval() noexcept {
     const double part = priority_rules::interval_part(draws.next_share());
     const double left_ns = clock::ns(elapsed(clock::now(), limit.end));
     sleep_for_ns(std::min(on.interval_ns * part, left_ns));
-    const double hog_before_ns = used_by(on.hog);
-    const ticks called = clock::now_early();
-    signals.begin_wait(called);
-    lock.lock();
-    const ticks acquired = clock::now();
-    const double hog_ran_ns = used_by(on.hog) - hog_before_ns;
-    on.state.enter(0);
-    lock.unlock();
-    signals.end_wait();
+  }
+  [[nodiscard]] double hog_used() const noexcept { return used_by(on.hog); }
+  void begin_wait(ticks called) noexcept { on.signals.begin_wait(called); }
+  void enter() noexcept { on.state.enter(0); }
+  void end_wait() noexcept { on.signals.end_wait(); }
+  void record(ticks called, ticks acquired, double hog_ran_ns) {
     const ticks waited = elapsed(called, acquired);
     log.waits.add(waited);
     log.waited += waited;
@@ -94,29 +91,56 @@ thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit li
       log.inversion_max_ns = std::max(log.inversion_max_ns, hog_ran_ns);
       log.inversions.add(clock::from_ns(hog_ran_ns));
     }
-    if (signals.take_demotion()) run_under(on.rank.high);
+    if (on.signals.take_demotion()) run_under(on.rank.high);
+    ++span.operations;
   }
+
+  const priority_scene& on;
+  xorshift draws;
+  loop_limit limit;
+  high_log& log;
+};
+
+template <class Lock>
+thread_span high_loop_of(const priority_scene& on, xorshift draws, loop_limit limit,
+                         high_log& log) {
+  on.signals.introduce(gettid());
+  thread_span span{.first = clock::now()};
+  high_thread self{{span}, on, draws, limit, log};
+  loops::measure_urgent_waits(*static_cast<Lock*>(on.lock), self);
   span.last = clock::now();
   log.hog_used_ns = used_by(on.hog);
-  signals.end();
+  on.signals.end();
   return span;
 }
+
+/// A low thread.
+struct low_thread : loops::native_contender {
+  [[nodiscard]] bool goes_on() const noexcept {
+    if (on.signals.is_over()) return false;
+    return span.operations % operations_between_looks != 0 || clock::now_early() < end;
+  }
+  void stay_away() noexcept { work.stay_away(); }
+  void make_way() const noexcept {
+    if (on.signals.is_being_rescued()) [[unlikely]]
+      harness::make_way(on.signals);
+  }
+  void enter() noexcept { on.state.enter(thread); }
+  void hold() noexcept { work.hold(); }
+  void complete() noexcept { ++span.operations; }
+
+  const priority_scene& on;
+  worker work;
+  unsigned thread;
+  ticks end;
+};
 
 template <class Lock>
 [[gnu::noinline]] thread_span low_loop_of(const priority_scene& on, worker work, unsigned thread,
                                           ticks end) {
-  Lock& lock = *static_cast<Lock*>(on.lock);
   thread_span span{.first = clock::now()};
-  for (; !on.signals.is_over(); ++span.operations) {
-    if (span.operations % operations_between_looks == 0 && clock::now_early() >= end) break;
-    work.stay_away();
-    if (on.signals.is_being_rescued()) [[unlikely]]
-      make_way(on.signals);
-    lock.lock();
-    on.state.enter(thread);
-    work.hold();
-    lock.unlock();
-  }
+  low_thread self{{span}, on, work, thread, end};
+  loops::keep_holding(*static_cast<Lock*>(on.lock), self);
   span.last = clock::now();
   return span;
 }

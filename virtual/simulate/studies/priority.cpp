@@ -5,6 +5,7 @@
 
 #include "contenders.hpp"
 
+#include <loops/priority.hpp>
 #include <priority/rules.hpp>
 
 #include <memory>
@@ -14,6 +15,7 @@ namespace lockyard::simulation {
 
 namespace {
 
+namespace loops = harness::loops;
 namespace rules = harness::priority_rules;
 
 constexpr int stage = 0;  ///< the processor on which all of it happens
@@ -48,53 +50,85 @@ void make_way(scene& in) {
   while (in.is_being_rescued) in.aside.sleep_for(to_ps(rules::look_from_aside_every_ns));
 }
 
-/// Holds the lock for as long as the work takes.
-void hold(engine& on, scene& in, ps length) {
-  in.excludes.enter(on);
-  in.data.add_one();
-  if (length > 0) on.compute(length);
-  in.excludes.leave(on);
-  in.lock.unlock();
-}
-
-void be_high(engine& on, scene& in, const study_settings& of, random_source chance) {
-  for (const int priority = on.self()->own.priority; on.now() < of.duration;) {
-    in.naps.sleep_for(scaled_by(of.interval, rules::interval_part(chance.uniform())));
-    const ps hog_before = in.hog != nullptr ? on.processor_time(*in.hog) : 0;
-    simulated::now();
-    const ps called = in.waits_since = on.now();
+/// A high or a low thread, and the lock as it finds it.
+struct contender {
+  void lock() const {
     in.lock.lock();
-    simulated::now();
-    const ps length = on.now() - called;
-    const ps hog_ran = in.hog != nullptr ? on.processor_time(*in.hog) - hog_before : 0;
-    hold(on, in, 0);
+    in.excludes.enter(on);
+  }
+  void unlock() const {
+    in.excludes.leave(on);
+    in.lock.unlock();
+  }
+  void enter() const { in.data.add_one(); }
+
+  engine& on;
+  scene& in;
+  const study_settings& of;
+};
+
+struct high_thread : contender {
+  [[nodiscard]] bool goes_on() const { return on.now() < of.duration; }
+  void sleep_for_an_interval() {
+    in.naps.sleep_for(scaled_by(of.interval, rules::interval_part(chance.uniform())));
+  }
+  [[nodiscard]] ps hog_used() const { return in.hog != nullptr ? on.processor_time(*in.hog) : 0; }
+  static ps read_clock() { return simulation::read_clock(); }
+  static ps read_clock_early() { return simulation::read_clock(); }
+  void begin_wait(ps called) const { in.waits_since = called; }
+  void end_wait() const {
     in.waits_since = never;
     if (std::exchange(in.is_being_rescued, false)) on.change_priority(*on.self(), priority);
-    ++in.calls, in.waited += length, in.longest = std::max(in.longest, length);
-    in.waits.add(static_cast<std::uint64_t>(length / ns));
+  }
+  void record(ps called, ps acquired, ps hog_ran) const {
+    const ps waited = acquired - called;
+    ++in.calls, in.waited += waited, in.longest = std::max(in.longest, waited);
+    in.waits.add(static_cast<std::uint64_t>(waited / ns));
     if (hog_ran > 0) ++in.inverted, in.longest_inversion = std::max(in.longest_inversion, hog_ran);
   }
+
+  random_source chance;
+  int priority = on.self()->own.priority;
+};
+
+struct low_thread : contender {
+  static bool goes_on() { return true; }
+  void stay_away() const {
+    if (of.gap > 0) on.compute(of.gap);
+  }
+  void make_way() const { simulation::make_way(in); }
+  void hold() const {
+    if (of.hold > 0) on.compute(of.hold);
+  }
+  void complete() const { ++in.low_operations; }
+};
+
+struct hog_thread {
+  [[nodiscard]] ps now() const { return on.now(); }
+  static bool goes_on(ps /*begin*/) { return true; }
+  void sleep_until(ps end) const { in.naps.sleep_for(std::max<ps>(end - on.now(), 0)); }
+  [[nodiscard]] bool may_work() const { return !in.is_being_rescued; }
+  void work() const { on.compute(busy_step); }
+  void make_way() const { simulation::make_way(in); }
+
+  engine& on;
+  scene& in;
+};
+
+void be_high(engine& on, scene& in, const study_settings& of, random_source chance) {
+  high_thread self{{on, in, of}, chance};
+  loops::measure_urgent_waits(self, self);
 }
 
 void be_low(engine& on, scene& in, const study_settings& of) {
-  for (;;) {
-    if (of.gap > 0) on.compute(of.gap);
-    make_way(in);
-    in.lock.lock();
-    hold(on, in, of.hold);
-    ++in.low_operations;
-  }
+  low_thread self{{on, in, of}};
+  loops::keep_holding(self, self);
 }
 
-/// Sleeps first, so that the low threads can begin their work.
 void be_hog(engine& on, scene& in, const study_settings& of) {
   const ps period = to_ps(rules::hog_period_ns);
-  const ps asleep = scaled_by(period, 1 - of.hog_share);
-  for (ps begin = on.now();; begin = std::max(begin + period, on.now())) {
-    in.naps.sleep_for(std::max<ps>(begin + asleep - on.now(), 0));
-    while (on.now() < begin + period && !in.is_being_rescued) on.compute(busy_step);
-    make_way(in);
-  }
+  hog_thread self{on, in};
+  loops::sleep_and_work(self, period, scaled_by(period, 1 - of.hog_share));
 }
 
 void be_rescuer(engine& on, scene& in, ps after) {
