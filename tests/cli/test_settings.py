@@ -14,7 +14,7 @@ import pytest
 
 from lockyard import options
 from lockyard.doctor import fixing
-from lockyard.errors import UsageError
+from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.machine import isolation, settings
 from lockyard.machine.arrangement import Arrangement
 from lockyard.machine.change import Change, RefusedError
@@ -378,6 +378,20 @@ def test_doctor_fixes_and_undoes(tree: KernelFiles) -> None:
         fixing.wanted(["steal"])
     with pytest.raises(UsageError, match=r"give huge_pages=VALUE, where VALUE is: always, madv"):
         fixing.wanted(["huge_pages"])
+
+
+def test_doctor_names_a_refused_setting_once_and_the_remedy_of_a_journal_that_fails(
+    tree: KernelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("lockyard.machine.journal.write", read_only)
+    (found,) = fixing.fix([("base_slice", "7ms")], tree)
+    assert found.reason.startswith(f"{DEBUG}/base_slice_ns cannot be set to 7000000 (Read-only")
+    monkeypatch.setattr("lockyard.machine.journal._locked", read_only)
+    with pytest.raises(MissingCapabilityError, match="make /run/lockyard a folder that can be wri"):
+        fixing.fix([("base_slice", "7ms")], tree)
 
 
 def test_doctor_says_which_settings_it_leaves_as_another_program_wants_them(

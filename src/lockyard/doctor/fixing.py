@@ -11,7 +11,7 @@ from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.machine.arrangement import make
 from lockyard.machine.change import RefusedError
 from lockyard.machine.journal import FIXES as FIXES_JOURNAL
-from lockyard.machine.journal import Journal, recover
+from lockyard.machine.journal import Journal, recover, remedy
 from lockyard.machine.settings import FIXES, SETTINGS, planned
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def _fixed(kept: Journal, name: str, value: str) -> Fix:
             make(kept, change)
     except RefusedError as refusal:
         kept.undo(keep_first=before)
-        return Fix(name, value, "refused", str(refusal).removeprefix(f"{name}={value}: "))
+        why = str(refusal).removeprefix(f"{name}={value}: ").removeprefix(f"{name}: ")
+        return Fix(name, value, "refused", why)
     return Fix(name, value, "changed" if changes else "in force")
 
 
@@ -106,8 +107,8 @@ def _journal(tree: KernelFiles) -> Iterator[Journal]:
         ) from None
     except OSError as error:
         raise MissingCapabilityError(
-            f"the undo journal cannot be written ({error.strerror}), so nothing was changed; run "
-            "as root"
+            f"the undo journal cannot be written ({error.strerror}), so nothing was changed; "
+            f"{remedy(error)}"
         ) from None
     with contextlib.closing(kept):
         yield kept

@@ -25,7 +25,7 @@ from lockyard.machine import cgroup
 from lockyard.machine.arrangement import Arrangement
 from lockyard.machine.change import RefusedError
 from lockyard.machine.conditions import AUTOGROUP
-from lockyard.machine.journal import Journal, own_name, recover
+from lockyard.machine.journal import Journal, own_name, recover, remedy
 from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _arrangement() -> Iterator[Arrangement]:
     except OSError as error:
         raise RefusedError(
             f"settings of the machine cannot be changed, because the undo journal cannot be "
-            f"written ({error.strerror}), so nothing was measured; run as root"
+            f"written ({error.strerror}), so nothing was measured; {remedy(error)}"
         ) from None
     with contextlib.closing(kept):
         for problem in recover(kept.tree):

@@ -8,6 +8,7 @@ them ends, for whatever reason; the next lockyard then undoes what the journal l
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -133,6 +134,13 @@ class Journal:
     def _append(self, entry: dict[str, Any]) -> None:
         self._file.write(json.dumps(entry).encode() + b"\n")
         os.fsync(self._file.fileno())
+
+
+def remedy(error: OSError) -> str:
+    """Returns what to do if the journal cannot be written."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "run as root"
+    return f"make {FOLDER} a folder that can be written"
 
 
 def recover(tree: KernelFiles) -> list[str]:
