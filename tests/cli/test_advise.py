@@ -304,6 +304,11 @@ def test_records_of_another_machine_do_not_count(tmp_path: Path) -> None:
     wanted = [lock for lock in LOCKS if lock.name in ("tas_spinlock", "ticket_spinlock")]
     assert evidence.lacking(cells, wanted) == []
     assert evidence.lacking(cells, LOCKS) == LOCKS
+    _, remarks = evidence.recorded([tmp_path / "a.jsonl"], Use(16, 0, 0), CATALOG)
+    assert remarks == [
+        "The records of this machine have 4 threads, hold 300 ns, gap 5.00 µs (7 runs); an advice "
+        "needs 6 runs of both studies near the use."
+    ]
     with pytest.raises(UsageError, match="cannot be read"):
         evidence.recorded([tmp_path / "none.jsonl"], USE, CATALOG)
 

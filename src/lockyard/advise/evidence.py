@@ -15,7 +15,9 @@ from lockyard.measure import session
 from lockyard.measure.plan import plan_cells
 from lockyard.measure.request import Request
 from lockyard.records import read_records
+from lockyard.report.naming import counted
 from lockyard.report.summary import CellSummary, summarise
+from lockyard.report.units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +34,7 @@ RECORDS = (".jsonl", ".jsonl.gz")
 # The fewest runs that can show a difference.
 RUNS = 6
 RUN_S = 0.1
+USES_NAMED = 5
 SPARE = 1.5  # for starting and ending runs
 # A percentile needs more time than a mean rate: the share of the waits if the tail decides.
 WAIT_SHARE, TAIL_WAIT_SHARE = 0.5, 0.75
@@ -55,7 +58,25 @@ def recorded(paths: Sequence[Path], use: Use, catalog: Catalog) -> tuple[Cells, 
             remarks.append(f"{path}: from another machine, so it says nothing about this one")
             continue
         found += [run for run in content.runs if run["study"] in STUDIES and run["lock"]]
-    return _nearest(found, use, catalog), remarks
+    cells = _nearest(found, use, catalog)
+    if paths and not all(cells.values()):
+        remarks.append(_too_little(summarise(found, catalog)))
+    return cells, remarks
+
+
+def _too_little(cells: Iterable[CellSummary]) -> str:
+    """Names the uses in records that are not enough, each with the fewest runs of a lock."""
+    runs: dict[str, int] = {}
+    for cell in cells:
+        hold, gap = (duration(cell.conditions.get(key) or 0) for key in ("hold_ns", "gap_ns"))
+        use = f"{counted(cell.threads, 'thread')}, hold {hold}, gap {gap}"
+        runs[use] = min(runs.get(use, len(cell.runs)), len(cell.runs))
+    some = [f"{use} ({counted(count, 'run')})" for use, count in [*runs.items()][:USES_NAMED]]
+    return (
+        f"The records of this machine have {'; '.join(some) or 'none of throughput and wait'}"
+        f"{' and others' if len(runs) > USES_NAMED else ''}; an advice needs {RUNS} runs of both "
+        "studies near the use."
+    )
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:

@@ -128,7 +128,7 @@ class AdviseOptions:
     AdviseOptions,
     "lockyard advise --hold 300ns --gap 5us --threads 12",
     "lockyard advise --hold 20us --threads 4 --tail --locks ours",
-    "lockyard advise --hold 1us --gap 10us --threads 8 --from results/",
+    "lockyard advise --hold 1us --gap 10us --threads 8 --from records.jsonl",
     "lockyard advise --from-profile profile.jsonl",
 )
 def command(given: AdviseOptions) -> int:
@@ -228,6 +228,7 @@ def _advice(
             raise UsageError(
                 "the records do not have this use for all of these locks, so nothing is advised; "
                 "drop --no-measure, or name the locks that were measured with --locks"
+                + "".join(f"\n{each}" for each in said)
             )
         plan = evidence.planned(use, locks, wanted.budget_s, wanted.by_tail, catalog)
         cells, interrupted = evidence.measured(plan, wanted.seed)
