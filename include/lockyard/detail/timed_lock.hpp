@@ -37,7 +37,8 @@ class LOCKYARD_CAPABILITY timed_lock {
 
   /// Acquires `part`, a lock inside another lock of this library, by a deadline of the world.
   [[nodiscard]] static bool take_within(Lock& part, typename W::deadline limit) noexcept {
-    return part.take() || part.take_until(limit);
+    typename W::acquiring scope{&part, W::trying};
+    return scope.result(part.take() || part.take_until(limit));
   }
 
   // The same as in held_assertions, which is not a base here: GCC 12 fails to compile
