@@ -78,7 +78,7 @@ class engine {
   }
   /// True if no hardware thread of the core has or gets anything to run.
   [[nodiscard]] bool is_core_idle(int which) const noexcept {
-    return is_idle(which) && (shape().threads_per_core == 1 || is_idle(shape().sibling_of(which)));
+    return is_idle(which) && is_idle(machine_.sibling_of(which));
   }
   /// Returns the sum of the weights of a group's runnable threads, or 1 if it has none.
   [[nodiscard]] double load_of(int group) const noexcept {

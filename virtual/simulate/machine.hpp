@@ -79,7 +79,7 @@ struct topology {
     if (siblings_last) return turn;
     return turn % cores() * threads_per_core + turn / cores();
   }
-  /// Precondition: threads_per_core is 2.
+  /// The other hardware thread of the core. Precondition: threads_per_core is 2.
   [[nodiscard]] int sibling_of(int processor) const noexcept {
     return siblings_last ? (processor + cores()) % processors : processor ^ 1;
   }
@@ -132,6 +132,7 @@ class machine {
   [[nodiscard]] distance between(int a, int b) const noexcept {
     return between_[static_cast<std::size_t>(a * shape.processors + b)];
   }
+  /// The other hardware thread of the core; without one, the same.
   [[nodiscard]] int sibling_of(int processor) const noexcept {
     return siblings_[static_cast<std::size_t>(processor)];
   }

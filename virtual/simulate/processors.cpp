@@ -106,7 +106,7 @@ void engine::relieve_a_core(int idle) {
         running != nullptr && running->pinned_to < 0 &&
         (running->doing == activity::work || running->doing == activity::parked) &&
         running->granted == nullptr;
-    if (!may_move || at(shape().sibling_of(each)).current == nullptr) continue;
+    if (!may_move || at(machine_.sibling_of(each)).current == nullptr) continue;
     processor& from = at(each);
     account_for(each);
     if (running->doing == activity::work) running->work_left = std::max<ps>(0, from.step_at - now_);
