@@ -81,6 +81,7 @@ void execution::reset() {
     each.undisturbed = false;
     each.notes_state = false;
     each.notes_plain_turn = false;
+    each.only_notes = false;
     each.rushes = false;
     each.yields = false;
     each.next = {};
@@ -145,7 +146,8 @@ void execution::resume(thread_index thread) {
   running_ = thread;
   do {
     resumed.context = context::jump_fcontext(resumed.context, this).fctx;
-  } while (resumed.notes_plain_turn && note_plain_turn(resumed));
+  } while ((resumed.notes_plain_turn && note_plain_turn(resumed)) ||
+           (resumed.only_notes && note_visit(resumed)));
   if (resumed.notes_state) note_state(thread);
 }
 
