@@ -85,8 +85,8 @@ thread& engine::spawn(std::function<void()> body, int on, int group, const rank&
 }
 
 void engine::enter(context::transfer_t from) {
-  engine& on = *static_cast<engine*>(from.data);
-  on.loop_ = from.fctx;
+  arrived(from);
+  engine& on = *current_;
   thread& me = *on.self_;
   me.body();
   on.drain_stores();
@@ -98,23 +98,28 @@ void engine::enter(context::transfer_t from) {
   for (;;) on.switch_out();
 }
 
+/// The data of a jump is where the context that jumped is to be kept.
+void engine::arrived(context::transfer_t from) {
+  *static_cast<void**>(from.data) = from.fctx;
+}
+
+/// Events are handled on the stack of the thread that has just stopped, until one lets a thread go
+/// on: so one jump leads from thread to thread, and none where it is the same one.
 void engine::switch_out() {
   thread* const me = self_;
   self_ = nullptr;
-  loop_ = context::jump_fcontext(loop_, nullptr).fctx;
+  thread* const next = handle_events();
+  if (next != me) {
+    void* const to = next != nullptr ? next->context : loop_;
+    arrived(context::jump_fcontext(to, static_cast<void*>(&me->context)));
+  }
   self_ = me;
-}
-
-void engine::resume(thread& which) {
-  self_ = last_resumed_ = &which;
-  which.doing = activity::none;
-  which.context = context::jump_fcontext(which.context, this).fctx;
-  self_ = nullptr;
 }
 
 void engine::fail(const std::string& message) {
   failure_ = message;
   stopped_ = true;
+  self_ = last_resumed_;  // while events are handled there is no running thread, but its stack
   if (self_ == nullptr) throw simulation_error{message};
   for (;;) switch_out();
 }
@@ -159,15 +164,31 @@ void engine::watch_progress(ps when) {
 }
 
 void engine::run(ps until) {
-  while (!events_.empty() && !stopped_ && events_.top().at <= until) {
+  until_ = until;
+  if (thread* const first = handle_events(); first != nullptr) {
+    arrived(context::jump_fcontext(first->context, static_cast<void*>(&loop_)));
+    self_ = nullptr;
+  }
+  last_resumed_ = nullptr;
+  if (!failure_.empty()) throw simulation_error{failure_};
+}
+
+/// Returns the thread that is to go on, or null at the end of the run.
+thread* engine::handle_events() {
+  while (!events_.empty() && !stopped_ && events_.top().at <= until_) {
     const event next = events_.top();
     events_.pop();
     watch_progress(next.at);
     now_ = next.at;
     ++counted_.events;
+    resumed_ = nullptr;
     handle(next);
+    if (resumed_ == nullptr) continue;
+    self_ = last_resumed_ = resumed_;
+    self_->doing = activity::none;
+    return resumed_;
   }
-  if (!failure_.empty()) throw simulation_error{failure_};
+  return nullptr;
 }
 
 void engine::handle(const event& next) {
@@ -199,7 +220,7 @@ void engine::step(int which, std::uint64_t generation) {
       return;
     }
   }
-  resume(running);
+  resumed_ = &running;
 }
 
 void engine::tick(int which) {

@@ -168,8 +168,9 @@ class engine {
   void expire(thread& which, std::uint64_t generation);
   void stop_a_processor();
   static void enter(boost::context::detail::transfer_t from);
+  static void arrived(boost::context::detail::transfer_t from);
   void switch_out();
-  void resume(thread& which);
+  thread* handle_events();
   void watch_progress(ps at);
 
   void scheduled(const thread& which, trace::event_kind kind, std::uint64_t argument = 0) {
@@ -223,7 +224,7 @@ class engine {
   std::vector<std::pair<const void*, policy_facts>> facts_;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   std::unordered_map<std::uintptr_t, cache_line> lines_;
-  std::array<std::pair<std::uintptr_t, cache_line*>, 256> recent_lines_{};
+  std::array<std::pair<std::uintptr_t, cache_line*>, 1024> recent_lines_{};
   std::unordered_map<const void*, std::vector<thread*>> sleepers_;
   std::array<std::vector<processor_set>, distances> within_;
   static constexpr double least_load = 1e-6;  ///< less is what rounding has left of nothing
@@ -233,7 +234,9 @@ class engine {
   counters counted_;
   recording* recording_ = nullptr;
   thread* self_ = nullptr;
-  thread* last_resumed_ = nullptr;
+  thread* resumed_ = nullptr;       ///< goes on after the event
+  thread* last_resumed_ = nullptr;  ///< events are handled on its stack
+  ps until_ = 0;
   thread* owner_ = nullptr;
   ps owner_off_since_ = never;
   int yielding_ = 0;
