@@ -49,10 +49,10 @@ void timer_tick::find() noexcept {
 }
 
 bool timer_tick::came_just_before(ticks moment_ns) noexcept {
-  const ticks within_ns = std::min(switched_within_ns, length_ns_ / 10);
+  const ticks within_ns = std::min(known_within_ns + switched_within_ns, length_ns_ / 10);
   const ticks since_ns =
       (moment_ns % length_ns_ + length_ns_ - phase_ns_ + known_within_ns) % length_ns_;
-  return since_ns <= known_within_ns + within_ns;
+  return since_ns <= within_ns;
 }
 
 void wait_lengths::look(ticks end, ticks length) noexcept {

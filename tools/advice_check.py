@@ -106,6 +106,9 @@ def check(case: Case, program: str, length: str) -> bool:
     order = ordered(found, is_tail=case.is_tail)
     advised = advice["lock"]
     if advised not in found:
+        if share is None:
+            print(f"{case}: the runs of {advised} failed, so nothing was checked; ask again")
+            return False
         print(
             f"{case}: too few waits of {advised} for the percentile {share} in {FEWEST_RUNS} of "
             f"{RUNS} runs, so nothing was checked; give a longer --for than {length}"

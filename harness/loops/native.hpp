@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the contenders of this machine have in common.
+// The part of a contender that is the same in all studies of this machine.
 
 #include "../clock.hpp"
 #include "../spans.hpp"
 
 namespace lockyard::harness::loops {
 
-/// A thread of this machine in its loop. Contenders are aggregates of this and what else they need,
-/// so that compilers keep that in registers; what they would rather call than inline is marked.
-/// Only the count of operations is in memory, where no compiler can count before the lock is
+/// A thread of this machine in its loop. Contenders are aggregates of this and their own members,
+/// so that compilers keep the members in registers; functions that compilers would not inline are
+/// marked always_inline. Only the count of operations is in memory, where no compiler can count before the lock is
 /// released.
 struct native_contender {
   [[gnu::always_inline]] static ticks read_clock() noexcept { return clock::now(); }

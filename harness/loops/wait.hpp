@@ -8,9 +8,8 @@ namespace lockyard::harness::loops {
 /// Measures every wait. The contender has `stay_away()`, `enter()`, `hold()`, `read_clock()` and
 /// `read_clock_early()` as in rate.hpp, and
 /// - `began()`, when the loop began,
-/// - `has_turns_left()` and `is_before_end(acquired)`, which tell whether another turn begins;
-/// `acquired`
-///   is the time of the last one, and
+/// - `has_turns_left()` and `is_before_end(acquired)`, which tell whether another turn begins after
+///   an acquisition at that time, and
 /// - `record(called, acquired)`, which counts the turn as well.
 template <class Lock, class Contender>
 [[gnu::always_inline]] inline void measure_waits(Lock& lock, Contender& self) {

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -208,7 +210,7 @@ def test_what_a_short_measurement_leaves_open_is_said() -> None:
             run["histograms"]["wait"] |= {"counts": [[128, 50]]}
     found = advice(FAST, few, by_tail=True)
     (said,) = advise._doubts(found)  # noqa: SLF001
-    assert said.startswith("Too few waits of futex_mutex for a percentile of 90%")
+    assert said.startswith("Too few waits of futex_mutex for the 90th percentile")
     short = replace(found.best, rate=replace(found.best.rate, runs=found.best.rate.runs[:2]))
     (said,) = advise._doubts(replace(found, by_tail=False, ranked=[short]))  # noqa: SLF001
     assert said.startswith("Fewer than 6 runs of tas_spinlock fitted into the time")
@@ -229,6 +231,30 @@ def test_an_interrupted_measurement_still_advises_if_it_has_every_lock(
     with pytest.raises(KeyboardInterrupt):
         advise._advice(USE, wanted, LOCKS, CATALOG, remarks)  # noqa: SLF001
     assert "not every lock has been measured, so nothing is advised" in capsys.readouterr().err
+
+
+def test_interrupted_tails_are_those_of_the_runs_until_then() -> None:
+    waits = [run for run in (*FAST, *STEADY) if run["study"] == "wait" and run["block"] < 2]
+    rates = [run for run in (*FAST, *STEADY) if run["study"] == "throughput" and run["block"] < 2]
+    found = advice(waits, rates, by_tail=True)
+    assert not any(math.isinf(each.tail_ns) for each in found.ranked)
+    said = list(advise._doubts(replace(found, is_interrupted=True)))  # noqa: SLF001
+    assert said == ["Interrupted, so the figures are from the runs until then."]
+
+
+def test_an_interrupt_keeps_the_advice_for_earlier_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = advice(FAST, STEADY)
+
+    def stopped_at_the_second(use: object, *_: object) -> Advice:
+        if use == "second":
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(advise, "_advice", stopped_at_the_second)
+    told = partial(advise._answers, wanted=None, locks=[], catalog=CATALOG, remarks=[])  # noqa: SLF001
+    assert told(["first", "second", "third"]) == [found]
+    with pytest.raises(KeyboardInterrupt):
+        told(["second"])
 
 
 @pytest.mark.parametrize(

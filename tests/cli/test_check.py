@@ -10,6 +10,9 @@ import pytest
 from conftest import COMMAND
 from typer.testing import CliRunner
 
+from lockyard.checks import bench
+from lockyard.checks.clients import Client, ClientSize
+from lockyard.checks.result import Check, Result, Settings
 from lockyard.cli.app import app
 from lockyard.errors import UsageError
 
@@ -246,7 +249,7 @@ def test_a_failing_checker_is_a_result_and_the_next_check_follows(
 def test_ends_a_checker_that_hangs(monkeypatch: pytest.MonkeyPatch, fake_checker: Fake) -> None:
     from lockyard import checker
     from lockyard.checks.clients import listed, named
-    from lockyard.checks.result import Check, Settings, Standing
+    from lockyard.checks.result import Standing
     from lockyard.checks.session import Session
 
     monkeypatch.setattr(checker, "GRACE_S", 0.3)
@@ -276,7 +279,12 @@ def test_figures_of_speed_are_shown_with_their_targets(lockyard: Callable[..., O
     *figures, memory = lines_of(measured.stdout)
     assert "ticket_spinlock 3x2" in [each["figure"] for each in figures]
     assert all(each["states"] > 0 for each in figures)
-    whole = [each for each in figures if each["target_seconds"] in (60, 300)]
-    assert whole
-    assert not any(each["met"] for each in whole if each["coverage"] != "exhaustive")
     assert memory["peak_bytes"] > 1 << 20
+
+
+@pytest.mark.parametrize(("bounded", "is_met"), [("", True), ("short spins <= 1", False)])
+def test_a_bounded_search_misses_a_target_for_all_executions(bounded: str, is_met: bool) -> None:
+    client = Client(name="mutex", group="lock", summary="", expected="passed", size=ClientSize())
+    figure = bench.Figure("mutex 2x1", ("mutex",), ClientSize(), at_most_s=9, exhaustive=True)
+    result = Result(Check(client, ClientSize(), Settings()), "passed", seconds=1, bounded=bounded)
+    assert bench.measured(figure, [result], workers=1).met == is_met

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <new>
 
 namespace lockyard::simulation {
 
@@ -52,6 +53,18 @@ TEST(Gaps, have_the_lengths_that_were_measured_as_often_as_measured) {
   EXPECT_EQ(some.length_ns(0.999), 70);
   const gaps between{.every_ns = 1, .least_ns = 1, .most_ns = 100};
   EXPECT_NEAR(between.length_ns(0.5), 10, 1e-9);
+}
+
+/// Throws while an event is handled, which happens on the stack of a thread.
+struct failing : real_time {
+  failing() : real_time{0} {}
+  bool tick(thread& /*current*/, int /*processor*/) override { throw std::bad_alloc{}; }
+};
+
+TEST(FailingEngine, throws_out_of_its_run_what_an_event_throws) {
+  engine on{machine{flat(1), plausible()}, gaps{}, std::make_unique<failing>(), 1};
+  on.spawn([&] { on.compute(plausible().tick_ns * ns * 3); }, 0, 0);
+  EXPECT_THROW(on.run(never), std::bad_alloc);
 }
 
 TEST_F(Engine, second_read_of_a_line_is_a_hit) {

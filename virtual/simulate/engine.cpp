@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace lockyard::simulation {
 
@@ -103,12 +104,17 @@ void engine::arrived(context::transfer_t from) {
   *static_cast<void**>(from.data) = from.fctx;
 }
 
-/// Events are handled on the stack of the thread that has just stopped, until one lets a thread go
-/// on: so one jump leads from thread to thread, and none where it is the same one.
+/// Handles events on the stack of the thread that has just stopped, until a thread can go on. Then
+/// one jump leads to it, and none if it is the thread that has stopped.
 void engine::switch_out() {
   thread* const me = self_;
   self_ = nullptr;
-  thread* const next = handle_events();
+  thread* next = nullptr;
+  try {
+    next = handle_events();
+  } catch (...) {  // no function on this stack would catch it; run() throws it again
+    thrown_ = std::current_exception();
+  }
   if (next != me) {
     void* const to = next != nullptr ? next->context : loop_;
     arrived(context::jump_fcontext(to, static_cast<void*>(&me->context)));
@@ -170,6 +176,7 @@ void engine::run(ps until) {
     self_ = nullptr;
   }
   last_resumed_ = nullptr;
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   if (!failure_.empty()) throw simulation_error{failure_};
 }
 

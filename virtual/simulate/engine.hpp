@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -242,6 +243,7 @@ class engine {
   int yielding_ = 0;
   bool stopped_ = false;
   std::string failure_;
+  std::exception_ptr thrown_;  ///< by an event that was handled on a thread's stack
   void* loop_ = nullptr;  ///< the context of run()
   static inline engine* current_ = nullptr;
 };

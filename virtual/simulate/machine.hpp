@@ -25,7 +25,7 @@ class processor_set {
   [[nodiscard]] int count() const noexcept {
     int sum = 0;
     for (const std::uint64_t each : words_) {
-      if (each != 0) sum += std::popcount(each);  // a call, and most are empty
+      if (each != 0) sum += std::popcount(each);  // a function call, and most words are 0
     }
     return sum;
   }

@@ -44,10 +44,12 @@ inline void say_why_no_switches(sentence& to, int error, bool memory_was_refused
   } else if (error == EACCES || error == EPERM) {
     std::snprintf(to.data(), to.size(),
                   level > permitted_paranoia
-                      ? "perf_event_open is not permitted (kernel.perf_event_paranoid is %d); set "
-                        "it to 2 or lower, or run as root or with CAP_PERFMON"
+                      ? "perf_event_open is not permitted (kernel.perf_event_paranoid is %d, and a "
+                        "container may filter it, too); set it to 2 or lower, or run as root or "
+                        "with CAP_PERFMON"
                       : "perf_event_open is not permitted, although kernel.perf_event_paranoid is "
-                        "%d: a filter of the container or service refuses it; allow it there",
+                        "%d: a filter of the container or service, or a security module, refuses "
+                        "it; allow it there",
                   level);
   } else if (error == ENOSYS) {
     std::snprintf(to.data(), to.size(),

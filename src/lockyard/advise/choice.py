@@ -27,10 +27,12 @@ TAILS = (0.999, 0.99, 0.9)
 
 @dataclass(frozen=True)
 class Tails:
-    """A percentile of the waits of each run, by lock and block: the same one for all locks."""
+    """A percentile of the waits of each run, by lock and block: the same one for all locks. A lock
+    has a figure if `enough` of its runs have the percentile."""
 
     share: float
     by_block: Mapping[str, Mapping[int, float]]
+    enough: Mapping[str, int]
 
     @classmethod
     def common(cls, waits: Iterable[CellSummary]) -> Tails:
@@ -39,18 +41,27 @@ class Tails:
         waits = list(waits)
         for share in TAILS:
             found = cls.at(share, waits)
-            if all(len(each) >= RUNS for each in found.by_block.values()):
+            if all(found.has_enough(each.lock) for each in waits):
                 break
         return found
 
     @classmethod
     def at(cls, share: float, waits: Iterable[CellSummary]) -> Tails:
-        return cls(share, {each.lock: each.percentile_by_block("wait", share) for each in waits})
+        waits = list(waits)
+        return cls(
+            share,
+            {each.lock: each.percentile_by_block("wait", share) for each in waits},
+            {each.lock: max(1, min(RUNS, len(each.runs))) for each in waits},
+        )
+
+    def has_enough(self, lock: str) -> bool:
+        return len(self.by_block[lock]) >= self.enough[lock]
 
     def of(self, lock: str) -> float:
         """Returns the median of the runs' percentiles; infinite if too few runs have one."""
-        found = self.by_block[lock]
-        return statistics.median(found.values()) if len(found) >= RUNS else math.inf
+        return (
+            statistics.median(self.by_block[lock].values()) if self.has_enough(lock) else math.inf
+        )
 
 
 @dataclass(frozen=True)

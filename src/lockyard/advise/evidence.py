@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures behind an advice: records of this machine that fit the use, or a new measurement."""
+"""The figures behind advice: records of this machine that fit the use, or a new measurement."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _too_little(cells: Iterable[CellSummary]) -> str:
     some = [f"{use} ({counted(count, 'run')})" for use, count in [*runs.items()][:USES_NAMED]]
     return (
         f"The records of this machine have {'; '.join(some) or 'none of throughput and wait'}"
-        f"{' and others' if len(runs) > USES_NAMED else ''}; an advice needs {RUNS} runs of both "
+        f"{' and others' if len(runs) > USES_NAMED else ''}; advice needs {RUNS} runs of both "
         "studies near the use."
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An advice as text and as a document: the lock, the runner-up, and the price."""
+"""Advice as text and as a document: the lock, the runner-up, and the price."""
 
 from __future__ import annotations
 

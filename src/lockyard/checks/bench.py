@@ -76,7 +76,7 @@ def run(
             results += session.results(checks)
         if session.interrupted:
             break
-        rows.append(_row(figure, results, settings.workers))
+        rows.append(measured(figure, results, settings.workers))
     session.checker.close()  # the kernel counts the memory of ended processes only
     peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if as_json:
@@ -92,7 +92,7 @@ def _spent_s(results: Sequence[Result]) -> float:
     return sum(each.seconds for each in results)
 
 
-def _row(figure: Figure, results: Sequence[Result], workers: int) -> BenchDocument:
+def measured(figure: Figure, results: Sequence[Result], workers: int) -> BenchDocument:
     seconds = _spent_s(results)
     states = sum(each.states for each in results)
     rate = states / seconds / workers if seconds > 0 else 0.0
@@ -125,7 +125,7 @@ def _print(rows: Sequence[BenchDocument], peak_bytes: int, workers: int) -> None
     table.add_column("coverage")
     for row in rows:
         limit_s = row.target_seconds
-        table.add_row(
+        table.addrow(
             row.figure,
             f"{row.executions:,}",
             f"{row.states:,}",

@@ -26,12 +26,12 @@ from lockyard.measure import session
 from lockyard.measure.work import length_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lockyard.catalog import Catalog, Lock
     from lockyard.field_kit.contention import Row
 
-# The locks of a program that are worth an advice: those that cost most, and at least this share of
+# The locks of a program that are worth advice: those that cost most, and at least this share of
 # its run.
 MOST_LOCKS = 3
 SMALL_SHARE = 0.01
@@ -137,18 +137,40 @@ def command(given: AdviseOptions) -> int:
     locks = _candidates(catalog, wanted.locks)
     remarks: list[str] = []
     with tempfile.TemporaryDirectory(prefix="lockyard-advise-") as folder:
-        answers: list[Advice] = []
-        for use in _uses(wanted, Path(folder)):
-            answers.append(_advice(use, wanted, locks, catalog, remarks))
-            if answers[-1].is_interrupted:
-                break
+        uses = list(_uses(wanted, Path(folder)))
+        answers = _answers(uses, wanted, locks, catalog, remarks)
+    left = uses[len(answers) :]
+    if left:
+        named = ", ".join(each.name for each in left)
+        remarks.append(f"Interrupted, so nothing is advised for {named}: ask again.")
     from lockyard.advise import document, text
 
     if as_json:
         print_document(document.document(answers, remarks))
     else:
         text.print_advice(answers, list(dict.fromkeys(remarks)))
-    return ExitStatus.INTERRUPTED if answers[-1].is_interrupted else ExitStatus.DONE
+    is_interrupted = bool(left) or answers[-1].is_interrupted
+    return ExitStatus.INTERRUPTED if is_interrupted else ExitStatus.DONE
+
+
+def _answers(
+    uses: Iterable[Use],
+    wanted: Wanted,
+    locks: Sequence[Lock],
+    catalog: Catalog,
+    remarks: list[str],
+) -> list[Advice]:
+    """Returns advice for each use, or until Ctrl-C. Raises KeyboardInterrupt if there is none."""
+    answers: list[Advice] = []
+    try:
+        for use in uses:
+            answers.append(_advice(use, wanted, locks, catalog, remarks))
+            if answers[-1].is_interrupted:
+                break
+    except KeyboardInterrupt:
+        if not answers:
+            raise
+    return answers
 
 
 def _candidates(catalog: Catalog, names: str) -> list[Lock]:
@@ -234,7 +256,10 @@ def _advice(
         cells, interrupted = evidence.measured(plan, wanted.seed)
         source = "measured now"
         if interrupted and evidence.lacking(cells, locks):
-            session.say("not every lock has been measured, so nothing is advised; ask again")
+            named = f" for {use.name}" if use.name else ""
+            session.say(
+                f"not every lock has been measured, so nothing is advised{named}; ask again"
+            )
             raise KeyboardInterrupt
         if os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0)):
             remarks.append(
@@ -252,7 +277,7 @@ def _doubts(of: Advice) -> Iterator[str]:
     if of.is_interrupted:
         yield "Interrupted, so the figures are from the runs until then."
     few = [each.lock.name for each in of.ranked if len(each.rate.runs) < evidence.RUNS]
-    if few:
+    if few and not of.is_interrupted:
         yield (
             f"Fewer than {evidence.RUNS} runs of {', '.join(few)} fitted into the time, so no "
             "difference to them is shown: give a longer --for, or fewer --locks."
@@ -260,6 +285,6 @@ def _doubts(of: Advice) -> Iterator[str]:
     unknown = [each.lock.name for each in of.ranked if math.isinf(each.tail_ns)]
     if unknown and of.by_tail:
         yield (
-            f"Too few waits of {', '.join(unknown)} for a percentile of {of.tails.share:.0%} in "
-            f"{evidence.RUNS} runs, so the longest wait decides their order: give a longer --for."
+            f"Too few waits of {', '.join(unknown)} for the {100 * of.tails.share:g}th percentile, "
+            "so the longest wait decides their order: give a longer --for."
         )

@@ -74,7 +74,7 @@ def _fixed(kept: Journal, name: str, value: str) -> Fix:
 @dataclass(frozen=True)
 class Undone:
     """The settings that were restored, those that another program has changed since, which stay,
-    and what could not be restored."""
+    and what could not be restored. A setting of several files may be in more than one list."""
 
     restored: list[str]
     left: list[str]
@@ -89,7 +89,7 @@ def undo(tree: KernelFiles) -> Undone:
         unfinished = {change.path for change in kept.changes()}
     done = [change for path, change in reversed(first.items()) if path not in unfinished]
     left = [change.setting for change in done if not change.is_taken_back(tree)]
-    restored = [change.setting for change in done if change.setting not in left]
+    restored = [change.setting for change in done if change.is_taken_back(tree)]
     return Undone(_once(restored), _once(left), [*problems, *recover(tree)])
 
 

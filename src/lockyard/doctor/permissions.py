@@ -147,7 +147,7 @@ def context_switches(facts: Facts) -> Outcome:
             f"kernel.perf_event_paranoid is {paranoid}",
             consequence,
             facts.as_root(f"sysctl -w kernel.perf_event_paranoid={CONTEXT_SWITCHES_PARANOID}"),
-            evidence={"perf_event_paranoid": paranoid},
+            evidence={"errno": facts.perf_refusal, "perf_event_paranoid": paranoid},
         )
     return Finding(
         Severity.LIMITS,
@@ -155,8 +155,8 @@ def context_switches(facts: Facts) -> Outcome:
         f"kernel.perf_event_paranoid is {paranoid}",
         consequence,
         None,
-        "a system call filter (seccomp) refuses it: allow perf_event_open in the profile of the "
-        "container or service (systemd: SystemCallFilter=perf_event_open)",
+        "a filter of system calls (seccomp) or a security module refuses it: allow perf_event_open "
+        "in the profile of the container or service (systemd: SystemCallFilter=perf_event_open)",
         {"errno": facts.perf_refusal, "perf_event_paranoid": paranoid},
     )
 

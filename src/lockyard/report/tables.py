@@ -179,13 +179,11 @@ def _conditions_compared(
 
 
 def _differences(settings: Sequence[str]) -> list[str]:
-    """Leaves out of each setting what all of them have in common."""
+    """Leaves out of each setting what all of them have in common, if each has something else."""
     parts = [setting.split(SEPARATOR) for setting in settings]
     common = set(parts[0]).intersection(*parts)
-    return [
-        SEPARATOR.join(part for part in each if part not in common) or SEPARATOR.join(each)
-        for each in parts
-    ]
+    own = [SEPARATOR.join(part for part in each if part not in common) for each in parts]
+    return own if all(own) else list(settings)
 
 
 def _compared_columns(
@@ -196,7 +194,9 @@ def _compared_columns(
         key = layout.maxima
         runs = min((len(cell.runs) for cell in cells if cell.runs), default=0)
         yield Column(
-            f"longest of each of\nthe first {runs} runs" if runs > 1 else "longest of\nthe first",
+            f"longest of each of\nthe first {runs} runs"
+            if runs > 1
+            else "longest of\nthe first run",
             lambda cell: ", ".join(duration(value) for value in cell.longest(key, runs)),
             LONGEST_IMPORTANCE,
         )
