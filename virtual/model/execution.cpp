@@ -81,7 +81,6 @@ void execution::reset() {
     each.undisturbed = false;
     each.notes_state = false;
     each.notes_plain_turn = false;
-    each.only_notes = false;
     each.rushes = false;
     each.yields = false;
     each.next = {};
@@ -146,8 +145,7 @@ void execution::resume(thread_index thread) {
   running_ = thread;
   do {
     resumed.context = context::jump_fcontext(resumed.context, this).fctx;
-  } while ((resumed.notes_plain_turn && note_plain_turn(resumed)) ||
-           (resumed.only_notes && note_visit(resumed)));
+  } while (resumed.notes_plain_turn && note_plain_turn(resumed));
   if (resumed.notes_state) note_state(thread);
 }
 

@@ -106,9 +106,6 @@ class execution {
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
                             std::optional<std::uint64_t> desired, std::source_location where);
   void pause(std::source_location where);
-  /// The next pause waits for nothing. It notes where the thread is, before the first look of what
-  /// may be a loop.
-  void note_at_next_pause() { me().only_notes = true; }
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
                   std::source_location where);
   /// Knows the word only by its address, as the kernel does: the word may be gone.
@@ -226,7 +223,6 @@ class execution {
     bool undisturbed = false;       ///< its operations are one step together
     bool notes_state = false;       ///< at the next step
     bool notes_plain_turn = false;  ///< at once, and then goes on in the same step
-    bool only_notes = false;        ///< pauses without a step
     bool yields = false;  ///< pauses: another thread that runs instead is not a preemption
     bool rushes = false;  ///< runs a loop to its end, and sees nothing new in it
     std::optional<std::size_t> deadline;
@@ -326,11 +322,7 @@ class execution {
   void note_hang();
   static void clear_dead_stack();
   void note_state(thread_index thread);
-  void note_pause(thread_record& thread, const hash128& stack);
-  [[nodiscard]] static visit visit_of(const thread_record& thread, const hash128& stack);
-  [[nodiscard]] bool note_visit(thread_record& thread);
-  [[nodiscard]] bool leads_nowhere(const thread_record& thread, const visit& since) const;
-  void await_news(thread_record& thread, const visit& since);
+  void note_pause(thread_record& thread);
   // plain_loops.cpp
   [[nodiscard]] bool is_plain_turn(const void* address);
   void end_plain_turn(std::source_location where);

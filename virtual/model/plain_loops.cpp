@@ -28,8 +28,6 @@ void execution::read_plain(std::size_t hint, const void* address, const void* ty
 [[gnu::noinline]] bool execution::is_plain_turn(const void* address) {
   thread_record& thread = me();
   thread.repeats.has_read_plain = true;
-  thread.repeats.last_visit.has_read_plain = true;
-  thread.repeats.failed_at = 0;  // a race with this read is looked for to the end
   // A loop that is run to its end does what it did before.
   if (thread.rushes || thread.undisturbed) return false;
   plain_loop& loop = thread.repeats.plain;

@@ -24,9 +24,7 @@ namespace lockyard::model {
 
 namespace {
 
-/// Code without a world names its words after their memory: which line uses a word first differs.
 std::uint64_t key_of(const location& word) {
-  if (execution::name_of_memory != nullptr) return word.name;
   return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
          std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
 }
@@ -143,7 +141,6 @@ void execution::wake_after_step(thread_index ran) {
   threads_[ran].deferred = {};
   for (thread_index i = 0; i < count_; ++i) {
     thread_record& each = threads_[i];
-    if (each.repeats.awaits_news && pause_is_over(each)) is_redundant_ = true;
     if (!each.deferred.is_on) continue;
     const auto looks_at = [&](location_index where) {
       return std::ranges::find(newest_, where) != newest_.end();

@@ -10,10 +10,8 @@
 #include "execution.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <span>
-#include <utility>
+#include <iterator>
 
 namespace lockyard::model {
 
@@ -34,8 +32,8 @@ void mix(hash128& all, const view& of, std::size_t locations, thread_index self)
 /// Overwrites what calls have left below the caller's frame: it would lie in unused parts of later
 /// frames, and make states differ that are the same.
 [[gnu::noinline]] void execution::clear_dead_stack() {
-  std::array<std::byte, 1024> dead;  // NOLINT(*-member-init): that is what follows
-  explicit_bzero(dead.data(), dead.size());
+  volatile std::uint64_t dead[128];  // NOLINT(*-avoid-c-arrays): an array is not volatile
+  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
 }
 
 /// The context of a fiber that does not run is the end of its stack, where its registers are.
@@ -63,67 +61,30 @@ void execution::note_state(thread_index which) {
   for (std::size_t i = 0; i < memory_.count(); ++i) knowledge.mix(thread.known.refreshed[i]);
   repeats.knowledge = knowledge;
   repeats.state = state_of_stack(thread);
-  if (thread.now == status::pausing) return note_pause(thread, repeats.state);
-  // The step was a failure for no reason and nothing else, and has led back to where it began. That
-  // the thread knows more now leaves it fewer ways to go on.
+  repeats.state.mix(knowledge);
+  if (thread.now == status::pausing) return note_pause(thread);
+  // The step was a failure for no reason and nothing else, and has led back to where it began.
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
   is_redundant_ = is_repeated(repeats.state == repeats.failures.back().state);
 }
 
 /// Says what the thread that pauses waits for: nothing, unless it was there before. A loop may
 /// pause in several places.
-void execution::note_pause(thread_record& thread, const hash128& stack) {
+void execution::note_pause(thread_record& thread) {
   repetition& repeats = thread.repeats;
   const bool has_learned = repeats.knowledge != repeats.known_at_pause;
   if (has_learned) repeats.at_pauses.clear();
-  hash128 state = stack;
-  state.mix(repeats.knowledge);
-  state.mix(repeats.failures.size());  // a turn with a failure for no reason waits for nothing
-  const bool was_here = std::ranges::find(repeats.at_pauses, state) != repeats.at_pauses.end();
+  const bool was_here =
+      std::ranges::find(repeats.at_pauses, repeats.state) != repeats.at_pauses.end();
   const bool comes_back = !has_learned && is_repeated(was_here);
-  repeats.at_pauses.push_back(state);
+  repeats.at_pauses.push_back(repeats.state);
   repeats.known_at_pause = repeats.knowledge;
-  const visit before = std::exchange(repeats.last_visit, visit_of(thread, stack));
-  const bool is_futile = leads_nowhere(thread, before) && is_repeated(before.stack == stack);
-  if (is_futile) return await_news(thread, before);
   if (comes_back) {
     if (waits_for_plain_data(thread)) thread.now = status::stuck;
     return;
   }
   const std::size_t in_a_row = repeats.at_pauses.size() - 1;
   thread.now = in_a_row > settings_.counted_pauses ? status::counting : status::ready;
-}
-
-visit execution::visit_of(const thread_record& thread, const hash128& stack) {
-  return {.stack = stack, .reads = thread.reads.size(), .failures = thread.repeats.failures.size()};
-}
-
-/// Always goes on in the same step.
-bool execution::note_visit(thread_record& thread) {
-  thread.notes_state = false;
-  thread.repeats.last_visit = visit_of(thread, state_of_stack(thread));
-  return true;
-}
-
-/// Whether a turn of a loop has done nothing but to look at one word. An execution without the turn
-/// has all that may follow: the thread reads what ends the loop instead, it knows no more, and what
-/// it used in the turn it uses later as well.
-bool execution::leads_nowhere(const thread_record& thread, const visit& since) const {
-  if (thread.repeats.failures.size() != since.failures || since.has_read_plain) return false;
-  const auto reads = std::span{thread.reads}.subspan(std::min(since.reads, thread.reads.size()));
-  return !reads.empty() && std::ranges::all_of(reads, [&](const read_before& each) {
-    return each.where == reads.front().where;
-  });
-}
-
-/// Waits until the word changes. With reduction the execution is redundant then: only a thread that
-/// never goes on is looked for here.
-void execution::await_news(thread_record& thread, const visit& since) {
-  auto& reads = thread.reads;
-  reads.erase(reads.begin(),
-              reads.begin() + static_cast<std::ptrdiff_t>(std::min(since.reads, reads.size())));
-  thread.repeats.awaits_news = reduces();
-  if (reduces() && pause_is_over(thread)) is_redundant_ = true;
 }
 
 /// Unused bytes of the stack may differ where an execution is run again with other work in
@@ -144,7 +105,6 @@ bool execution::is_repeated(bool seems_repeated) {
 void execution::act(thread_record& thread) {
   repetition& repeats = thread.repeats;
   repeats.plain = {};
-  repeats.last_visit = {};
   repeats.at_pauses.clear();
   repeats.known_at_pause = {};
   repeats.failures.clear();
@@ -153,10 +113,6 @@ void execution::act(thread_record& thread) {
 
 void execution::pause(std::source_location where) {
   thread_record& thread = me();
-  if (thread.only_notes && (thread.rushes || thread.undisturbed)) {
-    thread.only_notes = false;
-    return;
-  }
   if (thread.rushes) {
     if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush
@@ -175,7 +131,6 @@ void execution::pause(std::source_location where) {
   }
   const status how = thread.now;
   thread.now = status::ready;
-  if (std::exchange(thread.only_notes, false)) return;
   event(paused, static_cast<std::uint64_t>(how), 0);
   if (account_ != nullptr) tell(where, "pause");
   if (how != status::ready) {
@@ -192,7 +147,6 @@ void execution::pause(std::source_location where) {
   const bool may_be_within = how == status::ready && thread.repeats.at_pauses.size() > 1;
   if (may_be_within) return;
   thread.reads.clear();
-  thread.repeats.last_visit.reads = 0;
   thread.repeats.has_read_plain = false;
 }
 
@@ -255,8 +209,7 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
   thread_record& thread = me();
   const auto& failures = thread.repeats.failures;
   const auto is_here = [&](const repetition::failure& each) {
-    return each.site == site && each.state == thread.repeats.state &&
-           each.knowledge == thread.repeats.knowledge;
+    return each.site == site && each.state == thread.repeats.state;
   };
   // Words have so many messages, so a thread does not learn without end.
   const auto count = std::ranges::count_if(failures, [&](const repetition::failure& each) {

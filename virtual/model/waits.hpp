@@ -58,14 +58,6 @@ struct plain_loop {
   bool has_given_way = false;
 };
 
-/// Where a loop that waits may come back to.
-struct visit {
-  hash128 stack;                ///< with the registers, but without what the thread knows
-  std::size_t reads = 0;        ///< how many of the thread's reads came before
-  std::size_t failures = 0;     ///< how many of its failures for no reason did
-  bool has_read_plain = false;  ///< since then
-};
-
 /// What tells whether a thread comes back to where it was.
 struct repetition {
   struct failure {
@@ -83,8 +75,6 @@ struct repetition {
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
   bool has_read_plain = false;    ///< since the last pause
-  visit last_visit;
-  bool awaits_news = false;  ///< a turn of the loop led nowhere: no other turn is searched
   plain_loop plain;
 };
 

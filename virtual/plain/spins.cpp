@@ -7,6 +7,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 
 namespace lockyard::plain {
@@ -46,8 +47,8 @@ void forget_spins() {
 }
 
 [[gnu::noinline]] void clear_dead_stack() {
-  std::array<std::byte, 1280> dead;  // NOLINT(*-member-init): that is what follows
-  explicit_bzero(dead.data(), dead.size());
+  volatile std::uint64_t dead[160];  // NOLINT(*-avoid-c-arrays): an array is not volatile
+  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
 }
 
 [[gnu::noinline]] std::uint64_t local_state() {
@@ -80,15 +81,10 @@ void spins::reset() {
 
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
   futile_ = {};
-  // Both ways leave the same on the stack.
   if (std::ranges::find(looks_, std::pair{from, at}) != looks_.end()) {
     note_spin(where);
-    looks_.clear();
-  } else {
-    model::execution::current()->note_at_next_pause();
+    pause(where);
   }
-  clear_dead_stack();
-  model::execution::current()->pause(where);
   looks_.emplace_back(from, at);
 }
 

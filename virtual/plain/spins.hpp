@@ -36,7 +36,7 @@ class spins {
  public:
   void reset();
 
-  /// Called before a look; pauses if it is a repetition, and notes the place if it is not.
+  /// Called before a look; pauses if it is a repetition.
   void look(const void* from, std::uintptr_t at, std::source_location where);
   /// Pauses where the thread gives way; the next look is the first one of another attempt.
   void pause(std::source_location where);

@@ -22,7 +22,6 @@ struct bench {
   plain_data<unsigned> flag{0};
   plain_data<unsigned> other{0};
   word<unsigned> x{0};
-  word<unsigned> y{0};
 };
 
 using part = void (*)(bench& t);
@@ -134,20 +133,6 @@ TEST(PlainLoop, that_looks_at_a_word_too_goes_on) {
   };
   const part sets = [](bench& t) { t.x.store(1, rlx); };
   EXPECT_EQ(verdict_of(waits, sets), verdict::passed);
-}
-
-TEST(PlainLoop, that_fails_for_no_reason_races_with_a_later_write) {
-  const part tries = [](bench& t) {
-    unsigned expected = 0;
-    for (; !t.x.compare_exchange_weak(expected, 1, acq, rlx); clear_stack()) {
-      static_cast<void>(t.flag.read());
-    }
-  };
-  const part reads_then_writes = [](bench& t) {
-    static_cast<void>(t.y.load(rlx));
-    t.flag.write(1);
-  };
-  EXPECT_EQ(verdict_of(tries, reads_then_writes), verdict::race);
 }
 
 TEST(PlainLoop, that_ends_by_a_failure_for_no_reason_goes_on) {

@@ -6,7 +6,6 @@
 #include "clients.hpp"
 #include "library.hpp"
 #include "locks.hpp"
-#include "random_program.hpp"
 #include "structures.hpp"
 
 #include <plain/module.hpp>
@@ -98,7 +97,6 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<structures::counted<acq_rel>>("passed: reference count"),
     entry_of_client<structures::counted<release>>(
         "lifetime: reference count, the last owner does not acquire"),
-    entry_of_client<plain_random::program>("passed: random"),
 };
 constinit const std::size_t lockyard_plain_entry_count =
     sizeof lockyard_plain_entries / sizeof *lockyard_plain_entries;

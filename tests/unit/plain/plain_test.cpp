@@ -2,38 +2,16 @@
 
 // Programs with plain std::atomic, compiled as modules: what the checker says of each.
 
-#include "random_program.hpp"
-
 #include <plain/program.hpp>
 
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <random>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace {
-
-/// The program that the module's client runs: no operations, unless a test draws some.
-std::vector<std::vector<unsigned>> drawn_program(plain_random::program::threads);
-std::set<unsigned long> outcomes;
-
-}  // namespace
-
-unsigned lockyard_random_operation(unsigned thread, unsigned position) {
-  const std::vector<unsigned>& all = drawn_program.at(thread);
-  return position < all.size() ? all[position] : 0;
-}
-
-void lockyard_random_outcome(unsigned long seen) {
-  outcomes.insert(seen);
-}
 
 namespace {
 
@@ -114,55 +92,6 @@ TEST(PlainAtomics, replace_the_functions_that_the_list_names) {
     EXPECT_NE(dlsym(RTLD_DEFAULT, name.c_str()), nullptr) << name;
   }
   EXPECT_GT(count, 50U);
-}
-
-struct searched_program {
-  model::found by;
-  std::set<unsigned long> outcomes;
-};
-
-searched_program search_drawn(bool reduces) {
-  const auto clients = plain::clients_of(entries().back(), {});
-  outcomes.clear();
-  searched_program all;
-  all.by =
-      plain::searched([&] { return model::explore(clients, {.reduces = reduces, .workers = 1}); });
-  all.outcomes = outcomes;
-  return all;
-}
-
-void draw(std::minstd_rand& random) {
-  const auto below = [&](unsigned count) { return static_cast<unsigned>(random() >> 8U) % count; };
-  const bool has_plain = below(4) == 0;
-  for (std::vector<unsigned>& thread : drawn_program) {
-    thread.clear();
-    for (unsigned left = 1 + below(3); left != 0; --left) {
-      const auto most = static_cast<unsigned>(has_plain ? plain_random::kind::count
-                                                        : plain_random::kind::read_plain);
-      // A third of them are stores, without which most programs would hang.
-      const unsigned does =
-          below(3) == 0 ? static_cast<unsigned>(plain_random::kind::wake) : 1 + below(most - 1);
-      thread.push_back(does | below(2) << 5U | (1 + below(2)) << 6U | below(2) << 8U);
-    }
-  }
-}
-
-/// LOCKYARD_ORACLE_PROGRAMS gives another number of programs than the usual one.
-TEST(PlainAtomics, have_the_same_outcomes_with_and_without_reduction) {
-  const char* const wanted = std::getenv("LOCKYARD_ORACLE_PROGRAMS");
-  const std::uint64_t count = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= count && !HasFailure(); ++seed) {
-    std::minstd_rand random{static_cast<unsigned>(seed * 2654435761U + 17)};
-    draw(random);
-    const searched_program reduced = search_drawn(true);
-    const searched_program whole = search_drawn(false);
-    EXPECT_EQ(reduced.by.passed(), whole.by.passed())
-        << "seed " << seed << ": " << text_of(reduced.by) << text_of(whole.by);
-    if (!whole.by.passed()) continue;
-    EXPECT_EQ(reduced.outcomes, whole.outcomes) << "seed " << seed;
-    EXPECT_EQ(reduced.by.bounded, whole.by.bounded) << "seed " << seed;
-  }
-  for (std::vector<unsigned>& thread : drawn_program) thread.clear();
 }
 
 }  // namespace
