@@ -245,16 +245,19 @@ def test_interrupted_tails_are_those_of_the_runs_until_then() -> None:
 def test_an_interrupt_keeps_the_advice_for_earlier_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     found = advice(FAST, STEADY)
 
-    def stopped_at_the_second(use: object, *_: object) -> Advice:
-        if use == "second":
+    first, second = (Use(threads, 300, 5000) for threads in (2, 4))
+
+    def stopped_at_the_second(use: Use, *_: object) -> Advice:
+        if use == second:
             raise KeyboardInterrupt
         return found
 
     monkeypatch.setattr(advise, "_advice", stopped_at_the_second)
-    told = partial(advise._answers, wanted=None, locks=[], catalog=CATALOG, remarks=[])  # noqa: SLF001
-    assert told(["first", "second", "third"]) == [found]
+    wanted = advise.Wanted("300ns", "5us", 4, False, None, (), "", 1.0, True, 1)
+    told = partial(advise._answers, wanted=wanted, locks=[], catalog=CATALOG, remarks=[])  # noqa: SLF001
+    assert told([first, second, first]) == [found]
     with pytest.raises(KeyboardInterrupt):
-        told(["second"])
+        told([second])
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ struct failing : real_time {
 
 TEST(FailingEngine, throws_out_of_its_run_what_an_event_throws) {
   engine on{machine{flat(1), plausible()}, gaps{}, std::make_unique<failing>(), 1};
-  on.spawn([&] { on.compute(plausible().tick_ns * ns * 3); }, 0, 0);
+  on.spawn([&] { on.compute(static_cast<ps>(plausible().tick_ns) * ns * 3); }, 0, 0);
   EXPECT_THROW(on.run(never), std::bad_alloc);
 }
 

@@ -24,6 +24,7 @@ std::size_t execution::copy_bytes(std::size_t which, const place& lies) {
 }
 
 void execution::write_own_bytes(std::size_t which, std::source_location where) {
+  me().repeats.failed_at = 0;  // a race with this write is looked for to the end
   change_plain(plains_[which], where);
 }
 

@@ -10,8 +10,8 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <iterator>
 
 namespace lockyard::model {
 
@@ -32,8 +32,8 @@ void mix(hash128& all, const view& of, std::size_t locations, thread_index self)
 /// Overwrites what calls have left below the caller's frame: it would lie in unused parts of later
 /// frames, and make states differ that are the same.
 [[gnu::noinline]] void execution::clear_dead_stack() {
-  volatile std::uint64_t dead[128];  // NOLINT(*-avoid-c-arrays): an array is not volatile
-  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
+  std::array<std::byte, 1024> dead;  // NOLINT(*-member-init): that is what follows
+  explicit_bzero(dead.data(), dead.size());
 }
 
 /// The context of a fiber that does not run is the end of its stack, where its registers are.
@@ -74,10 +74,11 @@ void execution::note_pause(thread_record& thread) {
   repetition& repeats = thread.repeats;
   const bool has_learned = repeats.knowledge != repeats.known_at_pause;
   if (has_learned) repeats.at_pauses.clear();
-  const bool was_here =
-      std::ranges::find(repeats.at_pauses, repeats.state) != repeats.at_pauses.end();
+  hash128 state = repeats.state;
+  state.mix(repeats.failures.size());  // a turn with a failure for no reason waits for nothing
+  const bool was_here = std::ranges::find(repeats.at_pauses, state) != repeats.at_pauses.end();
   const bool comes_back = !has_learned && is_repeated(was_here);
-  repeats.at_pauses.push_back(repeats.state);
+  repeats.at_pauses.push_back(state);
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) {
     if (waits_for_plain_data(thread)) thread.now = status::stuck;

@@ -7,7 +7,6 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
-#include <iterator>
 #include <mutex>
 
 namespace lockyard::plain {
@@ -47,8 +46,8 @@ void forget_spins() {
 }
 
 [[gnu::noinline]] void clear_dead_stack() {
-  volatile std::uint64_t dead[160];  // NOLINT(*-avoid-c-arrays): an array is not volatile
-  for (std::size_t i = 0; i < std::size(dead); ++i) dead[i] = 0;
+  std::array<std::byte, 1280> dead;  // NOLINT(*-member-init): that is what follows
+  explicit_bzero(dead.data(), dead.size());
 }
 
 [[gnu::noinline]] std::uint64_t local_state() {

@@ -244,7 +244,7 @@ class engine {
   bool stopped_ = false;
   std::string failure_;
   std::exception_ptr thrown_;  ///< by an event that was handled on a thread's stack
-  void* loop_ = nullptr;  ///< the context of run()
+  void* loop_ = nullptr;       ///< the context of run()
   static inline engine* current_ = nullptr;
 };
 

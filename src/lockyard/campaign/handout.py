@@ -41,7 +41,9 @@ def replies(calls: Calls) -> Iterator[tuple[int, Reply]]:
             handout.hand_out()
             found = handout.collect()
             yield from found
-            if not found:
+            if found:
+                handout.goes_on()
+            else:
                 time.sleep(POLL_S)
     finally:
         handout.cancel()
@@ -89,6 +91,10 @@ class _Handout:
                     continue
             found.append((number, reply))
         return found
+
+    def goes_on(self) -> None:
+        """Waits anew for workers, because the caller may have needed long for the replies."""
+        self._idle_since = time.monotonic()
 
     def cancel(self) -> None:
         for _, _, task in self._running:

@@ -125,7 +125,7 @@ def _print(rows: Sequence[BenchDocument], peak_bytes: int, workers: int) -> None
     table.add_column("coverage")
     for row in rows:
         limit_s = row.target_seconds
-        table.addrow(
+        table.add_row(
             row.figure,
             f"{row.executions:,}",
             f"{row.states:,}",

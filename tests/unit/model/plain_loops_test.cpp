@@ -22,6 +22,7 @@ struct bench {
   plain_data<unsigned> flag{0};
   plain_data<unsigned> other{0};
   word<unsigned> x{0};
+  word<unsigned> y{0};
 };
 
 using part = void (*)(bench& t);
@@ -111,6 +112,30 @@ TEST(PlainLoop, races_though_it_counts) {
   };
   EXPECT_EQ(verdict_of(pauses, writes), verdict::race);
   EXPECT_EQ(verdict_of(pauses, does_nothing), verdict::hang);
+}
+
+TEST(PlainLoop, races_or_hangs_behind_a_spin_that_counts_and_gives_up) {
+  const part spins = [](bench& t) {
+    for (unsigned i = 0; i < 20 && t.x.load(rlx) == 0; ++i) model::pause();
+    while (t.flag.read() == 0) {
+    }
+  };
+  EXPECT_EQ(verdict_of(spins, writes), verdict::race);
+  EXPECT_EQ(verdict_of(spins, does_nothing), verdict::hang);
+}
+
+TEST(PlainLoop, that_fails_for_no_reason_races_with_a_later_write) {
+  const part tries = [](bench& t) {
+    unsigned expected = 0;
+    for (; !t.x.compare_exchange_weak(expected, 1, acq, rlx); clear_stack()) {
+      static_cast<void>(t.flag.read());
+    }
+  };
+  const part reads_then_writes = [](bench& t) {
+    static_cast<void>(t.y.load(rlx));
+    t.flag.write(1);
+  };
+  EXPECT_EQ(verdict_of(tries, reads_then_writes), verdict::race);
 }
 
 TEST(PlainLoop, that_ends_is_searched_to_its_end) {

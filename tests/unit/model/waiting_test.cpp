@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -242,7 +243,38 @@ TEST(Pause, in_two_places_of_a_loop_waits_for_the_words_of_both) {
   EXPECT_EQ(all.result.result, verdict::hang) << all.result.what;
 }
 
+/// Leaves no difference between two turns of a loop but the one in memory.
+[[gnu::noinline]] void clear_stack() {
+  volatile std::byte dead[2000] = {};  // NOLINT(*-avoid-c-arrays): an array is not volatile
+  static_cast<void>(dead[0]);
+}
+
+TEST(Pause, of_a_loop_that_writes_waits_for_nothing) {
+  const auto counts = [](bench& t) {
+    while (t.x.load(rlx) < 3) {
+      t.x.fetch_add(1, rlx);
+      clear_stack();
+      model::pause();
+    }
+    t.r = t.x.load(rlx);
+  };
+  const auto all = all_of<counts>();
+  EXPECT_EXHAUSTIVE(all);
+  EXPECT_EQ(all.values, std::set{3U});
+}
+
 // Failures for no reason
+
+TEST(WeakCompareExchange, behind_a_look_at_the_word_is_no_hang) {
+  const auto take = [](bench& t) {
+    for (;; model::pause()) {
+      unsigned expected = 0;
+      if (t.x.load(rlx) == 0 && t.x.compare_exchange_weak(expected, 1, acq, rlx)) break;
+    }
+  };
+  const auto writes_the_same = [](bench& t) { t.x.store(0, rlx); };
+  EXPECT_EXHAUSTIVE((all_of<take, writes_the_same>()));
+}
 
 constexpr auto take_by_weak = [](bench& t) {
   unsigned expected = 0;
