@@ -15,7 +15,7 @@ from fake_records import a_record, a_study
 from fake_verdict import CATALOG
 
 from lockyard.advise import document, evidence, text
-from lockyard.advise.choice import Advice, advised
+from lockyard.advise.choice import Advice, Tails, advised
 from lockyard.advise.use import Use
 from lockyard.commands import advise
 from lockyard.errors import UsageError
@@ -234,10 +234,11 @@ def test_an_interrupted_measurement_still_advises_if_it_has_every_lock(
 
 
 def test_interrupted_tails_are_those_of_the_runs_until_then() -> None:
-    waits = [run for run in (*FAST, *STEADY) if run["study"] == "wait" and run["block"] < 2]
-    rates = [run for run in (*FAST, *STEADY) if run["study"] == "throughput" and run["block"] < 2]
-    found = advice(waits, rates, by_tail=True)
-    assert not any(math.isinf(each.tail_ns) for each in found.ranked)
+    found = advice(FAST, STEADY, by_tail=True)
+    short = [replace(each.wait, runs=each.wait.runs[:2]) for each in found.ranked]
+    tails = Tails.common(short)
+    assert tails.share == 0.999
+    assert not any(math.isinf(tails.of(each.lock)) for each in short)
     said = list(advise._doubts(replace(found, is_interrupted=True)))  # noqa: SLF001
     assert said == ["Interrupted, so the figures are from the runs until then."]
 
@@ -335,7 +336,7 @@ def test_records_of_another_machine_do_not_count(tmp_path: Path) -> None:
     assert evidence.lacking(cells, LOCKS) == LOCKS
     _, remarks = evidence.recorded([tmp_path / "a.jsonl"], Use(16, 0, 0), CATALOG)
     assert remarks == [
-        "The records of this machine have 4 threads, hold 300 ns, gap 5.00 µs (7 runs); an advice "
+        "The records of this machine have 4 threads, hold 300 ns, gap 5.00 µs (7 runs); advice "
         "needs 6 runs of both studies near the use."
     ]
     with pytest.raises(UsageError, match="cannot be read"):
