@@ -376,7 +376,8 @@ TEST_F(TraceSwitches, begin_before_the_first_lock_of_a_thread_that_joins) {
 TEST(WhyNoSwitches, a_filter_is_told_from_the_setting) {
   trace::sentence said{};
   trace::detail::say_why_no_switches(said, EACCES, false, 4);
-  EXPECT_NE(std::string_view{said.data()}.find("is 4, and a container may filter"), std::string_view::npos);
+  EXPECT_NE(std::string_view{said.data()}.find("is 4, and a container may filter"),
+            std::string_view::npos);
   trace::detail::say_why_no_switches(said, EPERM, false, 2);
   EXPECT_NE(std::string_view{said.data()}.find("is 2: a filter"), std::string_view::npos);
 }
