@@ -3,7 +3,9 @@
 // The throughput of several locks that are used like the kernel's in will-it-scale's lock1, lock2,
 // open1 and open2. docs/studies/scale.md gives definition and reading.
 
+#include "../loops/scale.hpp"
 #include "../closing_time.hpp"
+#include "../loops/native.hpp"
 #include "../random.hpp"
 #include "../rate.hpp"
 #include "../scale/kernel_calls.hpp"
@@ -19,7 +21,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace lockyard::harness {
@@ -79,52 +80,70 @@ struct scale_scene {
   bool looks_up_files;
 };
 
-template <class Lock, class Step>
-auto think_then(std::uint32_t think_steps, void* lock, Step step) {
-  keep_busy_apart(think_steps);
-  const std::lock_guard held{*static_cast<Lock*>(lock)};
-  return step();
-}
-
 using workload_loop = thread_span(scale_scene& on, unsigned thread, loop_limit limit);
 
-/// Locks a range of a file and unlocks it.
+/// A thread in the loops of loops/scale.hpp.
+template <class Lock>
+struct scale_contender : loops::native_contender {
+  bool goes_on() noexcept {
+    return span.operations < limit.operations && !closing.has_come(span.operations, limit.end);
+  }
+  void think() noexcept { keep_busy_apart(think_steps); }
+  void complete() noexcept { ++span.operations; }
+
+  Lock& ranges_lock() noexcept { return *static_cast<Lock*>(lock_of_ranges); }
+  void insert_range() noexcept { ranges.insert(thread); }
+  void remove_range() noexcept { ranges.remove(thread); }
+
+  Lock& table_lock() noexcept { return *static_cast<Lock*>(lock_of_files); }
+  [[nodiscard]] bool looks_up_file() const noexcept { return looks_up; }
+  void look_up_file() noexcept { files.look_up(thread, thread); }
+  void open_file() noexcept { file = files.open(thread); }
+  void close_file() noexcept { files.close(file, thread); }
+
+  Lock& directory_lock() noexcept { return *static_cast<Lock*>(lock_of_directory); }
+  void take_reference() noexcept { in.take_reference(thread); }
+  void look_up_name() noexcept { in.look_up(thread); }
+  void drop_reference() noexcept { in.drop_reference(thread); }
+
+  closing_time& closing;
+  std::uint32_t think_steps;
+  bool looks_up;
+  unsigned thread;
+  loop_limit limit;
+  void* lock_of_ranges;
+  range_list& ranges;
+  void* lock_of_files;
+  file_table& files;
+  void* lock_of_directory;
+  directory& in;
+  unsigned file = 0;  ///< that is open
+};
+
+template <class Lock>
+scale_contender<Lock> contender_of(scale_scene& on, unsigned thread, loop_limit limit,
+                                   thread_span& span) {
+  const auto& ranges = on.ranges.of(thread);
+  const auto& files = on.files.of(thread);
+  const auto& in = on.directories.of(thread);
+  return {{span},        on.closing,    on.think_steps, on.looks_up_files, thread,    limit,
+          ranges.lock(), ranges.data(), files.lock(),   files.data(),      in.lock(), in.data()};
+}
+
 template <class Lock>
 [[gnu::noinline]] thread_span lock_loop(scale_scene& on, unsigned thread, loop_limit limit) {
-  const std::uint32_t steps = on.think_steps;
-  const bool looks_up_files = on.looks_up_files;
-  void* const ranges_lock = on.ranges.of(thread).lock();
-  range_list& ranges = on.ranges.of(thread).data();
-  void* const files_lock = on.files.of(thread).lock();
-  file_table& files = on.files.of(thread).data();
   thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    think_then<Lock>(steps, ranges_lock, [&] { ranges.insert(thread); });
-    if (looks_up_files) think_then<Lock>(steps, files_lock, [&] { files.look_up(thread, thread); });
-    think_then<Lock>(steps, ranges_lock, [&] { ranges.remove(thread); });
-  }
+  auto self = contender_of<Lock>(on, thread, limit, span);
+  loops::lock_and_unlock_ranges(self);
   span.last = clock::now();
   return span;
 }
 
-/// Opens a file and closes it.
 template <class Lock>
 [[gnu::noinline]] thread_span open_loop(scale_scene& on, unsigned thread, loop_limit limit) {
-  const std::uint32_t steps = on.think_steps;
-  void* const files_lock = on.files.of(thread).lock();
-  file_table& files = on.files.of(thread).data();
-  void* const directory_lock = on.directories.of(thread).lock();
-  directory& in = on.directories.of(thread).data();
   thread_span span{.first = clock::now()};
-  for (; span.operations < limit.operations && !on.closing.has_come(span.operations, limit.end);
-       ++span.operations) {
-    const auto file = think_then<Lock>(steps, files_lock, [&] { return files.open(thread); });
-    think_then<Lock>(steps, directory_lock, [&] { in.take_reference(thread); });
-    think_then<Lock>(steps, directory_lock, [&] { in.look_up(thread); });
-    think_then<Lock>(steps, directory_lock, [&] { in.drop_reference(thread); });
-    think_then<Lock>(steps, files_lock, [&] { files.close(file, thread); });
-  }
+  auto self = contender_of<Lock>(on, thread, limit, span);
+  loops::open_and_close_files(self);
   span.last = clock::now();
   return span;
 }

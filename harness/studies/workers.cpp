@@ -7,6 +7,7 @@
 #include "../pools/standard.hpp"
 
 #include "../histogram.hpp"
+#include "../loops/workers.hpp"
 #include "../study.hpp"
 #include "../team.hpp"
 #include "../work.hpp"
@@ -45,15 +46,18 @@ struct burst {
     ticks ended = 0;
     std::uint32_t steps = 0;
     std::atomic<unsigned> runs{0};
+
+    static ticks read_clock() { return clock::now(); }
+    void begin(ticks now) { started = now; }
+    void work() const { keep_busy(steps); }
+    void end(ticks now) { ended = now; }
   };
 
   explicit burst(unsigned size) : entries(size) {}
 
   void run(unsigned index) {
     entry& mine = entries[index];
-    mine.started = clock::now();
-    keep_busy(mine.steps);
-    mine.ended = clock::now();
+    loops::run_task(mine);
     // relaxed(hint): a check of the pool, read when all have ended.
     mine.runs.fetch_add(1, std::memory_order_relaxed);
     // order[ended]: acq_rel; pairs [ended]; the last task sees what all have written.
@@ -100,7 +104,27 @@ struct tally {
   bool each_ran_once = true;
 };
 
-/// Submits all tasks, sleeps until the last one has ended, and keeps the books.
+/// The thread that submits the tasks of a burst.
+struct burst_submitter {
+  [[nodiscard]] unsigned tasks() const { return static_cast<unsigned>(of.entries.size()); }
+  static ticks read_clock() { return clock::now(); }
+  void submit(unsigned task, ticks now) {
+    of.entries[task].submitted = now;
+    const auto run = [](void* to, unsigned index) { static_cast<burst*>(to)->run(index); };
+    workers.submit({.run = run, .burst = &of, .index = task});
+  }
+  void record_submission(ticks before, ticks after) { books.submit.add(elapsed(before, after)); }
+  void sleep_until_all_have_ended() {
+    of.is_over.acquire();
+    workers.burst_is_over();
+  }
+
+  pool& workers;
+  burst& of;
+  tally& books;
+};
+
+/// Runs a burst and keeps the books.
 void run_burst(pool& workers, burst& of, worker& lengths, tally& books) {
   for (burst::entry& each : of.entries) {
     each.steps = lengths.take().hold_steps;
@@ -109,15 +133,8 @@ void run_burst(pool& workers, burst& of, worker& lengths, tally& books) {
   }
   // relaxed(unpublished): as above.
   of.left.store(static_cast<unsigned>(of.entries.size()), std::memory_order_relaxed);
-  const auto run = [](void* to, unsigned index) { static_cast<burst*>(to)->run(index); };
-  for (unsigned i = 0; i < of.entries.size(); ++i) {
-    const ticks before = clock::now();
-    of.entries[i].submitted = before;
-    workers.submit({.run = run, .burst = &of, .index = i});
-    books.submit.add(elapsed(before, clock::now()));
-  }
-  of.is_over.acquire();
-  workers.burst_is_over();
+  burst_submitter submitter{workers, of, books};
+  loops::submit_burst(submitter);
   ticks end = 0;
   for (const burst::entry& each : of.entries) {
     const ticks start = elapsed(each.submitted, each.started);
@@ -146,6 +163,21 @@ void pass_gap(double length_ns, tally& books) {
   books.in_gaps_ns += clock::ns(elapsed(before, clock::now()));
 }
 
+/// The thread that alternates gaps and bursts.
+struct run_submitter {
+  void pass_gap() { harness::pass_gap(lengths.take().gap_steps * step_ns, books); }
+  void run_burst() { harness::run_burst(workers, current, lengths, books); }
+  [[nodiscard]] bool goes_on() const { return books.bursts < most && clock::now() < end; }
+
+  pool& workers;
+  burst& current;
+  double step_ns;
+  worker& lengths;
+  tally& books;
+  std::uint64_t most;
+  ticks end;
+};
+
 /// The length of a run, the processor time of all threads but the caller, and the switches of all
 /// threads.
 struct usage {
@@ -163,10 +195,8 @@ usage run_bursts(const job& of, pool& workers, burst& current, double step_ns, w
   const ticks start = clock::now();
   const ticks end = start + clock::from_ns(of.bound.duration_s * 1e9);
   const std::uint64_t most = of.bound.loops.value_or(std::numeric_limits<std::uint64_t>::max());
-  do {
-    pass_gap(lengths.take().gap_steps * step_ns, books);
-    run_burst(workers, current, lengths, books);
-  } while (books.bursts < most && clock::now() < end);
+  run_submitter submitter{workers, current, step_ns, lengths, books, most, end};
+  loops::alternate(submitter);
   const process_usage after = process_usage::now();
   return {.run_ns = clock::ns(elapsed(start, clock::now())),
           .cpu_ns = cpu_of_others_ns() - cpu_before_ns,

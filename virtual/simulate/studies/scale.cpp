@@ -5,6 +5,7 @@
 
 #include "contenders.hpp"
 
+#include <loops/scale.hpp>
 #include <scale/workloads.hpp>
 
 #include <algorithm>
@@ -14,42 +15,81 @@ namespace lockyard::simulation {
 
 namespace {
 
-/// One acquisition of an operation: of a shared lock or the thread's own, with the cache lines that
-/// it reads and writes one after the other.
-struct section {
-  enum class kind : std::uint8_t { table, file, own } lock;
-  int reads, writes;
-};
-
-using sections = std::array<section, 5>;
-using enum section::kind;
 using harness::workload_shape;
 using harness::workload_shapes;
 
-/// The sections of an operation, as the loops of harness/studies/scale.cpp have them.
-sections sections_of(const workload_shape& shape) {
-  const section::kind mine = shape.is_apart ? own : file;
-  if (!shape.opens && !shape.is_apart) return {{{mine, 0, 1}, {mine, 0, 1}}};
-  if (!shape.opens) return {{{mine, 0, 1}, {table, 1, 0}, {mine, 0, 1}}};
-  return {{{table, 0, 1}, {mine, 0, 1}, {mine, 0, 1}, {mine, 0, 1}, {table, 0, 1}}};
-}
+/// A lock with the data that it protects.
+class object {
+ public:
+  object(engine& on, const subject& of)
+      : on_{&on}, lock_{on, of}, data_{on.memory().make<protected_word>()} {}
 
-struct object {
-  object(engine& on, const subject& of) : lock{on, of}, data{on.memory().make<protected_word>()} {}
-  lock_object lock;
-  exclusion_check excludes;
-  protected_word& data;
+  void lock() {
+    lock_.lock();
+    excludes_.enter(*on_);
+  }
+  void unlock() {
+    excludes_.leave(*on_);
+    lock_.unlock();
+  }
+  // relaxed(owner): only the lock's owner uses it.
+  void read() { data_.value.load(std::memory_order_relaxed); }
+  void write() { data_.add_one(); }
+
+ private:
+  engine* on_;
+  lock_object lock_;
+  exclusion_check excludes_;
+  protected_word& data_;
 };
 
-void do_section(engine& on, const section& what, object& in) {
-  in.lock.lock();
-  in.excludes.enter(on);
-  // relaxed(owner): only the lock's owner uses it.
-  for (int i = 0; i < what.reads; ++i) in.data.value.load(std::memory_order_relaxed);
-  for (int i = 0; i < what.writes; ++i) in.data.add_one();
-  in.excludes.leave(on);
-  in.lock.unlock();
-}
+/// A thread in the loops of loops/scale.hpp. Of the lines that a step uses, one is simulated.
+class contender {
+ public:
+  contender(engine& on, const study_settings& of, const workload_shape& shape, object& table,
+            object& own, std::uint64_t& operations)
+      : on_{on},
+        of_{of},
+        think_{to_ps(shape.think_ns) / shape.acquisitions},
+        looks_up_{shape.is_apart},
+        table_{table},
+        own_{own},
+        operations_{operations} {}
+
+  bool goes_on() {
+    began_ = on_.now();
+    return began_ < of_.duration;
+  }
+  void think() { on_.compute(think_); }
+  void complete() {
+    if (began_ >= of_.warm_up) ++operations_;
+  }
+
+  object& ranges_lock() { return own_; }
+  void insert_range() { own_.write(); }
+  void remove_range() { own_.write(); }
+
+  object& table_lock() { return table_; }
+  [[nodiscard]] bool looks_up_file() const { return looks_up_; }
+  void look_up_file() { table_.read(); }
+  void open_file() { table_.write(); }
+  void close_file() { table_.write(); }
+
+  object& directory_lock() { return own_; }
+  void take_reference() { own_.write(); }
+  void look_up_name() { own_.write(); }
+  void drop_reference() { own_.write(); }
+
+ private:
+  engine& on_;
+  const study_settings& of_;
+  ps think_;
+  bool looks_up_;
+  object& table_;
+  object& own_;  ///< the file or directory; all threads have the same one unless they are apart
+  std::uint64_t& operations_;
+  ps began_ = 0;
+};
 
 }  // namespace
 
@@ -69,20 +109,15 @@ named_values run_scale(engine& on, const subject& lock, const study_settings& of
   std::vector<object> for_thread;
   for (int i = 0; i < of.threads; ++i) for_thread.emplace_back(on, lock);
   std::vector<std::uint64_t> operations(for_thread.size());
-  const sections all = sections_of(*shape);
-  const ps think = to_ps(shape->think_ns) / shape->acquisitions;
   const double counted = shape->opens ? 1 : 2;  // operations that will-it-scale counts for one
   start_threads(on, of, [&](int number) {
     const auto index = static_cast<std::size_t>(number);
-    while (on.now() < of.duration) {
-      const bool counts = on.now() >= of.warm_up;
-      for (std::size_t i = 0; i < shape->acquisitions; ++i) {
-        const section& what = all[i];
-        on.compute(think);
-        object& shared = what.lock == table ? for_table : for_file;
-        do_section(on, what, what.lock == own ? for_thread[index] : shared);
-      }
-      if (counts) ++operations[index];
+    object& own = shape->is_apart ? for_thread[index] : for_file;
+    contender self{on, of, *shape, for_table, own, operations[index]};
+    if (shape->opens) {
+      harness::loops::open_and_close_files(self);
+    } else {
+      harness::loops::lock_and_unlock_ranges(self);
     }
   });
   on.run(of.duration);

@@ -7,6 +7,8 @@
 
 #include <lockyard/event/task_queue.hpp>
 
+#include <loops/workers.hpp>
+
 #include <array>
 #include <memory>
 
@@ -29,21 +31,38 @@ struct scene {
   bool counts = false;  ///< the first burst does not
 };
 
+/// A task that a worker runs.
+class task {
+ public:
+  task(scene& in, worker& by, const study_settings& of, std::uint32_t number)
+      : in_{in}, by_{by}, of_{of}, submitted_{in.submitted[number]} {}
+
+  static ps read_clock() { return simulation::read_clock(); }
+  void begin(ps now) { start_ = now - submitted_; }
+  void work() { by_.work(of_.hold); }
+  void end(ps now) {
+    in_.ended = now;
+    if (in_.counts) {
+      in_.starts.add(static_cast<std::uint64_t>(start_ / ns));
+      in_.longest_start = std::max(in_.longest_start, start_);
+      ++in_.tasks;
+    }
+    if (--in_.left == 0) in_.end.wake(1);
+  }
+
+ private:
+  scene& in_;
+  worker& by_;
+  const study_settings& of_;
+  ps submitted_, start_ = 0;
+};
+
 template <class Queue>
 void work(engine& on, scene& in, Queue& tasks, const study_settings& of, std::uint64_t seed) {
   worker mine{on, of, seed};
   while (const auto next = tasks.pop()) {
-    simulated::now();
-    const ps start = on.now() - in.submitted[*next];
-    mine.work(of.hold);
-    simulated::now();
-    in.ended = on.now();
-    if (in.counts) {
-      in.starts.add(static_cast<std::uint64_t>(start / ns));
-      in.longest_start = std::max(in.longest_start, start);
-      ++in.tasks;
-    }
-    if (--in.left == 0) in.end.wake(1);
+    task self{in, mine, of, *next};
+    harness::loops::run_task(self);
   }
 }
 
@@ -53,34 +72,58 @@ ps used_by_all(const engine& on, const scene& in) {
   return sum;
 }
 
+/// The thread that submits.
 template <class Queue>
-void run_burst(engine& on, scene& in, Queue& tasks) {
-  in.left = static_cast<int>(in.submitted.size());
-  for (std::size_t i = 0; i < in.submitted.size(); ++i) {
-    simulated::now();
-    in.submitted[i] = on.now();
-    if (tasks.push(static_cast<std::uint32_t>(i)) != push_result::done) {
-      on.fail("the queue of tasks refused a task");
+class submitter {
+ public:
+  submitter(engine& on, scene& in, Queue& to, const study_settings& of, std::uint64_t seed)
+      : on_{on}, in_{in}, to_{to}, of_{of}, chance_{seed} {}
+
+  // A burst
+  [[nodiscard]] unsigned tasks() const { return static_cast<unsigned>(in_.submitted.size()); }
+  static ps read_clock() { return simulation::read_clock(); }
+  void submit(unsigned task, ps now) {
+    in_.submitted[task] = now;
+    if (to_.push(std::uint32_t{task}) != push_result::done) {
+      on_.fail("the queue of tasks refused a task");
     }
-    simulated::now();
-    if (in.counts) in.submits.add(static_cast<std::uint64_t>((on.now() - in.submitted[i]) / ns));
   }
-  in.end.sleep_until([&] { return in.left == 0; });
-  if (in.counts) in.in_bursts += in.ended - in.submitted[0];
-}
+  void record_submission(ps before, ps after) {
+    if (in_.counts) in_.submits.add(static_cast<std::uint64_t>((after - before) / ns));
+  }
+  void sleep_until_all_have_ended() {
+    in_.end.sleep_until([&] { return in_.left == 0; });
+  }
+
+  // The run
+  void run_burst() {
+    in_.left = static_cast<int>(in_.submitted.size());
+    harness::loops::submit_burst(*this);
+    if (in_.counts) in_.in_bursts += in_.ended - in_.submitted[0];
+  }
+  void pass_gap() {
+    const auto mean = static_cast<double>(of_.gap);
+    const ps gap = of_.exponential ? static_cast<ps>(chance_.exponential(mean)) : of_.gap;
+    const ps began = on_.now(), used = used_by_all(on_, in_);
+    if (gap > 0) in_.pause.sleep_for(gap);
+    in_.in_gaps += on_.now() - began, in_.used_in_gaps += used_by_all(on_, in_) - used;
+  }
+  [[nodiscard]] bool goes_on() const { return on_.now() < of_.duration; }
+
+ private:
+  engine& on_;
+  scene& in_;
+  Queue& to_;
+  const study_settings& of_;
+  random_source chance_;
+};
 
 template <class Queue>
 void submit(engine& on, scene& in, Queue& tasks, const study_settings& of, std::uint64_t seed) {
-  random_source chance{seed};
-  run_burst(on, in, tasks);
-  for (in.counts = true; on.now() < of.duration;) {
-    const ps gap =
-        of.exponential ? static_cast<ps>(chance.exponential(static_cast<double>(of.gap))) : of.gap;
-    const ps began = on.now(), used = used_by_all(on, in);
-    if (gap > 0) in.pause.sleep_for(gap);
-    in.in_gaps += on.now() - began, in.used_in_gaps += used_by_all(on, in) - used;
-    run_burst(on, in, tasks);
-  }
+  submitter self{on, in, tasks, of, seed};
+  self.run_burst();
+  in.counts = true;
+  harness::loops::alternate(self);
   on.stop();
 }
 
