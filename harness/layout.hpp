@@ -14,8 +14,8 @@ inline listed_parameter layout_parameter() {
   return {.name = "layout",
           .type = parameter_type::choice,
           .summary =
-              "where the protected data lie: on cache lines of their own, or directly "
-              "behind the lock",
+              "where the protected data is: on its own cache lines, or directly after the "
+              "lock",
           .defaults = {0},
           .choices = {{.name = "padded"}, {.name = "next-to-data"}}};
 }

@@ -181,7 +181,7 @@ study background_study() {
   return {.name = "background",
           .summary =
               "how much low-priority work gets done next to threads that want a lock, and what it "
-              "costs them",
+              "costs these threads",
           .place = 100,
           .default_run_s = 1.2,
           .default_budget_s = 12,
@@ -199,7 +199,7 @@ study background_study() {
                           .defaults = {50'000}},
                          {.name = "gap_ns",
                           .unit = "ns",
-                          .summary = "time that it stays away before each call",
+                          .summary = "time without the lock before each call",
                           .least = 0,
                           .most = max_work_ns,
                           .defaults = {50'000}}},

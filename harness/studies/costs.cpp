@@ -89,8 +89,8 @@ struct costs {
 study costs_study() {
   return {.name = "costs",
           .summary =
-              "what the machine itself charges: clock, pause, yield, futex, switch, cache "
-              "line, fence, membarrier, sleep",
+              "what the machine's own operations cost: clock, pause, yield, futex, switch, "
+              "cache line, fence, membarrier, sleep",
           .place = 20,
           .default_run_s = 1,
           .default_budget_s = 12,

@@ -274,8 +274,8 @@ study idle_study() {
   return {
       .name = "idle",
       .summary =
-          "how long the lock is free although a thread wants it, next to the published definition, "
-          "which does not ask whether one does",
+          "how long the lock is free although a thread wants it; also by the published definition, "
+          "which counts all free time",
       .place = 40,
       .default_run_s = 0.2,
       .default_budget_s = 2,

@@ -157,15 +157,15 @@ std::vector<listed_choice> choices() {
 study patterns_study() {
   return {.name = "patterns",
           .summary =
-              "how many operations common uses of locks permit: several locks, lists, maps, "
-              "caches, conditions, locks that are only tried",
+              "throughput of common uses of locks: several locks, lists, maps, caches, conditions, "
+              "try_lock",
           .place = 52,
           .default_run_s = 0.1,
           .default_budget_s = 1,
           .takes = times::hold_and_gap,
           .parameters = {{.name = "workload",
                           .type = parameter_type::choice,
-                          .summary = "the use of locks",
+                          .summary = "how locks are used",
                           .choices = choices()},
                          {.name = working_set,
                           .type = parameter_type::count,

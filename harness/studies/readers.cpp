@@ -235,8 +235,8 @@ study readers_study() {
   return {
       .name = "readers",
       .summary =
-          "how many reads a lock permits that readers share, how long its writers wait, and what "
-          "a read costs alone",
+          "throughput of reads under a lock that readers share, how long writers wait, and what a "
+          "read costs a thread alone",
       .place = 130,
       .default_run_s = 0.2,
       .default_budget_s = 2,
@@ -244,7 +244,7 @@ study readers_study() {
       .takes = times::hold_and_gap,
       .parameters = {{.name = "writers",
                       .type = parameter_type::count,
-                      .summary = "how many of the threads write; the others read",
+                      .summary = "number of threads that write; the others read",
                       .least = 0,
                       .most = max_threads - 1,
                       .defaults = {0, 1},

@@ -155,14 +155,14 @@ study recovery_study() {
   return {.name = "recovery",
           .summary =
               "how long a resilient lock takes to turn a deadlock, a stuck or a dead owner into an "
-              "error, and whether it does so where there is none",
+              "error, and whether it reports errors that do not exist",
           .place = 190,
           .default_run_s = 0.2,
           .default_budget_s = 2,
           .measures = subjects::some_locks,
           .parameters = {{.name = "workload",
                           .type = parameter_type::choice,
-                          .summary = "the fault that is brought about, or the order that avoids it",
+                          .summary = "the fault to cause, or the order of locks that avoids it",
                           .choices = scenarios()}},
           .cells = recovering_cells()};
 }

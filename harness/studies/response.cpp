@@ -302,7 +302,7 @@ study response_study() {
                       .defaults = {50}},
                      {.name = rate,
                       .unit = "/s",
-                      .summary = "arrivals of all threads, in addition",
+                      .summary = "additional arrivals, of all threads together",
                       .least = 0,
                       .most = 1e7,
                       .defaults = {0}}},

@@ -249,7 +249,7 @@ study scale_study() {
   return {
       .name = "scale",
       .summary =
-          "throughput of several locks that are used like the kernel's in will-it-scale's lock1, "
+          "throughput of several locks, used as the kernel uses its own in will-it-scale's lock1, "
           "lock2, open1 and open2",
       .place = 150,
       .default_run_s = 0.2,

@@ -142,8 +142,8 @@ struct throughput {
 study throughput_study() {
   return {.name = "throughput",
           .summary =
-              "how many operations a lock permits, of which threads, and at what cost in processor "
-              "time",
+              "how many operations a lock permits, how threads share them, and what processor time "
+              "they cost",
           .place = 50,
           .default_run_s = 0.2,
           .default_budget_s = 2,

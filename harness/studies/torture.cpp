@@ -148,15 +148,14 @@ struct torture {
 study torture_study() {
   return {.name = "torture",
           .summary =
-              "how many operations a lock permits whose holders now and then keep it or yield, as "
-              "in the "
+              "throughput of a lock whose holders sometimes hold it for long or yield, as in the "
               "kernel's locktorture",
           .place = 140,
           .default_run_s = 1,
           .default_budget_s = 10,
           .parameters = {{.name = "workload",
                           .type = parameter_type::choice,
-                          .summary = "with locktorture's long holds now and then, or without",
+                          .summary = "with or without locktorture's occasional long holds",
                           .choices = {{.name = classic}, {.name = nohold}}}},
           .cells = cells_of<torture>()};
 }

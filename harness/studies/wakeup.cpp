@@ -189,8 +189,8 @@ study wakeup_study() {
   return {
       .name = "wakeup",
       .summary =
-          "how long a thread takes to continue when another publishes, for each way to wait, and "
-          "what the wait costs",
+          "how long a waiting thread takes to continue after another publishes a value, for each "
+          "way of waiting, and what the wait costs",
       .place = 160,
       .default_run_s = 0.2,
       .default_budget_s = 1,

@@ -321,7 +321,7 @@ study workers_study() {
   return {
       .name = "workers",
       .summary =
-          "how soon an idle worker starts a task, and what its waiting costs: bursts of tasks with "
+          "how soon an idle worker starts a task, and what its wait costs: bursts of tasks with "
           "pauses, for each idle policy",
       .place = 180,
       .default_run_s = 0.2,

@@ -103,13 +103,13 @@ def test_an_open_answer_keeps_the_reference_and_says_so() -> None:
     assert answer.use == "std::mutex, mutex?"
     assert answer.confidence == "open (52)"
     assert not answer.is_decided
-    assert "two names: alike, shown to differ by a factor of less than 2 (tail)" in _screen(cells)
+    assert "two names: alike; shown to differ by less than a factor of 2 (tail)" in _screen(cells)
 
 
 def test_locks_that_are_alike_are_both_named() -> None:
     cells = [a_wait_cell(lock, [100.0] * BLOCKS, [MS] * BLOCKS) for lock in ("std::mutex", "mutex")]
     assert advice(cells, CATALOG, 2).answers[0].use == "std::mutex, mutex"
-    margins = "two names: alike, shown to differ by a factor of less than 1.1 (rate), 2 (tail)"
+    margins = "two names: alike; shown to differ by less than a factor of 1.1 (rate), 2 (tail)"
     assert margins in _screen(cells)
 
 

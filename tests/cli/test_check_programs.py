@@ -148,7 +148,7 @@ def test_checks_a_program_with_std_thread(
 
 def test_names_the_lines_that_it_takes_as_spins(check: Callable[..., Outcome]) -> None:
     checked = check("spin.hpp", LOCK, "--threads", "2")
-    assert re.search(r"^spin\.hpp:\d+ is taken as a spin: ", checked.stdout, re.MULTILINE)
+    assert re.search(r"^spin\.hpp:\d+ is treated as a spin: ", checked.stdout, re.MULTILINE)
     described = json.loads(check("spin.hpp", LOCK, "--threads", "2", "--json").stdout)
     assert described["spins"] in (["spin.hpp:7"], ["spin.hpp:8"], ["spin.hpp:7", "spin.hpp:8"])
     message = json.loads(check("message.c", MESSAGE.replace("ORDER", "release"), "--json").stdout)

@@ -104,9 +104,9 @@ def rates(per_s: float) -> dict[int, float]:
 def test_a_lock_with_few_samples_is_named(lockyard: Lockyard, profile: Callable[..., str]) -> None:
     few = made("journal", holds=Lengths(3, [1, 2, 3], []))
     shown = lockyard("predict", "--from", profile(made(), few), "--mutex", "mutex")
-    assert "journal: too few samples to be placed" in shown.stdout
+    assert "journal: too few samples, so the prediction leaves it out" in shown.stdout
     alone = lockyard("predict", "--from", profile(few), "--mutex", "mutex")
-    assert (alone.returncode, "cannot be placed" in alone.stderr) == (5, True)
+    assert (alone.returncode, "nothing can be predicted" in alone.stderr) == (5, True)
 
 
 def test_nothing_is_predicted_without_contention(
@@ -133,7 +133,7 @@ def test_a_prediction_is_verified(lockyard: Lockyard, tmp_path: Path) -> None:
     [
         ((), "none was given"),
         (("--rounds", "3", "--", "true"), "fewer than 7 rounds"),
-        (("--mutex", "mcs_spinlock", "--", "true"), "cannot take the place"),
+        (("--mutex", "mcs_spinlock", "--", "true"), "cannot replace a pthread mutex"),
         (("--from", "/etc/hostname"), "the file has no profile"),
         (("--", "false"), "ended with status 1 under profile"),
     ],

@@ -180,7 +180,7 @@ def test_a_site_that_has_no_mutex_is_told(lockyard: Lockyard, tmp_path: Path) ->
     assert (unknown.returncode, unknown.stdout) == (2, "")
     assert "have a variable or function of this name" in unknown.stderr
     other = lockyard("run", "--only", "printf", "--", str(program))
-    assert "no mutex was swapped, because printf neither is one" in other.stderr
+    assert "no mutex was swapped, because printf is not a mutex" in other.stderr
     assert set(other.stdout.split()[1::2]) == {"1"}
 
 

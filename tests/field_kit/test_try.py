@@ -103,7 +103,7 @@ def test_a_failed_run_is_no_figure(lockyard: Lockyard, tmp_path: Path) -> None:
         (("--higher", "rate (["), "not a regular expression"),
         (("--higher", "speed ([0-9]+)"), "found nothing in the program's output"),
         (("--lower", "(warming)"), "found 'warming', which is not a number"),
-        (("--mutex", "mcs_spinlock"), "cannot take the place of a pthread mutex"),
+        (("--mutex", "mcs_spinlock"), "cannot replace a pthread mutex"),
     ],
 )
 def test_bad_requests_are_refused(

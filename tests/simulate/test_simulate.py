@@ -99,7 +99,7 @@ def test_shows_tables_with_ranges_and_where_the_time_went(
     shown = lockyard("simulate", "scale", "--locks", "queued_spinlock", "--machine", "xeon8468",
                      "--threads", "1,96", "--pin", "--explain", "--for", "5ms")  # fmt: skip
     assert shown.returncode == 0, shown.stderr
-    for text in ("queued_spinlock", "96", "/s", "lines on their way"):
+    for text in ("queued_spinlock", "96", "/s", "lines in transit"):
         assert text in shown.stdout
 
 

@@ -58,7 +58,13 @@ def _title(environment: dict[str, Any]) -> Iterator[str]:
 
 def _answers(found: Advice, width: int) -> Iterator[Text]:
     """Yields a line for each answer; on a narrow terminal, only the names of locks are cut."""
-    titles = ("wanted, sections, threads", "use", "figure", f"/ {found.reference}", "sure (blocks)")
+    titles = (
+        "goal, sections, threads",
+        "use",
+        "figure",
+        f"/ {found.reference}",
+        "clear (blocks)",
+    )
     rows = [
         titles,
         *(
@@ -112,10 +118,10 @@ def _notes(found: Advice) -> Iterator[str]:
         yield _cut(found.sections)
     if found.claims:
         share = percent(found.decided / len(found.claims))
-        decided = f"decided: {found.decided} of {len(found.claims)} ratios ({share}), at 95 % each"
+        decided = f"decided: {found.decided} of {len(found.claims)} ratios ({share}), each at 95 %"
         yield _cut("; ".join([decided, *_open(found.answers)]))
     if alike := _alike(found.answers):
-        yield _cut(f"two names: alike, shown to differ by a factor of less than {alike}")
+        yield _cut(f"two names: alike; shown to differ by less than a factor of {alike}")
 
 
 def _open(answers: Sequence[Answer]) -> Iterator[str]:

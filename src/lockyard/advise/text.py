@@ -35,7 +35,7 @@ def lines(advice: Advice) -> Iterator[str]:
     yield (
         f"  for {_many(use.threads, 'thread that holds', 'threads that hold')} it for "
         f"{duration(use.hold_ns)}, with {duration(use.gap_ns)} in between: "
-        f"{_many(use.wanted, 'thread wants', 'threads want')} it at a time; {advice.source}"
+        f"{_many(use.wanted, 'thread wants', 'threads want')} it on average; {advice.source}"
     )
     if advice.runner_up is not None:
         found = advice.compared(advice.runner_up)

@@ -37,7 +37,7 @@ def print_results(results: Sequence[Result]) -> None:
     for line in dict.fromkeys(line for each in results for line in each.spins):
         _print_line(
             console,
-            f"{line} is taken as a spin: a thread that repeats it waits until a value changes.",
+            f"{line} is treated as a spin: a thread that repeats it waits until a value changes.",
         )
     for result in results:
         if result.standing is Standing.FAILED:

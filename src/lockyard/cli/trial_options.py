@@ -27,7 +27,7 @@ class TrialOptions:
     ] = ("mutex", "fair_mutex")
     higher: Annotated[
         list[str] | None,
-        option("REGEX", "A figure in the program's output, in parentheses, that should be high."),
+        option("REGEX", "Pattern of the output, whose group is a figure that should be high."),
     ] = None
     lower: Annotated[
         list[str] | None, option("REGEX", "The same for a figure that should be low.")

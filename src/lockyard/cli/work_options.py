@@ -53,7 +53,7 @@ class WorkOptions(ConditionOptions):
         Sequence[str],
         option(
             "NAME,…",
-            "Which ways to wait, in wakeup; 'lockyard list --json' shows them.",
+            "Ways of waiting, in wakeup; 'lockyard list --json' shows them.",
             parse.ways,
             shown="all",
             complete=completions.ways,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say which lock to use for a use of it on this machine, with the runner-up and the price: from
-records, or measured now."""
+"""Say which lock to use on this machine for given hold and gap times, with the runner-up and the
+price, from records or from a measurement made now."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class AdviseOptions:
         str, option("0|TIME", "How long a thread holds the lock, as in 300ns.", shown=False)
     ] = ""
     gap: Annotated[
-        str, option("0|TIME", "How long a thread stays away before each call.", shown="0")
+        str, option("0|TIME", "How long a thread does other work before each call.", shown="0")
     ] = ""
     threads: Annotated[int | None, option("N", "How many threads use the lock.", shown=False)] = (
         None
@@ -69,7 +69,7 @@ class AdviseOptions:
         Path | None,
         option(
             "FILE",
-            "The most costly locks of a program instead, by its profile ('lockyard profile -o').",
+            "Advise on the most costly locks in this profile of a program ('lockyard profile -o').",
             FILE,
             shown=False,
         ),
@@ -78,7 +78,7 @@ class AdviseOptions:
         list[Path] | None,
         option(
             "FILE|FOLDER",
-            "Records of this machine; what they lack is measured.",
+            "Records of this machine; missing figures are measured.",
             names=("--from",),
             shown=False,
         ),
@@ -95,7 +95,7 @@ class AdviseOptions:
         float,
         option(
             "TIME",
-            "About how long to measure, if need be.",
+            "About how long to measure, if that is necessary.",
             options.duration_s,
             names=("--for",),
             shown="20s",
@@ -103,7 +103,9 @@ class AdviseOptions:
     ] = 20.0
     no_measure: Annotated[
         bool,
-        typer.Option("--no-measure", help="Refuse what the records lack, instead of measuring."),
+        typer.Option(
+            "--no-measure", help="Fail if the records lack figures, instead of measuring."
+        ),
     ] = False
     seed: Seed = None
     as_json: Json = False

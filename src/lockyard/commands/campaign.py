@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run many measurements, simulations or checks, on this machine or on a cluster; what was done is
-not done again."""
+"""Run many measurements, simulations or checks, on this machine or on a cluster. Tasks that are
+already done are not repeated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CampaignOptions:
         str,
         option(
             "tcp://HOST:PORT",
-            "The scheduler of a cluster of Dask distributed; needs lockyard[cluster].",
+            "The scheduler of a Dask distributed cluster; needs lockyard[cluster].",
             shown="this machine alone",
         ),
     ] = ""
@@ -45,14 +45,14 @@ class CampaignOptions:
         Any,
         option(
             "TIME",
-            "How long to wait for a worker that is needed, such as one that was lost.",
+            "How long to wait for a missing worker, such as one that was lost.",
             parse.duration_s,
             shown="60s",
         ),
     ] = 60.0
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the tasks, and do none.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the tasks without running them.")
+    ] = False
     as_json: Json = False
 
 

@@ -36,26 +36,29 @@ class CheckOptions:
         False
     )
     litmus: Annotated[
-        bool, typer.Option("--litmus", help="Check the checker: what the memory model allows.")
+        bool, typer.Option("--litmus", help="Check the checker's memory model with litmus tests.")
     ] = False
     mutants: Annotated[
         bool,
         typer.Option(
             "--mutants",
-            help="Check hand-written faults, and every order weakened; each must be killed.",
+            help="Check seeded faults, each order weakened, each wake dropped; all must be killed.",
         ),
     ] = False
     bench: Annotated[bool, typer.Option("--bench", help="Measure the speed of the checker.")] = (
         False
     )
     replay: Annotated[
-        str, option("TEXT", "Show the execution that a failed check of LOCK printed.", shown=False)
+        str,
+        option(
+            "TEXT", "Show the execution again that a failed check of LOCK printed.", shown=False
+        ),
     ] = ""
     gdb: Annotated[
         bool,
         typer.Option(
             "--gdb",
-            help="With --replay: run the execution of your lock or client under gdb, step by step.",
+            help="With --replay: run this execution of your lock or client in gdb, step by step.",
         ),
     ] = False
     threads: Annotated[
@@ -121,7 +124,7 @@ class CheckOptions:
         str,
         option(
             "tcp://HOST:PORT",
-            "The scheduler of a cluster of Dask distributed, whose workers do the checks; needs "
+            "The scheduler of a Dask distributed cluster whose workers do the checks; needs "
             "lockyard[cluster].",
             shown="this machine alone",
             panel=SEARCH,
@@ -131,7 +134,7 @@ class CheckOptions:
         bool,
         typer.Option(
             "--no-cache",
-            help="Explore again from states that were explored before.",
+            help="Explore equal states again each time they are reached.",
             rich_help_panel=SEARCH,
         ),
     ] = False

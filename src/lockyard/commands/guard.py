@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run an unmodified program and report deadlocks before their last thread sleeps, orders of locks
-that could deadlock, long holds, and mutexes unlocked or destroyed wrongly."""
+"""Run an unmodified program and report deadlocks before their last thread sleeps, lock orders that
+could deadlock, long holds, and mutexes that are unlocked or destroyed wrongly."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class GuardOptions:
         str,
         option(
             "REACTION",
-            "The reaction of the thread that closes a deadlock: report; error, which also "
-            "returns EDEADLK where the mutex is error-checking; error-to-all, which returns it "
-            "always, though most programs then go on without the lock; abort.",
+            "The reaction of the thread that completes a deadlock. report: only report it; error: "
+            "also return EDEADLK if the mutex is error-checking; error-to-all: always return "
+            "EDEADLK, although most programs then continue without the lock; abort: abort.",
             _reaction,
         ),
     ] = "report"
@@ -78,7 +78,7 @@ class GuardOptions:
     ] = 1e9
     out: Annotated[
         Path | None,
-        option("FILE", "Write the findings as JSON Lines, too.", FILE, names=("-o", "--out")),
+        option("FILE", "Also write the findings as JSON Lines.", FILE, names=("-o", "--out")),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing about the run.")] = (
         False
@@ -95,7 +95,7 @@ class GuardOptions:
 def command(options: GuardOptions) -> int:
     """Returns the program's exit status, or ends by the signal that ended it."""
     if not options.program:
-        raise UsageError("guard starts one program, and none was given; add it behind '--'")
+        raise UsageError("guard starts one program, and none was given; add it after '--'")
     with records_folder() as folder:
         findings = _Findings(folder)
         settings = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show which threads of a running process wait for which locks, who holds these, and deadlocks;
-nothing is stopped, and the program needs no preparation."""
+"""Show which threads of a running process wait for which locks, which threads hold these locks, and
+any deadlocks. The process is not stopped and needs no preparation."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ WATCH_EVERY_S = 0.25
 class HangOptions:
     pid: Annotated[
         int | None,
-        typer.Argument(metavar="[PID]", min=1, help="The process to look at.", show_default=False),
+        typer.Argument(metavar="[PID]", min=1, help="The process to examine.", show_default=False),
     ] = None
     core: Annotated[
-        Path | None, option("FILE", "Look at this core file instead of a running process.", FILE)
+        Path | None, option("FILE", "Examine this core file instead of a running process.", FILE)
     ] = None
     watch: Annotated[
         float | None,
         option(
             "TIME",
-            "Look again and again, until there is a deadlock or a thread has waited for an "
-            "owner this long, as in 10s.",
+            "Repeat until there is a deadlock or a thread has waited for an owner this long, as "
+            "in 10s.",
             parse.duration_s,
             shown="look once",
         ),
@@ -50,7 +50,7 @@ class HangOptions:
         bool,
         typer.Option(
             "--stacks",
-            help="Add all call stacks by eu-stack or gdb, which stop the process meanwhile.",
+            help="Add all call stacks, read by eu-stack or gdb, which stop the process meanwhile.",
         ),
     ] = False
     as_json: Json = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show what the record files of a folder say together, and which figures drift."""
+"""Combine the record files of a folder, and show which figures drift."""
 
 from __future__ import annotations
 
@@ -39,19 +39,18 @@ class HistoryOptions:
         Path,
         typer.Argument(
             metavar="FOLDER",
-            help="A folder with record files, *.jsonl or *.jsonl.gz, also in its subfolders.",
+            help="A folder with record files, *.jsonl or *.jsonl.gz, in it or its subfolders.",
             show_default=False,
             click_type=FILE,
         ),
     ]
     machine: Annotated[
         Any,
-        option(
-            "NAME,…", "Only machines whose processor has this in its name.", _names, shown="all"
-        ),
+        option("NAME,…", "Only machines whose processor name contains this.", _names, shown="all"),
     ] = ()
     kernel: Annotated[
-        Any, option("VERSION,…", "Only kernels whose version begins so.", _names, shown="all")
+        Any,
+        option("VERSION,…", "Only kernels whose version begins with this.", _names, shown="all"),
     ] = ()
     lock: Annotated[
         Any,
@@ -77,7 +76,7 @@ class HistoryOptions:
         ),
     ] = ()
     since: Annotated[
-        Any, option("DATE|30d|6w", "Only files from that day on.", _moment, shown="all")
+        Any, option("DATE|30d|6w", "Only files from this day on.", _moment, shown="all")
     ] = None
     plot: Annotated[bool, typer.Option("--plot", help="Draw each series, a bar for each file.")] = (
         False

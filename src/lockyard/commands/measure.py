@@ -73,7 +73,7 @@ class MeasureOptions(SubjectOptions):
         bool,
         typer.Option(
             "--as-published",
-            help="Use the published text's loops, runs and definitions, no others.",
+            help="Use exactly the loops, runs and definitions of the published text.",
         ),
     ] = False
     against: Annotated[
@@ -122,7 +122,7 @@ class MeasureOptions(SubjectOptions):
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Only print the cells, their number, their runs and the time."
+            "--dry-run", help="Only print the cells, their number, the runs and the time."
         ),
     ] = False
     yes: Annotated[

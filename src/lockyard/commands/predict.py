@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what another lock would give a program: its locks' holds and gaps are recorded, and other
-locks measured with them on this machine. With --verify, also run it with these locks."""
+"""Predict what another lock would give a program: record the holds and gaps of its locks, and
+measure other locks with them on this machine. With --verify, also run it with these locks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PredictOptions(TrialOptions):
     source: Annotated[
         Path | None,
         option(
-            "FILE", "Read this profile in place of profiling the program.", FILE, names=("--from",)
+            "FILE", "Read this profile instead of profiling the program.", FILE, names=("--from",)
         ),
     ] = None
     verify: Annotated[
@@ -46,7 +46,10 @@ class PredictOptions(TrialOptions):
         ),
     ] = False
     most: Annotated[
-        int, typer.Option("--most", metavar="N", min=1, help="How many of its locks are measured.")
+        int,
+        typer.Option(
+            "--most", metavar="N", min=1, help="How many of the program's locks to measure."
+        ),
     ] = 3
     as_json: Json = False
 
@@ -79,7 +82,7 @@ def command(options: PredictOptions) -> int:
 def _check(options: PredictOptions) -> None:
     if not options.program and (options.source is None or options.verify):
         raise UsageError(
-            "predict runs one program, and none was given; add it behind '--', or give a profile "
+            "predict runs one program, and none was given; add it after '--', or give a profile "
             "with --from and leave --verify out"
         )
     if options.rounds < trial.FEWEST_ROUNDS:

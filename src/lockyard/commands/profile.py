@@ -68,21 +68,21 @@ class ProfileOptions:
     ] = ""
     out: Annotated[
         Path | None,
-        option("FILE", "Write the profile as JSON Lines, too.", FILE, names=("-o", "--out")),
+        option("FILE", "Also write the profile as JSON Lines.", FILE, names=("-o", "--out")),
     ] = None
     perfetto: Annotated[
-        Path | None, option("FILE", "Write a trace of the long waits, for Perfetto, too.", FILE)
+        Path | None, option("FILE", "Also write a trace of the long waits, for Perfetto.", FILE)
     ] = None
-    pprof: Annotated[Path | None, option("FILE", "Write a file for pprof, too.", FILE)] = None
+    pprof: Annotated[Path | None, option("FILE", "Also write a file for pprof.", FILE)] = None
     folded: Annotated[
-        Path | None, option("FILE", "Write folded stacks, for flame graphs, too.", FILE)
+        Path | None, option("FILE", "Also write folded stacks, for flame graphs.", FILE)
     ] = None
     lengths: Annotated[
         Path | None,
         option(
             "FILE",
-            "Write the holds and gaps of the lock with the longest waits, which 'lockyard "
-            "measure --lengths recorded:FILE' reads. The file's name ends in .csv.",
+            "Write the holds and gaps of the lock with the longest waits, for 'lockyard measure "
+            "--lengths recorded:FILE'. The file's name must end in .csv.",
             FILE,
         ),
     ] = None
@@ -117,7 +117,7 @@ def command(options: ProfileOptions) -> int:
     if bool(source) == bool(options.program):
         raise UsageError(
             "profile starts one program, or shows one that runs or has run; give a program "
-            "behind '--', or --from PID or FILE"
+            "after '--', or --from PID or FILE"
         )
     files.page.check()
     files.page.check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a program with a lock of the catalogue in place of its mutexes, or of one of them."""
+"""Run a program with a lock of the catalogue in place of all its mutexes, or of some of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunOptions:
         str,
         option(
             "NAME",
-            "The lock that takes the place of the program's mutexes; glibc for none.",
+            "The lock that replaces the program's mutexes; glibc replaces none.",
             shown=False,
         ),
     ] = "mutex"
@@ -40,8 +40,8 @@ class RunOptions:
         str,
         option(
             "SITE",
-            "Swap only the mutexes that are this variable, or that functions of this name, "
-            "class or namespace initialise or acquire first.",
+            "Swap only the mutex that is this variable, or the mutexes that functions of this "
+            "name, class or namespace initialise or acquire first.",
             shown="all mutexes",
         ),
     ] = ""
@@ -82,8 +82,8 @@ def summary(lock: str, only: str, reported: Reported) -> str:
         parts.append(f"mutexes of {only}: {reported.chosen}")
     elif only:
         parts.append(
-            f"no mutex was swapped, because {only} neither is one nor initialises or first "
-            "acquires one"
+            f"no mutex was swapped, because {only} is not a mutex and neither "
+            "initialises one nor acquires one first"
         )
     passed = ", ".join(
         f"{reported.passed[kind]} {kind}" for kind in preload.PASSED if reported.passed[kind]

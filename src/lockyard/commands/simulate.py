@@ -80,7 +80,7 @@ class SimulateOptions(UserLockOptions):
         float | None,
         option(
             "TIME",
-            "Work with the lock, or of a task.",
+            "Time for which a thread holds the lock, or that a task takes.",
             parse.duration_ns,
             shown="none; 20us for priority",
             panel=WORK,
@@ -90,7 +90,7 @@ class SimulateOptions(UserLockOptions):
         float | None,
         option(
             "TIME",
-            "Work without it, or the pause before a burst.",
+            "Time that a thread spends without the lock, or the pause before a burst.",
             parse.duration_ns,
             shown="none; 20us for priority, 1ms for workers",
             panel=WORK,
@@ -100,7 +100,7 @@ class SimulateOptions(UserLockOptions):
         str | None,
         option(
             "constant|exponential",
-            "How long each of these is.",
+            "Distribution of hold and gap times.",
             request.known_lengths,
             shown="constant",
             panel=WORK,
@@ -134,13 +134,13 @@ class SimulateOptions(UserLockOptions):
     ] = None
     burst: Annotated[
         int | None,
-        option("N", "Tasks that workers get together.", parse.count, shown="8", panel=WORK),
+        option("N", "Tasks that are submitted together.", parse.count, shown="8", panel=WORK),
     ] = None
     hog_percent: Annotated[
         float | None,
         option(
             "N",
-            "Share of the time in which the thread in between runs, for priority.",
+            "Share of the time in which the thread of middle priority runs, for priority.",
             request.hog_share,
             shown="50",
             panel=WORK,
@@ -163,7 +163,7 @@ class SimulateOptions(UserLockOptions):
         str,
         option(
             "quiet|server|desktop",
-            "What else runs; without it, each figure's range covers all three.",
+            "What else runs; without this option, each figure's range covers all three.",
             shown=False,
             panel=SETTING,
         ),
@@ -172,17 +172,19 @@ class SimulateOptions(UserLockOptions):
         list[str] | None,
         option(
             "NAME=VALUE",
-            "Another value of a cost, or of a scheduler's parameter; may be repeated.",
+            "Set a cost, or a parameter of a scheduler; may be repeated.",
             names=("--set",),
             shown=False,
             complete=completions.simulated_settings,
             panel=SETTING,
         ),
     ] = None
-    seed: Annotated[int, option("N", "Seed of all chance.", parse.seed)] = 1
+    seed: Annotated[int, option("N", "Seed of all random choices.", parse.seed)] = 1
     sensitivity: Annotated[
         bool,
-        typer.Option("--sensitivity", help="Let ranges also cover a change of every cost by 20 %."),
+        typer.Option(
+            "--sensitivity", help="Make ranges also cover a change of every cost by 20 %."
+        ),
     ] = False
     sweep: Annotated[
         list[str] | None,
@@ -198,27 +200,26 @@ class SimulateOptions(UserLockOptions):
         str,
         option(
             "tcp://HOST:PORT",
-            "With --sweep: the scheduler of a cluster of Dask distributed; needs "
-            "lockyard[cluster].",
+            "With --sweep: the scheduler of a Dask distributed cluster; needs lockyard[cluster].",
             shown="this machine alone",
         ),
     ] = ""
-    explain: Annotated[bool, typer.Option("--explain", help="Show where the time went, too.")] = (
+    explain: Annotated[bool, typer.Option("--explain", help="Also show where the time went.")] = (
         False
     )
     against_published: Annotated[
         bool,
         typer.Option(
             "--against-published",
-            help="Simulate the published tables that lockyard has, and show how well they agree.",
+            help="Simulate the published tables that lockyard has, and show the agreement.",
         ),
     ] = False
     like: Annotated[
         Path | None,
         option(
             "FILE",
-            "Simulate the cells of records that were measured, with the costs and gaps in the "
-            "same file, and show how well they agree.",
+            "Simulate the cells of measured records, with the costs and gaps in the same file, "
+            "and show how well simulation and records agree.",
             FILE,
             shown=False,
         ),

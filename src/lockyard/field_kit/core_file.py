@@ -47,8 +47,8 @@ class CoreFile:
         self.machine = str(self._elf["e_machine"])
         if self.machine != "EM_X86_64":
             raise UsageError(
-                f"{path}: a core file of {self.machine}, whose registers are not known here; look "
-                "at the running process, or at a core file of x86-64"
+                f"{path}: a core file of {self.machine}, whose registers are not known here; "
+                "examine the running process, or a core file of x86-64"
             )
         self._files: list[Mapping] = []
         self._statuses: list[bytes] = []
@@ -57,7 +57,7 @@ class CoreFile:
             self._take(note)
         if not self._statuses:
             raise UsageError(
-                f"{path}: it has no notes of threads (it is cut off?), so nothing can be said; "
+                f"{path}: it has no notes of threads (perhaps it is cut off), so nothing is known; "
                 "write it again, for example with 'gcore PID'"
             )
 

@@ -30,10 +30,8 @@ def libc_of(target: Target, maps: Maps) -> Libc:
         if _LIBC.search(path):
             return _glibc(target.file(path))
     if any("/ld-musl-" in path for path in paths):
-        return Libc("musl", False, "musl keeps no owner where it could be found")
-    return Libc(
-        "no C library", False, "the program is static, or of a language with a runtime of its own"
-    )
+        return Libc("musl", False, "musl records no owner that could be found")
+    return Libc("no C library", False, "the program is static, or its language has its own runtime")
 
 
 def _glibc(path: str) -> Libc:
@@ -43,10 +41,10 @@ def _glibc(path: str) -> Libc:
         return Libc("glibc", False, f"its version cannot be read ({error.strerror})")
     found = _VERSION.search(content)
     if found is None:
-        return Libc("glibc", False, "its file does not tell its version")
+        return Libc("glibc", False, "its file does not state its version")
     version = (int(found[1]), int(found[2]))
     name = f"glibc {version[0]}.{version[1]}"
     if OLDEST <= version <= NEWEST:
         return Libc(name, True)
     known = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-    return Libc(name, False, f"the layouts of glibc {known} are known, and not this one's")
+    return Libc(name, False, f"only the layouts of glibc {known} are known")

@@ -108,9 +108,9 @@ def _why_nothing(costly: list[Row]) -> str:
             "change nothing; look at 'lockyard profile' for other waits"
         )
     return (
-        f"{costly[0].lock} has fewer than {lengths.FEWEST} sampled holds or gaps, so it cannot be "
-        "placed; run the program for longer (one acquisition of 16 to 512 is sampled), or try the "
-        "locks with 'lockyard try'"
+        f"{costly[0].lock} has fewer than {lengths.FEWEST} sampled holds or gaps, so nothing can "
+        "be predicted; run the program for longer (one acquisition of 16 to 512 is sampled), or "
+        "try the locks with 'lockyard try'"
     )
 
 

@@ -30,12 +30,12 @@ def lines(found: Prediction) -> Iterator[str]:
         if why := doubt(each):
             yield f"{cut(each.row.lock)}: {why}"
     for row in found.left_out:
-        yield f"{cut(row.lock)}: too few samples to be placed, so its part is not in the prediction"
+        yield f"{cut(row.lock)}: too few samples, so the prediction leaves it out"
     processors = len(os.sched_getaffinity(0))
     yield (
-        "hold and gap are means; wanted: threads that would hold the lock at a time; program and "
-        f"glibc: turns per second; locks against glibc. Load {found.load:.1f} on {processors} "
-        "processors."
+        "hold and gap are means; wanted: threads that would hold the lock at once if none waited; "
+        "program and glibc: acquisitions per second; locks: ratio to glibc. Load "
+        f"{found.load:.1f} on {processors} processors."
     )
 
 
@@ -63,12 +63,12 @@ def _rate(per_s: float) -> str:
 
 def doubt(of: Placed) -> str:
     if of.row.objects > 1:
-        return f"{of.row.objects} locks have this name; the prediction takes them for one"
+        return f"{of.row.objects} locks have this name; the prediction treats them as one"
     factor = of.model_per_s / of.program_per_s if of.program_per_s else 0.0
     if not 1 / UNLIKE <= factor <= UNLIKE:
         return (
-            f"glibc's mutex makes {factor:.2g} times as many turns here as in the program, so "
-            "these lengths do not stand for the program, and the prediction is doubtful"
+            f"glibc's mutex is acquired {factor:.2g} times as often here as in the program, so "
+            "these lengths do not represent the program, and the prediction is doubtful"
         )
     return ""
 

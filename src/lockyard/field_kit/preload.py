@@ -62,8 +62,8 @@ def library(lock: str) -> Path:
     path = folder() / f"{_PREFIX}{lock.replace('[', '-').removesuffix(']')}.so"
     if not path.is_file():
         raise UsageError(
-            f"{lock} cannot take the place of a pthread mutex: either there is no such lock, or it "
-            "needs more than the mutex's 8 bytes, or another start than zero bytes; choose from "
+            f"{lock} cannot replace a pthread mutex: there is no such lock, or it needs more than "
+            "8 bytes, or its initial state is not all zero bytes; choose from "
             + ", ".join([*swappable(), CONTROL])
         )
     return _loadable(path)

@@ -50,11 +50,11 @@ def _verdicts(trial: Trial) -> Iterator[str]:
             shown = True
             figure = f"{short(metric.name)} {interval(ratio)} of the program alone"
             if lock == CONTROL:
-                yield f"The control differs: {figure}, so such differences need no other lock"
+                yield f"The control differs: {figure}, so a lock need not cause such a difference"
             else:
                 yield f"{lock} {_WORDS[gain]}: {figure}"
     if not shown:
-        yield "No difference shown: neither gain nor loss of any lock is certain."
+        yield "No difference shown: no lock certainly gains or loses."
 
 
 def _row(trial: Trial, metric: Metric, lock: str) -> str:

@@ -74,7 +74,7 @@ def _topology(
     found = (environment.get("harness") or {}).get("topology") or {}
     if not {"processors", "cores", "packages", "caches"} <= found.keys():
         raise UsageError(
-            f"{path} does not say what the machine looks like, so none can be defined from it; "
+            f"{path} does not describe its machine, so none can be defined from it; "
             "measure again with this version of lockyard"
         )
     cores = max(1, found["cores"])

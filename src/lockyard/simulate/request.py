@@ -98,7 +98,7 @@ def hog_share(option: str, text: str) -> float:
 def interval_ns(option: str, text: str) -> float:
     found_ns = options.duration_ns(option, text)
     if not 1e5 <= found_ns <= 1e9:
-        raise UsageError(f"{option} {text}: must be from 100us to 1s, as natively")
+        raise UsageError(f"{option} {text}: must be from 100us to 1s, as in the native study")
     return found_ns
 
 

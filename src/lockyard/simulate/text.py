@@ -51,7 +51,7 @@ TITLES = {
 }
 RANGE_ONLY = ("idle_max_ns",)  # a property of the background
 SHARES = {
-    "transfers_ns": "lines on their way",
+    "transfers_ns": "lines in transit",
     "line_queues_ns": "queues for lines",
     "wake_latency_ns": "wake-ups",
     "owner_off_ns": "owner off processor",

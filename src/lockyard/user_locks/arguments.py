@@ -15,7 +15,7 @@ Include = Annotated[
     list[str] | None,
     option(
         "DIR",
-        "Folder to search for its headers; repeat the option for more folders.",
+        "Folder to search for your headers; repeat the option for more folders.",
         shown=False,
         complete=completions.folders,
         panel=PANEL,
