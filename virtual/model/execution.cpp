@@ -162,7 +162,7 @@ void execution::step_point(const pending& next) {
 void execution::block(status why) {
   me().now = why;
   me().next = {};
-  if (is_set_up()) fail(verdict::hang, "the only thread there is waits", {});
+  if (is_set_up()) fail(verdict::hang, "the only thread waits", {});
   switch_out();
   me().now = status::ready;
 }

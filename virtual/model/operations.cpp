@@ -227,9 +227,8 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   }
   if (account_ != nullptr) {
     tell(where,
-         "compare-exchange on " + described(on) + " fails" +
-             (how == differs ? "" : " for no reason") + ", load " + name_of(failure) + ": " +
-             text_of(on, read.value) + by_whom(read),
+         "compare-exchange on " + described(on) + " fails" + (how == differs ? "" : " spuriously") +
+             ", load " + name_of(failure) + ": " + text_of(on, read.value) + by_whom(read),
          {.kind = "failed compare-exchange", .order = failure, .word = on, .read = index});
   }
   expected = read.value;

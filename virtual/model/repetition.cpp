@@ -176,7 +176,7 @@ void execution::rush(std::source_location where) {
   thread.repeats.rushed_pauses = 0;
   thread.repeats.rushed_loads = 0;
   thread.repeats.loop = thread.reads;
-  if (account_ != nullptr) tell(where, "goes on pausing, and sees nothing new");
+  if (account_ != nullptr) tell(where, "keeps pausing, and sees nothing new");
 }
 
 /// In a loop that is run to its end a load sees what it saw before. A word that the loop did not
@@ -236,12 +236,12 @@ std::string to_text(const cap_set& reached, const settings& how) {
     if (!reached[static_cast<std::size_t>(which)]) return;
     text += (text.empty() ? "" : ", ") + std::string{name} + " <= " + std::to_string(most);
   };
-  add(cap::spurious_wakes, "wakes for no reason", how.spurious_wakes);
+  add(cap::spurious_wakes, "spurious wakes", how.spurious_wakes);
   add(cap::timeouts, "early time-outs", how.timeouts);
   add(cap::short_spins, "short spins", how.short_spins);
   add(cap::old_reads, "old reads", how.old_reads.value_or(0));
   add(cap::weak_failures, "weak failures in a row", how.weak_failures);
-  add(cap::counted_pauses, "pauses of a spin one by one", how.counted_pauses);
+  add(cap::counted_pauses, "separate pauses of a spin", how.counted_pauses);
   const auto say = [&](cap which, const char* words) {
     if (!reached[static_cast<std::size_t>(which)]) return;
     text += (text.empty() ? "" : ", ");

@@ -51,7 +51,7 @@ execution::stepped execution::step(const gate& goes_on) {
     if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
-    what_ = "the threads that can go on differ at choice " + std::to_string(fault.step);
+    what_ = "the threads that can continue differ at choice " + std::to_string(fault.step);
   } catch (const stale_replay& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the list of choices does not fit at choice " + std::to_string(fault.step);
@@ -194,7 +194,7 @@ void execution::note_hang() {
                    : " spins";
     }
   }
-  what_ = "no thread can go on: " + what_;
+  what_ = "no thread can continue: " + what_;
 }
 
 /// The thread that ran last comes first, so that the first execution has no preemption.

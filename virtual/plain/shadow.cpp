@@ -146,7 +146,7 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
   if (!is_known && !is_mapped(begin)) {
     now().fail(
         model::verdict::lifetime,
-        begin < 4096 ? "a null pointer is followed" : "an address is used that has no memory",
+        begin < 4096 ? "a null pointer is dereferenced" : "an address without memory is used",
         where);
   }
   if (on_stack && (!on_stack->is_live ||

@@ -43,7 +43,7 @@ inline int end_of_system_object(const void* address, std::size_t size, std::sour
 inline int end_of_system_lock(const void* address, std::size_t size, std::source_location where) {
   if (is_active() &&
       now().load(word_of_system(address, where), std::memory_order_relaxed, where) != 0) {
-    now().fail(model::verdict::lifetime, "a lock is destroyed that a thread holds", where);
+    now().fail(model::verdict::lifetime, "a lock is destroyed while a thread holds it", where);
   }
   return end_of_system_object(address, size, where);
 }

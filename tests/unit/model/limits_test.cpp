@@ -156,8 +156,8 @@ std::string bounded(way how, const settings& within) {
 TEST(Caps, are_named_where_they_took_effect_and_only_there) {
   constexpr settings none{
       .spurious_wakes = 0, .timeouts = 0, .short_spins = 0, .old_reads = std::nullopt};
-  EXPECT_EQ(bounded(way::sleeps, none), "wakes for no reason <= 0");
-  EXPECT_EQ(bounded(way::sleeps_until, none), "wakes for no reason <= 0, early time-outs <= 0");
+  EXPECT_EQ(bounded(way::sleeps, none), "spurious wakes <= 0");
+  EXPECT_EQ(bounded(way::sleeps_until, none), "spurious wakes <= 0, early time-outs <= 0");
   EXPECT_EQ(bounded(way::spins, none), "short spins <= 0");
   EXPECT_EQ(bounded(way::awaits, none), "");
   EXPECT_EQ(bounded(way::loads, none), "");

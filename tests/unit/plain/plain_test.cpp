@@ -59,7 +59,7 @@ TEST(PlainAtomics, are_exhaustive_unless_a_cap_took_effect) {
     const bool sleeps =
         name.ends_with("futex") || name.ends_with("condition variable") || name.ends_with("sleeps");
     const std::string_view cap = name.ends_with("two sizes") ? "stores to a part of a word"
-                                 : sleeps                    ? "wakes for no reason"
+                                 : sleeps                    ? "spurious wakes"
                                                              : "";
     EXPECT_EQ(found.bounded.empty(), cap.empty()) << name << ": " << found.bounded;
     EXPECT_NE(found.bounded.find(cap), std::string::npos) << name << ": " << found.bounded;
