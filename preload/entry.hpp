@@ -9,9 +9,12 @@
 // here, and glibc's only for the linker. No entry allocates or prints, and all that an entry
 // touches is ready before any constructor has run: other libraries lock before.
 
+#include "confinement.hpp"
 #include "glibc.hpp"
 
 #include <threads.h>
+
+#include <cstdarg>
 
 #define LOCKYARD_ENTRY(type, name, ...)                                                         \
   extern "C" [[gnu::visibility("default")]] type lockyard_entry_##name(__VA_ARGS__) asm(#name); \
@@ -149,4 +152,36 @@ LOCKYARD_ENTRY(int, cnd_signal, cnd_t* c) {
 LOCKYARD_ENTRY(int, cnd_broadcast, cnd_t* c) {
   return lockyard::preload::c11_result(lockyard::preload::backend::condition_broadcast(
       lockyard::preload::pthread_of(c), LOCKYARD_CALLER));
+}
+
+// glibc runs fork handlers in the order of their registration. The backend's come first, because
+// another library's handler may lock in the child.
+
+LOCKYARD_ENTRY(int, __register_atfork, void (*prepare)(), void (*in_parent)(), void (*in_child)(),
+               void* owner) {
+  lockyard::preload::backend::register_fork_handlers();
+  return lockyard::preload::real::register_atfork(prepare, in_parent, in_child, owner);
+}
+
+// The calls by which a program confines itself: confinement.hpp.
+
+LOCKYARD_ENTRY(int, prctl, int option, ...) {
+  std::va_list given;
+  va_start(given, option);
+  long a[4];
+  for (long& each : a) each = va_arg(given, long);
+  va_end(given);
+  lockyard::preload::note_confinement(lockyard::preload::confinement_by(SYS_prctl, option, a[0]),
+                                      lockyard::preload::backend::prepare_for_confinement);
+  return lockyard::preload::real::prctl(option, a[0], a[1], a[2], a[3]);
+}
+LOCKYARD_ENTRY(long, syscall, long number, ...) {
+  std::va_list given;
+  va_start(given, number);
+  long a[6];
+  for (long& each : a) each = va_arg(given, long);
+  va_end(given);
+  lockyard::preload::note_confinement(lockyard::preload::confinement_by(number, a[0], a[1]),
+                                      lockyard::preload::backend::prepare_for_confinement);
+  return lockyard::preload::backend::system_call(number, a, LOCKYARD_CALLER);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "confinement.hpp"
 #include "glibc.hpp"
 
 namespace lockyard::preload {
@@ -47,6 +48,16 @@ struct forwarding {
   }
 
   static int thread_cancel(pthread_t thread) { return real::thread_cancel(thread); }
+
+  /// Registers the backend's own fork handlers at the first call. Calls may come before the
+  /// constructor, and while another library holds the locks of its allocator.
+  static void register_fork_handlers() {}
+  /// The thread is about to confine itself, and perhaps all threads; afterwards the backend makes
+  /// no system call.
+  static void prepare_for_confinement(confinement /*to*/) noexcept {}
+  static long system_call(long number, const long (&a)[6], const void* /*caller*/) {
+    return real::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  }
 };
 
 }  // namespace lockyard::preload

@@ -73,18 +73,6 @@ inline condition_layout& layout_of(pthread_cond_t* condition) noexcept {
   return *reinterpret_cast<condition_layout*>(condition);
 }
 
-/// The calling thread's id in the system. The child of a fork must call forget_thread_id().
-[[gnu::tls_model("initial-exec")]] inline constinit thread_local std::int32_t known_thread_id = 0;
-[[gnu::noinline, gnu::cold]] inline std::int32_t find_thread_id() noexcept {
-  return known_thread_id = static_cast<std::int32_t>(syscall(SYS_gettid));
-}
-inline std::int32_t thread_id() noexcept {
-  return known_thread_id != 0 ? known_thread_id : find_thread_id();
-}
-inline void forget_thread_id() noexcept {
-  known_thread_id = 0;
-}
-
 /// A function of the next library in the search order that has it, which is found at the first
 /// call: from glibc 2.34 on, dlsym takes no lock that a program could replace. That library is
 /// glibc: the runtimes of sanitizers, which replace the same functions, have to come first. The
@@ -150,7 +138,31 @@ inline constinit next_function<int, condition> condition_broadcast{"pthread_cond
                                                                    condition_version};
 inline constinit next_function<int, pthread_t> thread_cancel{"pthread_cancel"};
 
+using fork_handler = void (*)();
+inline constinit next_function<int, fork_handler, fork_handler, fork_handler, void*>
+    register_atfork{"__register_atfork"};
+inline constinit next_function<long, long, long, long, long, long, long, long> syscall{"syscall"};
+inline constinit next_function<int, int, long, long, long, long> prctl{"prctl"};
+
 }  // namespace real
+
+/// The calling thread's id in the system. The child of a fork must call forget_thread_id().
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local std::int32_t known_thread_id = 0;
+/// glibc writes the id into a mutex that the thread locks. The system call would tell the same, but
+/// a sandbox may end the program for it.
+[[gnu::noinline, gnu::cold]] inline std::int32_t find_thread_id() noexcept {
+  pthread_mutex_t probe = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  real::mutex_lock(&probe);
+  known_thread_id = layout_of(&probe).owner;
+  real::mutex_unlock(&probe);
+  return known_thread_id;
+}
+inline std::int32_t thread_id() noexcept {
+  return known_thread_id != 0 ? known_thread_id : find_thread_id();
+}
+inline void forget_thread_id() noexcept {
+  known_thread_id = 0;
+}
 
 /// Returns the index of the word with the flags in condition_layout::words, or -1 where glibc keeps
 /// them elsewhere.

@@ -5,6 +5,7 @@
 // are known, ends the program if not, and reports to the command that started the program. None of
 // this is called from an entry.
 
+#include "confinement.hpp"
 #include "glibc.hpp"
 
 #include <fcntl.h>
@@ -51,7 +52,8 @@ inline bool has_known_mutexes() noexcept {
   const bool starts_well = layout.kind == PTHREAD_MUTEX_RECURSIVE && layout.owner == 0 &&
                            layout.state == std::array<std::uint8_t, 8>{} && spare_is_zero();
   real::mutex_lock(&mutex);
-  const bool is_owned = layout.owner == thread_id() && layout.state[0] != 0 && spare_is_zero();
+  const bool is_owned = layout.owner == static_cast<std::int32_t>(syscall(SYS_gettid)) &&
+                        layout.state[0] != 0 && spare_is_zero();
   real::mutex_unlock(&mutex);
   return starts_well && is_owned && layout.owner == 0;
 }
@@ -60,7 +62,7 @@ inline bool has_known_mutexes() noexcept {
 /// processes do the same.
 [[gnu::format(printf, 1, 2)]] inline void report(const char* format, ...) noexcept {
   const char* const path = std::getenv("LOCKYARD_PRELOAD_REPORT");
-  if (path == nullptr) return;
+  if (path == nullptr || is_confined()) return;
   std::array<char, 512> line;
   std::va_list arguments;
   va_start(arguments, format);

@@ -14,7 +14,10 @@
 namespace lockyard::preload::record {
 namespace {
 
-constexpr std::size_t cached_rules = 4096, stack_heads = 4096, most_modules = 512;
+constexpr std::size_t cached_rules = 4096, stack_heads = 1 << 14, most_modules = 512;
+// A program that locks in a recursion has more stacks than anyone reads. The later ones are known
+// by their innermost call only.
+constexpr u32 most_stacks = 1 << 16;
 constexpr u64 longest_frame = u64{1} << 24;
 constexpr int frames_of_recorder = 12;  // between the walk and the program
 
@@ -26,6 +29,7 @@ struct cached_rule {
 };
 constinit cached_rule cache[cached_rules] = {};
 constinit u32 heads[stack_heads] = {};
+constinit u32 stacks_used = 0;
 
 struct known_module {
   std::uintptr_t begin, end;
@@ -128,15 +132,19 @@ std::size_t walk(u64 address, u64 cfa, u64 frame, u64 site, u64* to) {
 u32 stored(const u64* frames, std::size_t count) {
   u64 hash = count;
   for (std::size_t i = 0; i < count; ++i) hash = mixed(hash + frames[i]);
-  u32& head = heads[mixed(hash) >> 52];
+  u32& head = heads[mixed(hash) >> 50];
   u32 first = __atomic_load_n(&head, __ATOMIC_ACQUIRE);
   for (u32 at = first; at != 0; at = at_offset<stack_block>(at)->next) {
     const auto* const each = at_offset<stack_block>(at);
     if (each->count == count && std::memcmp(each->frames, frames, count * sizeof *frames) == 0)
       return at;
   }
+  // relaxed(hint): a few more do no harm.
+  if (count > 1 && __atomic_load_n(&stacks_used, __ATOMIC_RELAXED) >= most_stacks)
+    return stored(frames, 1);
   auto* const made = allocate_block<stack_block>();
   if (made == nullptr) return 0;
+  __atomic_fetch_add(&stacks_used, 1, __ATOMIC_RELAXED);
   made->count = static_cast<u32>(count);
   std::memcpy(made->frames, frames, count * sizeof *frames);
   const u32 at = offset_of(made);
@@ -184,6 +192,7 @@ void forget_frames() {
 
 void forget_stacks() {
   std::memset(heads, 0, sizeof heads);
+  stacks_used = 0;
   forget_frames();
 }
 

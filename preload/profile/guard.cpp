@@ -3,6 +3,7 @@
 #include "guard.hpp"
 
 #include <signal.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -137,6 +138,16 @@ void remove(held_list& from, u64 object) {
   }
 }
 
+/// Returns the owner of a mutex whose memory may be gone, or 0.
+u32 owner_if_there(u64 mutex) {
+  u32 owner = 0;
+  iovec to{&owner, sizeof owner};
+  iovec from{reinterpret_cast<char*>(mutex) + offsetof(mutex_layout, owner), sizeof owner};
+  const long read =
+      is_confined() ? 0 : kernel(__NR_process_vm_readv, getpid(), word(&to), 1, word(&from), 1, 0);
+  return read == static_cast<long>(sizeof owner) ? owner : 0;
+}
+
 bool is_own(u32 owner) {
   return owner == own_tid() || (forked_from != 0 && owner == forked_from);
 }
@@ -223,7 +234,7 @@ void guard_acquired(pthread_mutex_t* m, const void* site, bool is_try) {
   held_list* const held = own_list();
   if (held == nullptr) return;
   const held_lock next{reinterpret_cast<u64>(m), reinterpret_cast<u64>(site), monotonic_ns(),
-                       stack_from(site)};
+                       stack_from(site), (layout_of(m).kind & kind_bits::robust) != 0};
   if (is_plain(layout_of(m).kind) && layout_of(m).count == 1) forget_order(next.object);
   // A thread that already holds the mutex does not wait for it.
   if (held->count > 0 && !is_try && find(held->locks, held->count, next.object) == nullptr) {
@@ -250,6 +261,22 @@ void guard_unlock(pthread_mutex_t* m, const void* site) {
 
 void guard_released(pthread_mutex_t* m) {
   if (held_list* const held = own_list()) remove(*held, reinterpret_cast<u64>(m));
+}
+
+bool holds_mutexes() {
+  const held_list* const held = guarding != guard_mode::off ? own_list() : nullptr;
+  return held != nullptr && held->count != 0;
+}
+
+void guard_end() {
+  if (!holds_mutexes()) return;
+  const held_list& held = *own_list();
+  for (u32 i = 0; i < held.count; ++i) {
+    const held_lock& each = held.locks[i];
+    if (each.ends_with_owner || owner_if_there(each.object) != own_tid()) continue;
+    if (!is_first(event_kind::forgotten, each.site)) continue;
+    write_single(event_kind::forgotten, each.object, 0, 0, 0);
+  }
 }
 
 void guard_destroy(pthread_mutex_t* m, const void* site) {

@@ -38,6 +38,13 @@ void guard_unlock(pthread_mutex_t* m, const void* site);
 /// The thread is about to wait for a condition, which unlocks the mutex.
 void guard_released(pthread_mutex_t* m);
 
+/// The thread is about to end. Returns whether it still holds mutexes: the destructors of other
+/// libraries' thread-local data may unlock them.
+bool holds_mutexes();
+
+/// The thread has ended with what it holds.
+void guard_end();
+
 /// The thread is about to destroy the mutex.
 void guard_destroy(pthread_mutex_t* m, const void* site);
 

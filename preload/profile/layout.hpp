@@ -186,6 +186,7 @@ enum class event_kind : u32 {
   long_hold,
   stranger,
   destroyed_in_use,
+  forgotten,
 };
 
 inline constexpr std::size_t event_parties = 8;

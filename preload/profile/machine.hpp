@@ -3,6 +3,8 @@
 
 // The processor, and system calls that do not pass through the program's own functions.
 
+#include "../confinement.hpp"
+
 #include <asm/unistd.h>
 
 #include <cerrno>
@@ -57,6 +59,19 @@ inline long kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, 
 #else
 #error "the recorder knows x86-64 and aarch64 only"
 #endif
+
+/// Lets another thread run; a confined process only waits for a moment.
+inline void yield() {
+  if (!is_confined()) {
+    kernel(__NR_sched_yield);
+    return;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  asm volatile("yield");
+#endif
+}
 
 template <class T>
 long word(T* pointer) {

@@ -26,16 +26,20 @@ constinit u32 records_used = 0;
 
 namespace {
 
-constexpr u64 mapped_bytes = u64{1} << 30;
+constexpr u64 most_mapped_bytes = u64{1} << 30;
 constexpr u64 chunk_bytes = u64{256} << 10;
+constexpr u64 confined_bytes = u64{16} << 20;  ///< for all that a confined process records
+constexpr u64 share_of_limit = 16;             ///< of the address space that the program may have
 constexpr u64 ticks_between_notes = u64{1} << 24;
 
 constinit char path[PATH_MAX] = {};
+constinit u64 mapped_bytes = 0;  ///< changes under is_growing
 constinit int is_growing = 0;
 constinit pthread_key_t thread_end{};
 constinit bool has_key = false;
 
 constinit thread_local thread_block* mine __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool has_ended __attribute__((tls_model("initial-exec"))) = false;
 
 u64 clock_ns(clockid_t clock) {
   timespec now{};
@@ -50,14 +54,30 @@ bool reserve(int descriptor, u64 bytes) {
   return kernel(__NR_fallocate, descriptor, 0, 0, static_cast<long>(bytes)) == 0;
 }
 
+u64 whole_chunks(u64 bytes) {
+  return (bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes;
+}
+
+/// Returns how much of the address space is mapped where the program may have `limit` bytes of it.
+u64 mapped_within(u64 limit) {
+  return std::clamp(whole_chunks(limit / share_of_limit), chunk_bytes, most_mapped_bytes);
+}
+
+void begin_growing() {
+  while (__atomic_exchange_n(&is_growing, 1, __ATOMIC_ACQUIRE) != 0) yield();
+}
+void end_growing() {
+  __atomic_store_n(&is_growing, 0, __ATOMIC_RELEASE);
+}
+
 bool grow(u64 needed) {
   if (__atomic_load_n(&file->reserved, __ATOMIC_ACQUIRE) >= needed) return true;
-  if (needed > mapped_bytes) return false;
-  while (__atomic_exchange_n(&is_growing, 1, __ATOMIC_ACQUIRE) != 0) kernel(__NR_sched_yield);
+  // relaxed(hint): the holder of is_growing looks again.
+  if (is_confined() || needed > __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED)) return false;
+  begin_growing();
   bool is_done = file->reserved >= needed;
-  if (!is_done) {
-    const u64 wanted =
-        std::min(mapped_bytes, (needed + chunk_bytes - 1) / chunk_bytes * chunk_bytes);
+  if (!is_done && needed <= mapped_bytes) {
+    const u64 wanted = std::min(mapped_bytes, whole_chunks(needed));
     const long descriptor = kernel(__NR_openat, AT_FDCWD, word(path), O_RDWR | O_CLOEXEC);
     if (descriptor >= 0) {
       is_done = reserve(static_cast<int>(descriptor), wanted);
@@ -65,7 +85,7 @@ bool grow(u64 needed) {
       kernel(__NR_close, descriptor);
     }
   }
-  __atomic_store_n(&is_growing, 0, __ATOMIC_RELEASE);
+  end_growing();
   return is_done;
 }
 
@@ -115,7 +135,7 @@ thread_block* new_record() {
 
 void open_file() {
   const char* const folder = std::getenv("LOCKYARD_RECORDS");
-  if (folder == nullptr || file != nullptr) return;
+  if (folder == nullptr || file != nullptr || is_confined()) return;
   long descriptor = -1;
   for (int attempt = 0; attempt < 100 && (descriptor == -1 || descriptor == -EEXIST); ++attempt) {
     const int length =
@@ -126,24 +146,48 @@ void open_file() {
   }
   if (descriptor < 0) return;
   void* mapped = MAP_FAILED;
+  rlimit limit{};
+  mapped_bytes =
+      getrlimit(RLIMIT_AS, &limit) == 0 ? mapped_within(limit.rlim_cur) : most_mapped_bytes;
   if (reserve(static_cast<int>(descriptor), header_bytes)) {
     mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                   static_cast<int>(descriptor), 0);
   }
   kernel(__NR_close, descriptor);
-  if (mapped == MAP_FAILED) return;
+  if (mapped == MAP_FAILED) {
+    kernel(__NR_unlinkat, AT_FDCWD, word(path));
+    return;
+  }
   fill_header(*static_cast<header*>(mapped));
   __atomic_store_n(&file, static_cast<header*>(mapped), __ATOMIC_RELEASE);
-  if (!has_key) has_key = pthread_key_create(&thread_end, give_record_back) == 0;
+  if (!has_key) has_key = pthread_key_create(&thread_end, end_of_thread) == 0;
 }
 
 void forget_file() {
-  if (file != nullptr) munmap(file, mapped_bytes);
+  if (file != nullptr && !is_confined()) munmap(file, mapped_bytes);
   file = nullptr;
   mine = nullptr;
   is_growing = 0;
   records_used = 0;
   std::memset(records, 0, sizeof records);
+}
+
+void fit_into(u64 limit) {
+  if (file == nullptr || is_confined()) return;
+  begin_growing();
+  const u64 kept = std::max(file->reserved, mapped_within(limit));
+  const u64 from = whole_chunks(kept);
+  if (from < mapped_bytes) {
+    munmap(reinterpret_cast<char*>(file) + from, mapped_bytes - from);
+    __atomic_store_n(&mapped_bytes, from, __ATOMIC_RELAXED);
+  }
+  end_growing();
+}
+
+void reserve_for_confinement() {
+  if (file == nullptr || is_confined()) return;
+  const u64 used = __atomic_load_n(&file->used, __ATOMIC_RELAXED);
+  grow(std::min(mapped_bytes, used + confined_bytes));
 }
 
 void* allocate(std::size_t bytes) {
@@ -173,14 +217,19 @@ void note_time_now_and_then(u64 now_ticks) {
 }
 
 void note_name(thread_block& of) {
-  kernel(__NR_prctl, PR_GET_NAME, word(of.name));
+  if (!is_confined()) kernel(__NR_prctl, PR_GET_NAME, word(of.name));
   of.latest_tid = of.tid;
+}
+
+void end_record() {
+  mine = nullptr;
+  has_ended = true;
 }
 
 thread_block* own_record() {
   if (mine != nullptr) [[likely]]
     return mine;
-  if (file == nullptr) return nullptr;
+  if (file == nullptr || has_ended) return nullptr;
   thread_block* found = take_record_over();
   if (found == nullptr) found = new_record();
   if (found == nullptr) return count_lost(), nullptr;
@@ -199,6 +248,10 @@ thread_block* record_of(u32 tid) {
     if (each != nullptr && __atomic_load_n(&each->tid, __ATOMIC_RELAXED) == tid) return each;
   }
   return nullptr;
+}
+
+void postpone_end_of_thread(void* record) {
+  pthread_setspecific(thread_end, record);
 }
 
 void give_record_back(void* record) {

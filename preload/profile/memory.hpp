@@ -3,6 +3,7 @@
 
 // The file of this process: its mapping, the memory in it, and the record of each thread.
 
+#include "../confinement.hpp"
 #include "../glibc.hpp"
 #include "layout.hpp"
 
@@ -16,6 +17,12 @@ void open_file();
 
 /// After a fork, in the child: the file is the parent's.
 void forget_file();
+
+/// Gives back address space that a limit of so many bytes would count.
+void fit_into(u64 limit);
+
+/// Gives the file the memory that it has from now on: the process is about to confine itself.
+void reserve_for_confinement();
 
 /// Returns zeroed memory in the file, or null. Its kind is still none.
 void* allocate(std::size_t bytes);
@@ -51,7 +58,10 @@ void note_time_now_and_then(u64 now_ticks);
 /// Writes the calling thread's name, which it may have changed, into its record.
 void note_name(thread_block& of);
 
-/// Returns this thread's record, or null if there is no memory.
+/// This thread records nothing from now on.
+void end_record();
+
+/// Returns this thread's record, or null if there is no memory, or after end_record().
 thread_block* own_record();
 
 /// Returns the record of a thread of this process, or null.
@@ -76,6 +86,13 @@ bool any_record(auto use) {
   }
   return false;
 }
+
+/// Runs among the destructors of the thread's data with its record; the backend defines it.
+void end_of_thread(void* record);
+
+/// Runs end_of_thread() again in the next round of destructors, of which there are
+/// PTHREAD_DESTRUCTOR_ITERATIONS.
+void postpone_end_of_thread(void* record);
 
 /// The end of this thread: its record is for the next.
 void give_record_back(void* record);

@@ -60,7 +60,7 @@ void end_gap(u64 now) {
 
 [[gnu::noinline]] void begin_sample(const void* mutex, const void* site) {
   state.until_sample = interval();
-  if (state.sampled != nullptr || file == nullptr) return;
+  if (state.sampled != nullptr || own_record() == nullptr) return;
   if (state.gap_mutex == mutex) return end_gap(ticks());
   if (state.gap_mutex != nullptr && --state.gap_tries != 0) {
     state.until_sample = 1;

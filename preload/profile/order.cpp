@@ -12,16 +12,22 @@
 namespace lockyard::preload::record {
 namespace {
 
-constexpr u32 table_slots = 1 << 14, most_edges = table_slots / 2, most_gates = 6;
+constexpr u32 most_edges = 1 << 13, heads = 1 << 12, most_gates = 6;
 constexpr u32 many_threads = ~u32{0}, most_reported = 1024;
+constexpr u32 longest_unlocked_search = 64;
 
+/// In three lists, by the numbers of edges, which begin with 1: of the edges with the same mutexes,
+/// from the same mutex, and to the same one. The table's holder writes.
 struct edge {
   ring_edge is;
   u32 gates_count = 0;
   u64 gates[most_gates] = {};  ///< mutexes that were held every time
+  u32 next_same = 0, next_from = 0, next_to = 0;
 };
-constinit edge edges[table_slots] = {};
+constinit edge edges[most_edges + 1] = {};
+constinit u32 same[heads] = {}, leaving[heads] = {}, arriving[heads] = {};
 constinit u32 edges_used = 0;
+constinit u32 unused = 0;  ///< the edges of forgotten mutexes, by next_same
 constinit u64 reported[most_reported] = {};
 constinit u32 reported_count = 0;
 constinit int is_locked = 0;
@@ -30,7 +36,7 @@ class locked {
  public:
   locked() {
     // order[table]: acquire; pairs [table]; the holder before this one has written the table.
-    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE) != 0) kernel(__NR_sched_yield);
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE) != 0) yield();
   }
   // order[table]: release; pairs [table]; publishes the table to the next holder.
   ~locked() { __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE); }
@@ -43,14 +49,50 @@ u64 hash_of(u64 from, u64 to) {
   return mixed ^ (mixed >> 32);
 }
 
-/// Returns the edge's slot, or the first free one behind it. `from` is written last.
-edge& slot_of(u64 from, u64 to) {
-  for (u64 i = hash_of(from, to);; ++i) {
-    edge& each = edges[i % table_slots];
-    // order[edge]: acquire; pairs [edge]; the fields of a slot that is in use are there.
-    const u64 found = __atomic_load_n(&each.is.from, __ATOMIC_ACQUIRE);
-    if (found == 0 || (found == from && each.is.to == to)) return each;
+u32& head_in(u32 (&lists)[heads], u64 from, u64 to) {
+  return lists[hash_of(from, to) % heads];
+}
+
+/// Returns the edge, or null. Without the table's lock it may be an edge that another thread
+/// removes or replaces meanwhile, and the search may fail.
+edge* edge_of(u64 from, u64 to, u32 most) {
+  // order[edge]: acquire; pairs [edge]; the fields of an edge that is in a list are there.
+  u32 at = __atomic_load_n(&head_in(same, from, to), __ATOMIC_ACQUIRE);
+  for (; at != 0 && most-- > 0; at = __atomic_load_n(&edges[at].next_same, __ATOMIC_RELAXED)) {
+    if (edges[at].is.from == from && edges[at].is.to == to) return &edges[at];
   }
+  return nullptr;
+}
+
+void enter(u32& list, u32 edge::*next, u32 number) {
+  edges[number].*next = list;
+  // order[edge]: release; pairs [edge]; publishes the fields.
+  __atomic_store_n(&list, number, __ATOMIC_RELEASE);
+}
+
+void leave(u32& list, u32 edge::*next, u32 number) {
+  u32* at = &list;
+  while (*at != number) at = &(edges[*at].*next);
+  // relaxed(hint): a search without the lock may miss an edge, and then looks again with it.
+  __atomic_store_n(at, edges[number].*next, __ATOMIC_RELAXED);
+}
+
+/// Returns the number of an edge in no list, or 0.
+u32 unused_edge() {
+  if (unused == 0) return edges_used < most_edges ? ++edges_used : 0;
+  const u32 number = unused;
+  unused = edges[number].next_same;
+  return number;
+}
+
+void remove(u32 number) {
+  edge& of = edges[number];
+  leave(head_in(same, of.is.from, of.is.to), &edge::next_same, number);
+  leave(head_in(leaving, of.is.from, 0), &edge::next_from, number);
+  leave(head_in(arriving, 0, of.is.to), &edge::next_to, number);
+  of.is.from = of.is.to = 0;
+  of.next_same = unused;
+  unused = number;
 }
 
 bool is_held(const held_list& held, u64 object, u64 from) {
@@ -72,19 +114,17 @@ bool is_known(const edge& of, const held_list& held, u32 tid) {
   return true;
 }
 
-void insert(edge& to, const held_lock& from, const held_list& held, const held_lock& next,
+void insert(u32 number, const held_lock& from, const held_list& held, const held_lock& next,
             u32 tid) {
-  to.is.to = next.object;
-  to.is.tid = tid;
-  to.is.from_stack = from.stack;
-  to.is.to_stack = next.stack;
+  edge& to = edges[number];
+  to.is = {from.object, next.object, tid, from.stack, next.stack};
   to.gates_count = 0;
   for (u32 i = 0; i < held.count && to.gates_count < most_gates; ++i) {
     if (held.locks[i].object != from.object) to.gates[to.gates_count++] = held.locks[i].object;
   }
-  ++edges_used;
-  // order[edge]: release; pairs [edge]; publishes the fields.
-  __atomic_store_n(&to.is.from, from.object, __ATOMIC_RELEASE);
+  enter(head_in(same, from.object, next.object), &edge::next_same, number);
+  enter(head_in(leaving, from.object, 0), &edge::next_from, number);
+  enter(head_in(arriving, 0, next.object), &edge::next_to, number);
 }
 
 void widen(edge& of, const held_list& held, u32 tid) {
@@ -116,7 +156,8 @@ bool could_deadlock(const edge* const* path, u32 count) {
 /// Looks for a way from the end of the path back to its beginning.
 bool close(const edge** path, u32& count) {
   const u64 at = path[count - 1]->is.to, goal = path[0]->is.from;
-  for (const edge& each : edges) {
+  for (u32 i = head_in(leaving, at, 0); i != 0; i = edges[i].next_from) {
+    const edge& each = edges[i];
     if (each.is.from != at) continue;
     path[count++] = &each;
     if (each.is.to == goal) {
@@ -147,17 +188,19 @@ ring note_order(const held_list& held, const held_lock& next, u32 tid) {
   for (u32 i = 0; i < held.count; ++i) {
     const held_lock& from = held.locks[i];
     if (from.object == next.object) continue;
-    const edge& known = slot_of(from.object, next.object);
-    if (known.is.from != 0 && is_known(known, held, tid)) continue;
+    const edge* const known = edge_of(from.object, next.object, longest_unlocked_search);
+    if (known != nullptr && is_known(*known, held, tid)) continue;
     const locked table;
-    edge& now = slot_of(from.object, next.object);
-    if (now.is.from == 0) {
-      if (edges_used >= most_edges) return count_lost(), found;
-      insert(now, from, held, next, tid);
+    edge* now = edge_of(from.object, next.object, most_edges);
+    if (now == nullptr) {
+      const u32 number = unused_edge();
+      if (number == 0) return count_lost(), found;
+      now = &edges[number];
+      insert(number, from, held, next, tid);
     } else {
-      widen(now, held, tid);
+      widen(*now, held, tid);
     }
-    const edge* path[longest_ring] = {&now};
+    const edge* path[longest_ring] = {now};
     u32 count = 1;
     if (found.count != 0 || !close(path, count) || !is_news(path, count)) continue;
     found.count = count;
@@ -167,21 +210,26 @@ ring note_order(const held_list& held, const held_lock& next, u32 tid) {
 }
 
 void forget_order(u64 object) {
-  if (edges_used == 0) return;
+  u32& from = head_in(leaving, object, 0);
+  u32& to = head_in(arriving, 0, object);
+  // relaxed(owner): threads that use the mutex at once are after its first use, or ordered by it.
+  if (__atomic_load_n(&from, __ATOMIC_RELAXED) == 0 && __atomic_load_n(&to, __ATOMIC_RELAXED) == 0)
+    return;
   const locked table;
-  for (edge& each : edges) {
-    // A slot stays in use, or searches would end there; no mutex has address 1.
-    if (each.is.from != 0 && (each.is.from == object || each.is.to == object)) {
-      each.is.to = 1;
-      // relaxed(atomicity): a reader sees an edge of no mutex, or the one before.
-      __atomic_store_n(&each.is.from, 1, __ATOMIC_RELAXED);
-    }
+  for (u32 i = from, next = 0; i != 0; i = next) {
+    next = edges[i].next_from;
+    if (edges[i].is.from == object) remove(i);
+  }
+  for (u32 i = to, next = 0; i != 0; i = next) {
+    next = edges[i].next_to;
+    if (edges[i].is.to == object) remove(i);
   }
 }
 
 void forget_orders() {
   std::memset(static_cast<void*>(edges), 0, sizeof edges);
-  edges_used = reported_count = 0;
+  for (auto* const lists : {&same, &leaving, &arriving}) std::memset(*lists, 0, sizeof *lists);
+  edges_used = unused = reported_count = 0;
   is_locked = 0;
 }
 

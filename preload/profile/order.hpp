@@ -13,6 +13,7 @@ struct held_lock {
   u64 site = 0;
   u64 since_ns = 0;
   u32 stack = 0;
+  bool ends_with_owner = false;  ///< robust: the next owner is told that this one has ended
 };
 
 inline constexpr u32 most_held = 48, most_rwlocks = 16;

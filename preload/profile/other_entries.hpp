@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The functions besides entry.hpp's that the recorder replaces: rwlocks, spinlocks, semaphores,
-// barriers, pthread_once, futex calls of other locks through syscall(), and dlclose. Included once,
-// by profile.cpp.
+// barriers, pthread_once, joins, limits and dlclose. Included once, by profile.cpp.
 
-#include <linux/futex.h>
 #include <semaphore.h>
-
-#include <cstdarg>
+#include <sys/resource.h>
 
 namespace lockyard::preload::record {
 
@@ -34,7 +31,14 @@ inline constinit next_function<int, sem_t*, clockid_t, limit> sem_clockwait{"sem
 inline constinit next_function<int, sem_t*> sem_post{"sem_post"};
 inline constinit next_function<int, pthread_barrier_t*> barrier_wait{"pthread_barrier_wait"};
 inline constinit next_function<int, pthread_once_t*, void (*)()> once{"pthread_once"};
-inline constinit next_function<long, long, long, long, long, long, long, long> syscall{"syscall"};
+inline constinit next_function<int, __rlimit_resource_t, const rlimit*> setrlimit{"setrlimit"};
+inline constinit next_function<int, __rlimit_resource_t, const rlimit64*> setrlimit64{
+    "setrlimit64"};
+inline constinit next_function<int, pid_t, __rlimit_resource, const rlimit*, rlimit*> prlimit{
+    "prlimit"};
+inline constinit next_function<int, pid_t, __rlimit_resource, const rlimit64*, rlimit64*> prlimit64{
+    "prlimit64"};
+inline constinit next_function<int, thrd_t, int*> c11_join{"thrd_join"};
 inline constinit next_function<int, void*> dlclose{"dlclose"};
 }  // namespace next
 
@@ -101,26 +105,16 @@ inline int taken(pthread_rwlock_t* l, const void* caller, int error) {
 }
 
 /// Publishes the wait for the thread's end, so that the guard can follow it.
-inline int guarded_join(pthread_t thread, void** result, const void* caller) {
+int guarded_join(pthread_t thread, const void* caller, auto join) {
   thread_block* const own = own_record();
-  if (own == nullptr || thread == pthread_self()) return next::join(thread, result);
+  if (own == nullptr || thread == pthread_self()) return join();
   const u64 begin = ticks();
   begin_wait(*own, reinterpret_cast<void*>(thread), object_kind::join, caller, stack_from(caller),
              false, begin);
   int error = guard_wait_for_other(caller, begin);
-  if (error == 0) error = next::join(thread, result);
+  if (error == 0) error = join();
   end_wait(*own);
   return error;
-}
-
-inline bool is_futex_wait(long number, long operation) {
-  const long command = operation & FUTEX_CMD_MASK;
-  return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
-                                 command == FUTEX_LOCK_PI || command == 13 /* LOCK_PI2 */);
-}
-inline bool is_futex_wake(long number, long operation) {
-  const long command = operation & FUTEX_CMD_MASK;
-  return number == SYS_futex && (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET);
 }
 
 }  // namespace lockyard::preload::record
@@ -192,7 +186,15 @@ LOCKYARD_ENTRY(int, pthread_join, pthread_t thread, void** result) {
   using namespace LOCKYARD_RECORD;
   if (guarding == guard_mode::off) [[likely]]
     return next::join(thread, result);
-  return guarded_join(thread, result, LOCKYARD_CALLER);
+  return guarded_join(thread, LOCKYARD_CALLER, [=] { return next::join(thread, result); });
+}
+LOCKYARD_ENTRY(int, thrd_join, thrd_t thread, int* result) {
+  using namespace LOCKYARD_RECORD;
+  if (guarding == guard_mode::off) [[likely]]
+    return next::c11_join(thread, result);
+  const int error =
+      guarded_join(thread, LOCKYARD_CALLER, [=] { return next::c11_join(thread, result); });
+  return error == 0 ? thrd_success : thrd_error;
 }
 
 LOCKYARD_ENTRY(int, pthread_spin_lock, pthread_spinlock_t* l) {
@@ -239,23 +241,27 @@ LOCKYARD_ENTRY(void, call_once, once_flag* flag, void (*initialise)()) {
   lockyard_entry_pthread_once(reinterpret_cast<pthread_once_t*>(flag), initialise);
 }
 
-LOCKYARD_ENTRY(long, syscall, long number, ...) {
-  using namespace LOCKYARD_RECORD;
-  std::va_list given;
-  va_start(given, number);
-  long a[6];
-  for (long& each : a) each = va_arg(given, long);
-  va_end(given);
-  const auto call = [&] { return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); };
-  if (number != SYS_futex) [[likely]]
-    return call();
-  const auto* const object = reinterpret_cast<const void*>(a[0]);
-  if (is_futex_wait(number, a[1])) {
-    return timed(object, object_kind::foreign_futex, LOCKYARD_CALLER, call);
+// Address space that a new limit would count is given back before the limit is set.
+#define LOCKYARD_RECORD_LIMIT(name, type)                                      \
+  LOCKYARD_ENTRY(int, name, __rlimit_resource_t resource, const type* limit) { \
+    using namespace LOCKYARD_RECORD;                                           \
+    if (resource == RLIMIT_AS && limit != nullptr) fit_into(limit->rlim_cur);  \
+    return next::name(resource, limit);                                        \
   }
-  if (is_futex_wake(number, a[1])) note_release_at(object, LOCKYARD_CALLER);
-  return call();
-}
+LOCKYARD_RECORD_LIMIT(setrlimit, rlimit)
+LOCKYARD_RECORD_LIMIT(setrlimit64, rlimit64)
+#undef LOCKYARD_RECORD_LIMIT
+#define LOCKYARD_RECORD_LIMIT(name, type)                                                 \
+  LOCKYARD_ENTRY(int, name, pid_t process, __rlimit_resource resource, const type* limit, \
+                 type* before) {                                                          \
+    using namespace LOCKYARD_RECORD;                                                      \
+    const bool is_own = process == 0 || process == getpid();                              \
+    if (is_own && resource == RLIMIT_AS && limit != nullptr) fit_into(limit->rlim_cur);   \
+    return next::name(process, resource, limit, before);                                  \
+  }
+LOCKYARD_RECORD_LIMIT(prlimit, rlimit)
+LOCKYARD_RECORD_LIMIT(prlimit64, rlimit64)
+#undef LOCKYARD_RECORD_LIMIT
 
 LOCKYARD_ENTRY(int, dlclose, void* handle) {
   const int error = LOCKYARD_RECORD::next::dlclose(handle);

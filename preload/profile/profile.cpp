@@ -3,6 +3,7 @@
 // A library for LD_PRELOAD that records which threads wait for which locks, how long, where, behind
 // which other threads, and why; with LOCKYARD_GUARD it also is the guard. It changes no lock.
 
+#include <linux/futex.h>
 #include <sys/single_threaded.h>
 
 #include "../forwarding.hpp"
@@ -87,6 +88,27 @@ bool is_waited_for(pthread_cond_t* c) {
   return flags_of(c) >> 2 != 0;
 }
 
+void begin_child() {
+  const auto parent = known_thread_id;
+  forget_thread_id();
+  forget_thread();
+  const bool was_recording = file != nullptr;
+  forget_file();
+  forget_stacks();
+  forget_guard(static_cast<u32>(parent));
+  if (was_recording) open_file();
+}
+
+bool is_futex_wait(long number, long operation) {
+  const long command = operation & FUTEX_CMD_MASK;
+  return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
+                                 command == FUTEX_LOCK_PI || command == 13 /* LOCK_PI2 */);
+}
+bool is_futex_wake(long number, long operation) {
+  const long command = operation & FUTEX_CMD_MASK;
+  return number == SYS_futex && (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET);
+}
+
 struct recording : forwarding {
   static int mutex_lock(pthread_mutex_t* m, const void* caller) {
     // The id is read first: no load behind the atomic operation starts before that ends.
@@ -142,23 +164,36 @@ struct recording : forwarding {
     if (is_waited_for(c)) note_release_at(c, caller);
     return real::condition_broadcast(c);
   }
-};
 
-void begin_child() {
-  const auto parent = known_thread_id;
-  forget_thread_id();
-  forget_thread();
-  const bool was_recording = file != nullptr;
-  forget_file();
-  forget_stacks();
-  forget_guard(static_cast<u32>(parent));
-  if (was_recording) open_file();
-}
+  static void register_fork_handlers() {
+    static constinit int is_done = 0;
+    if (__atomic_exchange_n(&is_done, 1, __ATOMIC_RELAXED) == 0)
+      pthread_atfork(nullptr, nullptr, begin_child);
+  }
+  static void prepare_for_confinement(confinement to) noexcept {
+    reserve_for_confinement();
+    if (to != confinement::strict) return;
+    forget_thread();
+    end_record();
+  }
+  /// Locks of other libraries wait in futex calls through syscall().
+  static long system_call(long number, const long (&a)[6], const void* caller) {
+    const auto call = [&] { return forwarding::system_call(number, a, caller); };
+    if (number != SYS_futex) [[likely]]
+      return call();
+    const auto* const object = reinterpret_cast<const void*>(a[0]);
+    if (is_futex_wait(number, a[1])) {
+      return timed(object, object_kind::foreign_futex, caller, call);
+    }
+    if (is_futex_wake(number, a[1])) note_release_at(object, caller);
+    return call();
+  }
+};
 
 [[gnu::constructor]] void begin() {
   const char* const guard = std::getenv("LOCKYARD_GUARD");
   start(guard != nullptr ? "guard" : "profile");
-  pthread_atfork(nullptr, nullptr, begin_child);
+  recording::register_fork_handlers();
   open_file();
   begin_guard();
 }
@@ -168,6 +203,16 @@ void begin_child() {
 }
 
 }  // namespace
+
+/// Destructors of the program's thread-local data may unlock what the thread still holds, so the
+/// guard looks when most of them have run.
+void record::end_of_thread(void* record) {
+  constexpr int last_round = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local int round = 0;
+  if (++round < last_round && holds_mutexes()) return postpone_end_of_thread(record);
+  guard_end();
+  give_record_back(record);
+}
 
 using backend = recording;
 

@@ -60,6 +60,26 @@ void begin_looks() noexcept {
 }
 static_assert(PTHREAD_MUTEX_NORMAL == 0);
 
+void report_counts() noexcept {
+  const auto count = [](const std::atomic<std::uint32_t>& of) {
+    // relaxed(atomicity): as in passed_counts.
+    return of.load(std::memory_order_relaxed);
+  };
+  report(
+      "{\"event\": \"end\", \"pid\": %d, \"chosen\": %u, \"robust\": %u, \"inheriting\": %u, "
+      "\"protecting\": %u, \"shared\": %u}\n",
+      static_cast<int>(getpid()), selection::count(), count(passed.robust),
+      count(passed.inheriting), count(passed.protecting), count(passed.shared));
+}
+
+void begin_child() noexcept {
+  const std::int32_t before = known_thread_id;
+  begin_looks();
+  forget_thread_id();
+  forks.add(before, thread_id());
+  passed.clear();
+}
+
 struct swapping : forwarding {
   static int mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes,
                         const void* /*caller*/) {
@@ -126,6 +146,14 @@ struct swapping : forwarding {
     return error;
   }
 
+  static void register_fork_handlers() {
+    static constinit std::atomic<bool> is_done{false};
+    // relaxed(atomicity): one thread registers them.
+    if (!is_done.exchange(true, std::memory_order_relaxed))
+      pthread_atfork(nullptr, nullptr, begin_child);
+  }
+  static void prepare_for_confinement(confinement /*to*/) noexcept { report_counts(); }
+
  private:
   static bool is_swapped(pthread_mutex_t* m) noexcept {
     return is_plain(layout_of(m).kind) && selection::has(layout_of(m));
@@ -145,25 +173,11 @@ struct swapping : forwarding {
   if (condition != nullptr && std::string_view{condition} == "condition_variable_any") {
     swapped_condition::use_any();
   }
-  pthread_atfork(nullptr, nullptr, [] {
-    const std::int32_t before = known_thread_id;
-    begin_looks();
-    forget_thread_id();
-    forks.add(before, thread_id());
-    passed.clear();
-  });
+  swapping::register_fork_handlers();
 }
 
 [[gnu::destructor]] void end() {
-  const auto count = [](const std::atomic<std::uint32_t>& of) {
-    // relaxed(atomicity): as in passed_counts.
-    return of.load(std::memory_order_relaxed);
-  };
-  report(
-      "{\"event\": \"end\", \"pid\": %d, \"chosen\": %u, \"robust\": %u, \"inheriting\": %u, "
-      "\"protecting\": %u, \"shared\": %u}\n",
-      static_cast<int>(getpid()), selection::count(), count(passed.robust),
-      count(passed.inheriting), count(passed.protecting), count(passed.shared));
+  report_counts();
 }
 
 }  // namespace

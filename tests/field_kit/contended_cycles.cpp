@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -106,6 +107,19 @@ void cycle_with_join() {
     pthread_mutex_unlock(&account);
   }};
   other.join();
+}
+
+void cycle_with_c11_join() {
+  pthread_mutex_lock(&account);
+  thrd_t other;
+  thrd_create(
+      &other,
+      [](void*) {
+        pthread_mutex_lock(&account);
+        return 0;
+      },
+      nullptr);
+  thrd_join(other, nullptr);
 }
 
 /// Readers and writers that wait for each other, and for a mutex, and never in a ring.

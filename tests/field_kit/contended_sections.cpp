@@ -5,11 +5,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -158,7 +161,6 @@ PLACE void wait_until_ready() {
   pthread_mutex_unlock(&account);
 }
 PLACE void make_ready() {
-  usleep(20'000);
   pthread_mutex_lock(&account);
   is_ready = true;
   pthread_cond_signal(&ready_condition);
@@ -171,7 +173,7 @@ PLACE void want_table() {
 PLACE void change_table() {
   pthread_rwlock_wrlock(&table);
   turn = 1;
-  usleep(20'000);
+  await(2);
   pthread_rwlock_unlock(&table);
 }
 PLACE void want_permit() {
@@ -186,19 +188,58 @@ PLACE void want_spinlock() {
   pthread_spin_unlock(&spinning);
 }
 
+namespace {
+
+/// A thread that is asked whether it waits, because on a busy machine a pause is too short.
+class watched {
+ public:
+  explicit watched(void (*body)())
+      : thread_{[this, body] {
+          id_ = static_cast<int>(syscall(SYS_gettid));
+          body();
+        }} {}
+  void join() { thread_.join(); }
+  /// Waits until the thread is blocked in a futex call.
+  void await_blocked() const {
+    const std::string futex = std::to_string(SYS_futex) + ' ';
+    for (std::string call; call != futex; usleep(1000)) {
+      std::ifstream file{"/proc/self/task/" + std::to_string(id_) + "/syscall"};
+      call.assign(futex.size(), ' ');
+      file.read(call.data(), static_cast<std::streamsize>(call.size()));
+    }
+  }
+  /// Waits until the thread has computed for a millisecond.
+  void await_busy() {
+    clockid_t clock{};
+    pthread_getcpuclockid(thread_.native_handle(), &clock);
+    for (timespec spent{}; spent.tv_sec == 0 && spent.tv_nsec < 1'000'000; usleep(1000)) {
+      clock_gettime(clock, &spent);
+    }
+  }
+
+ private:
+  std::atomic<int> id_{0};
+  std::thread thread_;
+};
+
+}  // namespace
+
 void wait_for_all() {
   pthread_barrier_init(&start_line, nullptr, 2);
   sem_init(&permits, 0, 0);
   pthread_spin_init(&spinning, 0);
-  std::thread condition{wait_until_ready}, barrier{[] { pthread_barrier_wait(&start_line); }};
-  std::thread semaphore{want_permit}, futex{[] { foreign.wait(0); }};
+  watched condition{wait_until_ready}, barrier{[] { pthread_barrier_wait(&start_line); }};
+  watched semaphore{want_permit}, futex{[] { foreign.wait(0); }};
+  for (auto* each : {&condition, &barrier, &semaphore, &futex}) each->await_blocked();
   make_ready();
-  std::thread writer{change_table};
+  watched writer{change_table};
   await(1);
-  std::thread reader{want_table};
+  watched reader{want_table};
+  reader.await_blocked();
+  turn = 2;
   pthread_spin_lock(&spinning);
-  std::thread spinner{want_spinlock};
-  usleep(20'000);
+  watched spinner{want_spinlock};
+  spinner.await_busy();
   pthread_spin_unlock(&spinning);
   sem_post(&permits);
   foreign = 1;

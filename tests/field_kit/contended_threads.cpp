@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,20 @@ pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 std::atomic<int> turn{0};
 int count = 20;
+
+namespace {
+
+/// Registered before all constructors have run, so that glibc calls it first in a child.
+void lock_in_child() {
+  pthread_mutex_lock(&index_lock);
+  pthread_mutex_unlock(&index_lock);
+}
+void register_handler() {
+  pthread_atfork(nullptr, nullptr, lock_in_child);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const preinit)() = register_handler;
+
+}  // namespace
 
 int main(int arguments, char** argument) {
   const std::string scene = arguments > 1 ? argument[1] : "";
@@ -64,6 +79,8 @@ int main(int arguments, char** argument) {
     cycle_with_reader();
   } else if (scene == "cycle_with_join") {
     cycle_with_join();
+  } else if (scene == "cycle_with_c11_join") {
+    cycle_with_c11_join();
   } else if (scene == "upgrade") {
     upgrade();
   } else if (scene == "read_and_write") {
@@ -86,8 +103,25 @@ int main(int arguments, char** argument) {
     pthread_mutex_lock(&account);
     pthread_mutex_lock(&account);
   } else if (scene == "stranger") {
-    std::thread{[] { pthread_mutex_lock(&account); }}.join();
+    std::thread other{[] {
+      pthread_mutex_lock(&account);
+      turn = 1;
+      await(2);
+    }};
+    await(1);
     pthread_mutex_unlock(&account);
+    turn = 2;
+    other.join();
+  } else if (scene == "held_at_the_end") {
+    held_at_the_end();
+  } else if (scene == "unlocked_at_the_end") {
+    unlocked_at_the_end();
+  } else if (scene == "inverted_after_many") {
+    inverted_after_many();
+  } else if (scene == "recursion") {
+    recursion();
+  } else if (scene == "confined") {
+    return confined();
   } else if (scene == "destroyed") {
     pthread_mutex_lock(&account);
     pthread_mutex_destroy(&account);
@@ -95,6 +129,7 @@ int main(int arguments, char** argument) {
   } else if (scene == "long_hold") {
     sleep_in_section();
   } else if (scene == "fork") {
+    lock_in_child();  // and in the parent, so that a library may know the parent's thread
     if (fork() == 0) {
       alternate(sleep_in_section);
       _exit(0);
@@ -112,6 +147,10 @@ int main(int arguments, char** argument) {
   } else if (scene == "quick_exit") {
     alternate(sleep_in_section);
     _exit(9);
+  } else if (scene == "limited") {
+    const rlimit limit{200 << 20, 200 << 20};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    alternate(sleep_in_section);
   } else if (scene == "many") {
     for (int i = 0; i < count; ++i) std::thread{want_permit_in_vain}.join();
   } else if (scene == "endless") {

@@ -48,6 +48,7 @@ void cycle_with_writer();
 void cycle_with_reader();
 void upgrade();
 void cycle_with_join();
+void cycle_with_c11_join();
 void read_and_write();
 void many_cycles(int size);
 void timed_cycle();
@@ -58,4 +59,10 @@ void inverted_under_a_gate();
 void inverted_by_one_thread();
 void reused_memory();
 void recursive();
+void inverted_after_many();
+void recursion();
+void held_at_the_end();
+void unlocked_at_the_end();
+/// Threads contend after the process has forbidden itself all that they do not need.
+int confined();
 int forked_unlock();

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import COMMAND
 from contended_programs import compiled
+
+from lockyard.commands.guard import _Findings
+from lockyard.field_kit import preload
+from lockyard.field_kit.recorded import all_records
+from lockyard.field_kit.records_file import bytes_used
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +77,7 @@ def test_a_deadlock_aborts_the_program_if_asked(
 
 @pytest.mark.parametrize(("scene", "locks"), [
     ("cycle_with_writer", {"account", "table"}), ("cycle_with_reader", {"account", "table"}),
-    ("cycle_with_join", {"account", ""}),
+    ("cycle_with_join", {"account", ""}), ("cycle_with_c11_join", {"account", ""}),
 ])  # fmt: skip
 def test_rwlocks_and_joins_are_edges_of_a_deadlock(
     guarded: Guarded, scene: str, locks: set[str]
@@ -81,7 +87,7 @@ def test_rwlocks_and_joins_are_edges_of_a_deadlock(
     assert finding["what"] == "deadlock"
     assert [each["lock"] for each in finding["threads"]].count("account") == 1
     assert {each["lock"] for each in finding["threads"]} == locks
-    assert ("waits for the end of" in shown.stderr) == (scene == "cycle_with_join")
+    assert ("waits for the end of" in shown.stderr) == ("join" in scene)
     for each in finding["threads"]:
         assert bool(each["held_stack"]) == bool(each["lock"])
 
@@ -144,6 +150,41 @@ def test_an_order_that_could_deadlock_is_reported_though_it_did_not(guarded: Gua
     assert "LOCK ORDER that can deadlock" in shown.stderr
 
 
+def test_an_order_is_found_after_more_mutexes_than_the_table_has_room_for(
+    guarded: Guarded,
+) -> None:
+    (finding,), _ = guarded(scene="inverted_after_many", count=10_000)
+    assert finding["what"] == "lock order"
+
+
+def test_a_thread_that_ends_with_a_mutex_is_reported(guarded: Guarded) -> None:
+    (finding,), shown = guarded(scene="held_at_the_end")
+    assert finding["what"] == "held at the end"
+    assert finding["threads"][0]["lock"] == "account"
+    assert "held_at_the_end" in finding["threads"][0]["held_stack"][0]
+    assert "HELD AT THE END" in shown.stderr
+
+
+def test_a_recursion_that_locks_leaves_room_for_records(contended: Path, tmp_path: Path) -> None:
+    environment = {
+        **os.environ, "LD_PRELOAD": str(preload.recorder()), "LOCKYARD_RECORDS": str(tmp_path),
+        "LOCKYARD_GUARD": "report",
+    }  # fmt: skip
+    subprocess.run(
+        [contended, "recursion", "9"], env=environment, check=True, timeout=PATIENCE_S
+    )  # 262,144 stacks
+    (file,) = tmp_path.iterdir()
+    assert bytes_used(file) < 12 << 20
+
+
+def test_a_file_without_a_header_is_no_news(tmp_path: Path) -> None:
+    (tmp_path / "1-0.lockrec").touch()
+    findings = _Findings(tmp_path)
+    findings.look()
+    assert not findings.has_records
+    assert all_records(tmp_path) == []
+
+
 def test_a_long_hold_is_reported(guarded: Guarded) -> None:
     (finding,), shown = guarded("--long-hold", "1ms", scene="long_hold")
     assert finding["what"] == "long hold"
@@ -156,7 +197,8 @@ def test_a_long_hold_is_reported(guarded: Guarded) -> None:
     [
         ("ordered", 20_000), ("convoy", 20_000), ("kinds", 0), ("inverted_under_a_gate", 0),
         ("inverted_by_one_thread", 0), ("reused_memory", 1000), ("recursive", 0),
-        ("timed_cycle", 0), ("fork", 5), ("forked_unlock", 0),
+        ("timed_cycle", 0), ("fork", 5), ("forked_unlock", 0), ("unlocked_at_the_end", 0),
+        ("confined", 2),
     ],
 )  # fmt: skip
 def test_a_program_without_fault_has_no_finding(guarded: Guarded, scene: str, count: int) -> None:

@@ -296,6 +296,23 @@ def test_a_profile_outlives_the_end_of_its_program(
     assert of_kind(records, "profile-lock", "account")
 
 
+def test_a_confined_program_is_recorded_and_goes_on(profiled: Callable[..., Any]) -> None:
+    records, shown = profiled("confined", "3")
+    assert shown.returncode == 0
+    assert sum(waits_by(records, "account", "waiter").values()) >= 3
+
+
+def test_a_confined_program_runs_with_another_lock(lockyard: Lockyard, contended: Path) -> None:
+    shown = lockyard("run", "--mutex", "futex_mutex", "--", str(contended), "confined", "3")
+    assert shown.returncode == 0
+
+
+def test_a_program_may_limit_its_address_space(profiled: Callable[..., Any]) -> None:
+    records, shown = profiled("limited", "3")
+    assert shown.returncode == 0
+    assert sum(waits_by(records, "account", "waiter").values()) >= 3
+
+
 def test_a_running_program_is_read_from_outside(lockyard: Lockyard, contended: Path) -> None:
     with subprocess.Popen(
         [COMMAND, "profile", "--", contended, "endless", "100000"],

@@ -17,7 +17,7 @@ from lockyard.cli.arguments import FILE, Program
 from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import UsageError
 from lockyard.field_kit import guard_text, preload, profile_files
-from lockyard.field_kit.recorded import Names, records_folder
+from lockyard.field_kit.recorded import Names, nothing_recorded, records_folder
 from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
 
 if TYPE_CHECKING:
@@ -35,10 +35,14 @@ class _Findings:
     _told: set[tuple[str, int]] = field(default_factory=set)
     _used: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def has_records(self) -> bool:
+        return bool(self._used)
+
     def look(self) -> None:
         for path in sorted(self.folder.glob(f"*{SUFFIX}")):
             used = bytes_used(path)
-            if used == self._used.get(path.name):
+            if used == self._used.get(path.name, 0):
                 continue
             self._used[path.name] = used
             records = read(path)
@@ -109,7 +113,8 @@ def command(options: GuardOptions) -> int:
             launch.check(preload.read_reports(reports))
         findings.look()
     if not options.quiet:
-        print(f"lockyard: {_summary(findings)}", file=sys.stderr)  # noqa: T201
+        found = _summary(findings) if findings.has_records else nothing_recorded(options.program[0])
+        print(f"lockyard: {found}", file=sys.stderr)  # noqa: T201
     if options.out is not None:
         lines = (msgspec.json.encode(each) + b"\n" for each in findings.documents)
         profile_files.write(options.out, b"".join(lines))

@@ -14,7 +14,12 @@ from lockyard.cli.command import command_of, option, options_class
 from lockyard.errors import ExitStatus, UsageError
 from lockyard.field_kit import preload, profile_files, profile_text
 from lockyard.field_kit.added_up import added_up
-from lockyard.field_kit.recorded import all_records, records_folder, records_path_of
+from lockyard.field_kit.recorded import (
+    all_records,
+    nothing_recorded,
+    records_folder,
+    records_path_of,
+)
 from lockyard.field_kit.records_file import read
 from lockyard.page.arguments import PageFile
 from lockyard.page.wanted import WantedPage
@@ -127,7 +132,10 @@ def command(options: ProfileOptions) -> int:
         return ExitStatus.DONE
     if source:
         return show_file(Path(source), files, as_json=False)
-    status, processes = recorded(options.program or ())
+    program: Sequence[str] = options.program or ()
+    status, processes = recorded(program)
+    if not processes:
+        print(f"lockyard: {nothing_recorded(program[0])}", file=sys.stderr)  # noqa: T201
     _show(processes, files, to_stderr=True)
     return preload.end_as(status)
 

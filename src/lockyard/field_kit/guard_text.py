@@ -25,6 +25,7 @@ def lines(event: Event, names: Names) -> list[str]:
         "long hold": _long_hold,
         "unlocked by a stranger": _stranger,
         "destroyed in use": _destroyed,
+        "held at the end": _forgotten,
     }
     return tell[event.what](event, names)
 
@@ -92,6 +93,15 @@ def _destroyed(event: Event, names: Names) -> list[str]:
         f"DESTROYED IN USE: {party.tid} destroys {_lock(party, names)}, which "
         f"{event.parties[-1].tid} holds",
         f"    destroys in  {_stack(party.stack, names)}",
+        f"    locked in    {_stack(_held(party), names)}",
+    ]
+
+
+def _forgotten(event: Event, names: Names) -> list[str]:
+    party = event.parties[0]
+    return [
+        f"HELD AT THE END: {party.tid} ended without unlocking {_lock(party, names)}; a thread "
+        "that wants it waits until another one does that",
         f"    locked in    {_stack(_held(party), names)}",
     ]
 

@@ -160,7 +160,8 @@ def _counted(found: Contention) -> list[str]:
     if process.lost:
         text += (
             f" {process.lost} events found no room, so the counts are too small; if the folder "
-            "for temporary files is full, name another one by TMPDIR."
+            "for temporary files is full, name another one by TMPDIR; if the program limits its "
+            "file sizes or confines itself by seccomp, nothing helps."
         )
     return [text]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.field_kit.process import MACHINES, Process
-from lockyard.field_kit.records_file import SUFFIX, read
+from lockyard.field_kit.records_file import SUFFIX, bytes_used, read
 from lockyard.field_kit.symbols import RUNTIMES, WRAPPERS, Symbols
 from lockyard.field_kit.target import Mapping, Maps, Snapshot
 
@@ -55,9 +55,18 @@ def records_folder() -> Iterator[Path]:
 
 
 def all_records(folder: Path) -> list[Records]:
-    """Returns the records of all processes that had something to record, and of the first."""
+    """Returns the records of all processes that had room for some."""
     paths = sorted(folder.glob(f"*{SUFFIX}"), key=lambda each: each.stat().st_mtime_ns)
-    return [read(path) for path in paths]
+    return [read(path) for path in paths if bytes_used(path)]
+
+
+def nothing_recorded(program: str) -> str:
+    """Returns what is said if no process of the program had room for records."""
+    return (
+        f"{program} had no memory for its records, so nothing is known of its locks; raise its "
+        "limits of address space and file size (ulimit -v, -f), or name a folder with space by "
+        "TMPDIR"
+    )
 
 
 def records_path_of(pid: int) -> Path:

@@ -18,7 +18,7 @@ CAUSES = (
 )  # fmt: skip
 EVENTS = (
     "", "deadlock", "self-deadlock", "lock order", "long hold", "unlocked by a stranger",
-    "destroyed in use",
+    "destroyed in use", "held at the end",
 )  # fmt: skip
 
 
