@@ -67,6 +67,11 @@ std::vector<checked_client> condition_clients() {
       of_condition<condition, mutex, takes, gives, takes, gives_after>(
           "condition_two_each", "two waiters, and a notification for each; few old reads",
           {.preemptions = 0, .timeouts = 0, .short_spins = 1, .old_reads = 2}),
+      client(
+          "condition_two_rounds",
+          "a notification in batches, and waiters with another mutex meanwhile",
+          &client_of<two_rounds_client<condition, mutex>>, {.threads = 3},
+          {.preemptions = 2, .spurious_wakes = 0, .timeouts = 0, .short_spins = 1, .old_reads = 0}),
       of_condition<condition, mutex, waits_a_while, waits, notifies>(
           "condition_timed", "the thread that gives up is not the notified one", one_late),
       of_condition<condition, mutex, waits_a_while, waits, notifies_held>(

@@ -201,4 +201,78 @@ class condition_client : public model::client {
   model::plain_data<unsigned> items_{0};
 };
 
+/// A condition variable whose waiters use one mutex, and in the second round another one. The first
+/// thread waits in both rounds and ends the first one for all; the second thread waits in the first
+/// round, and holds the first mutex during the second one; the last thread begins a notification in
+/// the first round, which may find waiters of the second one.
+template <class Condition, class Lock>
+class two_rounds_client : public model::client {
+ public:
+  explicit two_rounds_client(const model::client_size& /*size*/) {
+    first_.open();
+    second_.open();
+  }
+
+  [[nodiscard]] unsigned threads() const override { return 3; }
+
+  void thread(unsigned index) override {
+    switch (index) {
+      case 0:
+        first_.wait(condition_);
+        condition_.notify_all();
+        await(returned_, 1);
+        second_.wait(condition_);
+        return returned_.store(2, std::memory_order_relaxed);
+      case 1:
+        first_.wait(condition_);
+        returned_.store(1, std::memory_order_relaxed);
+        await(second_.waiting, 1);
+        first_.lock.lock();
+        second_.let();
+        condition_.notify_all();
+        await(returned_, 2);
+        return first_.lock.unlock();
+      default:
+        await(first_.waiting, 2);
+        first_.let();
+        return condition_.notify_all();
+    }
+  }
+
+ private:
+  struct round {
+    void open() {
+      // As every mutex that is in use: its bucket is open.
+      lock.lock();
+      lock.unlock();
+    }
+    void wait(Condition& condition) {
+      lock.lock();
+      waiting.fetch_add(1, std::memory_order_relaxed);
+      condition.wait(lock, [this] { return is_over.read(); });
+      lock.unlock();
+    }
+    void let() {
+      lock.lock();
+      is_over.write(true);
+      lock.unlock();
+    }
+
+    Lock lock;
+    model::word<std::uint32_t> waiting{0};
+    model::plain_data<bool> is_over{false};
+  };
+
+  static void await(model::word<std::uint32_t>& word, std::uint32_t value) {
+    model::model::await(
+        word, [value](std::uint32_t now) noexcept { return now == value; },
+        std::memory_order_relaxed, wait_policies::pausing{});
+  }
+
+  Condition condition_;
+  round first_;
+  round second_;
+  model::word<std::uint32_t> returned_{0};  ///< from the waits of so many rounds
+};
+
 }  // namespace lockyard::checker

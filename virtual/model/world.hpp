@@ -347,6 +347,7 @@ struct model {
 
   static std::uint64_t hash(const void* /*address*/) noexcept { return 0; }
   static constexpr std::size_t table_size = 1;
+  static constexpr std::uint32_t wake_batch = 1;
   template <class State>
   struct at_start {
     template <class... Arguments>

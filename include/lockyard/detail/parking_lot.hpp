@@ -5,8 +5,10 @@
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/detail/parking_bucket.hpp>
 #include <lockyard/world/process_state.hpp>
+#include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -52,7 +54,9 @@ class parking_lot {
   using sleeping_word = atomic<W, std::uint32_t>;
 
   /// The number of sleeps that a thread ends before it lets other threads have the bucket lock.
-  static constexpr std::uint32_t batch = 16;
+  static constexpr std::uint32_t batch = wake_batch<W>;
+  /// The most readers that a shared mutex admits under a bucket lock.
+  static constexpr std::uint32_t most_readers = std::max(batch - 1, 1U);
   /// The sleepers that were unparked under a bucket lock: the addresses to wake after its release.
   class wake_list {
    public:
@@ -64,7 +68,8 @@ class parking_lot {
     }
 
    private:
-    const void* sleepers_[batch];
+    /// An upgrader may be unparked with the readers.
+    const void* sleepers_[std::max(batch, most_readers + 1)];
     std::uint32_t count_ = 0;
   };
 

@@ -26,7 +26,6 @@ class shared_line : shared_word {
   using node = typename lot::node;
   using wake_reason = typename lot::wake_reason;
   using wake_list = typename lot::wake_list;
-  static_assert(most_readers + 1 <= lot::batch, "an upgrader is unparked with the readers");
 
  public:
   using shared_word::request;
@@ -210,7 +209,7 @@ class shared_line : shared_word {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     std::uint32_t next = 0;
     do {
-      chosen = choose(asleep, found - released, after_writer, is_due);
+      chosen = choose(asleep, found - released, after_writer, is_due, lot::most_readers);
       next = granted(asleep, chosen, found - released);
       // (word)  any -> - released + the chosen grants, closed and parked for the waiters left
       // order[redistribute]: acq_rel; pairs [take_free, enter, take, enqueue, redistribute,

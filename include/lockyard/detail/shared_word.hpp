@@ -67,19 +67,16 @@ struct shared_word {
     bool is_granted = true;             ///< false: that sleeper retries, and others may barge
   };
 
-  /// The most readers that are unparked at once.
-  static constexpr std::uint32_t most_readers = 15;
-
   /// Chooses the next owners for a word that would be `next` without them. After a writer it is the
   /// turn of readers, unless the oldest writer is due; after the last reader it is the turn of
-  /// writers. If more than `most_readers` readers sleep, the first ones are chosen, and the others
-  /// wait for another choice.
+  /// writers. If more than `most` readers sleep, the first ones are chosen, and the others wait for
+  /// another choice. Precondition: `most` is not 0.
   static constexpr choice choose(const line& asleep, std::uint32_t next, bool after_writer,
-                                 bool is_due) noexcept {
+                                 bool is_due, std::uint32_t most) noexcept {
     if ((next & written) != 0) return {};
     if (asleep.writers() == 0 || (after_writer && !is_due)) {
       const bool upgrades = asleep.of(request::upgrade) != 0 && (next & upgradable) == 0;
-      const std::uint32_t reading = std::min(asleep.of(request::read), most_readers);
+      const std::uint32_t reading = std::min(asleep.of(request::read), most);
       if (upgrades) return {.readers = reading, .first_of = request::upgrade};
       if (reading != 0) return {.readers = reading};
     }

@@ -49,9 +49,11 @@ namespace lockyard::inline v0 {
 /// lock, and finds the node or one that has waited longer. The node's wake reason becomes `retry`;
 /// or the node goes on as a sleeper of the mutex, under the bucket lock, so that its thread cannot
 /// give up in between: the owner's unlock finds it there, or the notifier finds the mutex free and
-/// unparks its first sleeper (`mutex_waiters.hpp` says why a fence suffices). A waiter whose
-/// deadline passes looks under the bucket lock: it was not notified if its node is still linked
-/// here, and was notified otherwise. Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the
+/// unparks its first sleeper (`mutex_waiters.hpp` says why a fence suffices). When notify_all() has
+/// released the bucket lock between two batches, threads may wait with another mutex, where they
+/// must not be moved to the first one: each batch compares mutex_ again. A waiter whose deadline
+/// passes looks under the bucket lock: it was not notified if its node is still linked here, and
+/// was notified otherwise. Lifetime: N1 to N3 of parking_lot.hpp. A notifier touches the
 /// condition variable for the last time before it releases or moves the last waiter, and a notified
 /// waiter touches it no more. A stop looks at its own waiter's node to know whether it was
 /// notified. A thread looks at the mutex only while nodes that need it cannot leave. Clients
@@ -145,15 +147,18 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
     std::uint32_t wakes = 0;  ///< how many may be woken at once; the others are moved
   };
 
-  /// Between two batches other notifiers may end all waits that are left and destroy the condition
-  /// variable, so this thread uses it only while a node of it is linked.
+  /// Between two batches other notifiers may end all waits that are left. Then the mutex and the
+  /// condition variable may have ended, or threads may wait with another mutex, so each batch
+  /// begins with is_awaited_with().
   [[gnu::noinline, gnu::cold]] void notify_those_with(mutex_type* with, which ends) noexcept {
     notification left;
     for (bool has_begun = false;;) {
       wake_list sleepers;
       {
         condition_bucket home{mutex_waiters{with}, this};
-        if (!has_begun) {
+        if (has_begun) {
+          if (!is_awaited_with(*with, home)) return;
+        } else {
           // relaxed(locked): by I1 mutex_ stays as it is if it is `with`.
           mutex_type* const found = mutex_.load(std::memory_order_relaxed);
           if (found == nullptr) return;
@@ -166,6 +171,15 @@ class basic_condition_variable : public detail::condition_waits<basic_condition_
       sleepers.wake();
       if (left.waits == 0) return;
     }
+  }
+
+  /// Returns whether a thread waits, and waits with this mutex, which may have ended if not. A node
+  /// that is found here by the condition variable's address has its thread's condition variable at
+  /// that address, which therefore exists; by I1 this bucket lock protects its mutex_.
+  [[nodiscard]] bool is_awaited_with(const mutex_type& with,
+                                     const condition_bucket& home) const noexcept {
+    // relaxed(locked): the bucket lock protects it.
+    return home.first_waiter() != nullptr && mutex_.load(std::memory_order_relaxed) == &with;
   }
 
   notification begin_notification(const mutex_type& with, condition_bucket& home,

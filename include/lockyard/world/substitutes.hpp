@@ -3,6 +3,8 @@
 
 // What a tool's world may substitute inside a lock. Other worlds need none of it.
 
+#include <cstdint>
+
 namespace lockyard::inline v0::detail {
 
 template <class W>
@@ -34,5 +36,14 @@ struct lock_inside<W, Lock> {
 /// `W::inner_lock<Lock>`, because Lock is checked separately.
 template <class W, class Lock>
 using inner_lock = typename lock_inside<W, Lock>::type;
+
+/// The number of sleeps that a thread ends before it lets other threads have the bucket lock. A
+/// checker's world substitutes a small number, `W::wake_batch`, so that few threads reach the code
+/// behind the first batch.
+template <class W>
+inline constexpr std::uint32_t wake_batch = 16;
+template <class W>
+  requires requires { W::wake_batch; }
+inline constexpr std::uint32_t wake_batch<W> = W::wake_batch;
 
 }  // namespace lockyard::inline v0::detail

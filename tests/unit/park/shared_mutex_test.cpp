@@ -244,6 +244,7 @@ TEST_F(SharedMutex, lets_a_newcomer_overtake_a_writer_until_it_is_time_to_hand_o
 
 using word = lockyard::detail::shared_word;
 using request = word::request;
+constexpr std::uint32_t most = 3;  ///< readers at once
 
 word::line line_of(std::initializer_list<request> asleep) {
   word::line made;
@@ -254,43 +255,43 @@ word::line line_of(std::initializer_list<request> asleep) {
 TEST(SharedWord, lets_all_readers_and_one_upgrader_in_after_a_writer) {
   const auto line =
       line_of({request::write, request::read, request::upgrade, request::read, request::upgrade});
-  const auto chosen = word::choose(line, 0, true, false);
+  const auto chosen = word::choose(line, 0, true, false, most);
   EXPECT_EQ(word::granted(line, chosen, 0),
             2 * word::reader + word::upgradable + word::closed + word::parked);
 }
 
 TEST(SharedWord, lets_readers_in_by_batches) {
   word::line line;
-  line.counts[word::index_of(request::read)] = word::most_readers + 1;
-  const auto chosen = word::choose(line, 0, true, false);
-  EXPECT_EQ(chosen.readers, word::most_readers);
-  EXPECT_EQ(word::granted(line, chosen, 0), word::most_readers * word::reader + word::parked)
+  line.counts[word::index_of(request::read)] = most + 1;
+  const auto chosen = word::choose(line, 0, true, false, most);
+  EXPECT_EQ(chosen.readers, most);
+  EXPECT_EQ(word::granted(line, chosen, 0), most * word::reader + word::parked)
       << "one reader is left asleep";
 }
 
 TEST(SharedWord, gives_a_due_writer_the_lock_in_place_of_readers) {
   const auto line = line_of({request::write, request::read});
-  const auto chosen = word::choose(line, 0, true, true);
+  const auto chosen = word::choose(line, 0, true, true, most);
   EXPECT_EQ(word::granted(line, chosen, 0), word::written + word::parked);
 }
 
 TEST(SharedWord, gives_a_writer_the_lock_after_the_last_reader_and_not_before) {
   const auto line = line_of({request::read, request::write});
-  EXPECT_FALSE(word::choose(line, word::reader, false, false).first_of);
-  const auto chosen = word::choose(line, 0, false, false);
+  EXPECT_FALSE(word::choose(line, word::reader, false, false, most).first_of);
+  const auto chosen = word::choose(line, 0, false, false, most);
   EXPECT_EQ(word::granted(line, chosen, 0), word::written + word::parked);
 }
 
 TEST(SharedWord, prefers_the_upgrader_to_writers_while_it_holds_the_lock) {
   const auto line = line_of({request::write, request::write_on});
-  const auto chosen = word::choose(line, word::upgradable, false, false);
+  const auto chosen = word::choose(line, word::upgradable, false, false, most);
   EXPECT_EQ(word::granted(line, chosen, word::upgradable),
             word::written + word::closed + word::parked);
 }
 
 TEST(SharedWord, lets_those_in_who_slept_for_a_writer_that_gave_up) {
   const auto line = line_of({request::read, request::read});
-  const auto chosen = word::choose(line, word::reader, false, false);
+  const auto chosen = word::choose(line, word::reader, false, false, most);
   EXPECT_EQ(word::granted(line, chosen, word::reader + word::closed + word::parked),
             3 * word::reader);
 }
