@@ -115,14 +115,14 @@ class shared_line : shared_word {
   void look_after(std::uint32_t released = 0, bool is_fair = false) noexcept {
     bucket& home = lot::bucket_of(&word_);
     wake_list awake;
-    bool leaves_readers = false;
+    std::uint32_t readers_left = 0;
     home.bucket_lock().lock();
     if (released != 0 || sleepers_in(home).any()) {
-      leaves_readers = redistribute(home, released, (released & written) != 0, is_fair, awake);
+      readers_left = redistribute(home, released, (released & written) != 0, is_fair, awake);
     }
     home.bucket_lock().unlock();
     awake.wake();
-    if (leaves_readers) let_readers_in(home);
+    let_readers_in(home, readers_left);
   }
 
   /// Waits until the request is granted. Returns false if there is a deadline and it passed first.
@@ -195,11 +195,13 @@ class shared_line : shared_word {
     look_after(released, is_fair);
   }
 
-  /// Subtracts `released` from the word, and grants the requests of waiters that can be granted.
-  /// Returns true if more readers are asleep that could be admitted too. Precondition: the caller
-  /// holds the bucket lock.
-  [[nodiscard]] bool redistribute(bucket& home, std::uint32_t released, bool after_writer,
-                                  bool is_fair, wake_list& awake) noexcept {
+  /// Subtracts `released` from the word, and grants the requests of waiters that can be granted, of
+  /// at most `most` readers among them. Returns the number of readers that are left asleep, could
+  /// be admitted too, and were asleep when the function was called: at most `most` minus the
+  /// admitted ones. Preconditions: the caller holds the bucket lock; `most` is not 0.
+  [[nodiscard]] std::uint32_t redistribute(bucket& home, std::uint32_t released, bool after_writer,
+                                           bool is_fair, wake_list& awake,
+                                           std::uint32_t most = UINT32_MAX) noexcept {
     const sleepers in_line = sleepers_in(home);
     const line asleep = in_line.counted();
     const bool is_due = released == written && in_line.oldest_writes() &&
@@ -209,7 +211,8 @@ class shared_line : shared_word {
     std::uint32_t found = word_.load(std::memory_order_relaxed);
     std::uint32_t next = 0;
     do {
-      chosen = choose(asleep, found - released, after_writer, is_due, lot::most_readers);
+      chosen =
+          choose(asleep, found - released, after_writer, is_due, std::min(most, lot::most_readers));
       next = granted(asleep, chosen, found - released);
       // (word)  any -> - released + the chosen grants, closed and parked for the waiters left
       // order[redistribute]: acq_rel; pairs [take_free, enter, take, enqueue, redistribute,
@@ -228,15 +231,22 @@ class shared_line : shared_word {
       reading = bucket::next(one);  // read now: the node may be gone after its release
       awake.add(home.unpark(one, wake_reason::owner));
     }
-    return chosen.readers != 0 && chosen.readers < asleep.of(request::read);
+    return chosen.readers == 0 ? 0 : std::min(most, asleep.of(request::read)) - chosen.readers;
   }
-  /// Admits the readers that still sleep after a batch of readers was admitted. The lock may be
+  /// Admits, batch by batch, as many readers as a first batch has left asleep. The lock may be
   /// gone, unless a node of the lock is linked, and a writer may hold it again.
-  void let_readers_in(bucket& home) noexcept {
-    for (bool leaves_readers = true; leaves_readers;) {
+  ///
+  /// Admitted readers may come back, sleep behind a sleeping writer, and be admitted in place of
+  /// others; without the bound, that writer would wait for as long as readers come back sooner than
+  /// they are admitted. No reader is forgotten: a reader sleeps only while a writer holds the lock
+  /// or sleeps. That writer's unlock, or the step in which it gives up, begins with all readers
+  /// that sleep then, and so with the ones that this thread leaves asleep.
+  void let_readers_in(bucket& home, std::uint32_t readers_left) noexcept {
+    while (readers_left != 0) {
       wake_list awake;
       home.bucket_lock().lock();
-      leaves_readers = sleepers_in(home).any() && redistribute(home, 0, true, false, awake);
+      readers_left =
+          sleepers_in(home).any() ? redistribute(home, 0, true, false, awake, readers_left) : 0;
       home.bucket_lock().unlock();
       awake.wake();
     }
@@ -307,12 +317,12 @@ class shared_line : shared_word {
   /// deadline passed first.
   wake_reason sleep(bucket& home, node& self, typename W::deadline limit) noexcept {
     wake_list awake;
-    bool leaves_readers = false;
+    std::uint32_t readers_left = 0;
     // Readers may have slept only because this thread waited to write.
-    const auto left = [&] { leaves_readers = redistribute(home, 0, false, false, awake); };
+    const auto left = [&] { readers_left = redistribute(home, 0, false, false, awake); };
     const wake_reason reason = lot::sleep(home, self, left, limit);
     awake.wake();
-    if (leaves_readers) let_readers_in(home);
+    let_readers_in(home, readers_left);
     return reason;
   }
 

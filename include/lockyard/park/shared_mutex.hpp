@@ -87,7 +87,7 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
   }
 
   /// Precondition: the calling thread holds it alone.
-  /// Effects: releases it, and wakes the readers that sleep, or one writer.
+  /// Effects: releases it, and wakes the readers that sleep when the call begins, or one writer.
   /// Synchronisation: everything done before happens before the next acquisition's return.
   /// Progress: wait-free while no thread sleeps or arrives; otherwise it may wait for the bucket
   /// lock, and makes a system call for each thread that it wakes. So do all the releases below.

@@ -5,7 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
 #include <mutex>
 #include <shared_mutex>
 
@@ -13,6 +17,8 @@
 
 namespace lockyard::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 static_assert(shared_timed_lockable<shared_mutex>);
 
@@ -241,6 +247,53 @@ TEST_F(SharedMutex, lets_a_newcomer_overtake_a_writer_until_it_is_time_to_hand_o
 }
 
 // The thread that gets the lock next.
+
+/// Admits readers one at a time, and calls `after_wake` between them.
+struct one_by_one_world : still_world {
+  using unwatched = one_by_one_world;
+  static constexpr std::uint32_t wake_batch = 1;
+  static inline std::function<void()> after_wake;
+
+  static void wake_each(const void* const* words, std::uint32_t count) noexcept {
+    scripted_world::wake_each(words, count);
+    if (after_wake) after_wake();
+  }
+};
+
+TEST_F(SharedMutex, admits_by_one_unlock_as_many_readers_as_slept_when_it_began) {
+  using lot = lockyard::detail::parking_lot<one_by_one_world>;
+  basic_shared_mutex<one_by_one_world> lock;
+  std::list<lot::node> readers;
+  const auto reader_falls_asleep = [&] {
+    lot::node& reader = readers.emplace_back(&lock, lockyard::detail::waiter_kind::shared,
+                                             still_world::moment - 1min);
+    reader.prepare_to_sleep();
+    auto& home = lot::bucket_of(&lock);
+    home.bucket_lock().lock();
+    home.link(reader);
+    home.bucket_lock().unlock();
+  };
+  const auto admitted = [&] {
+    return std::ranges::count_if(
+        readers, [](const lot::node& each) { return each.reason() != lot::wake_reason::none; });
+  };
+  lock.lock();
+  played().on_wait = [&] {
+    if (played().waits != 1) return;  // the writer does not sleep yet
+    for (int i = 0; i < 3; ++i) reader_falls_asleep();
+    one_by_one_world::after_wake = [&] {
+      if (readers.size() < 20) reader_falls_asleep();  // as one does that comes back
+    };
+    lock.unlock();
+    one_by_one_world::after_wake = {};
+    EXPECT_EQ(admitted(), 3);
+    for (int i = 0; i < 3; ++i) lock.unlock_shared();
+  };
+  lock.lock();
+  EXPECT_EQ(played().waits, 1);
+  lock.unlock();
+  EXPECT_EQ(admitted(), 6) << "the ones that came back";
+}
 
 using word = lockyard::detail::shared_word;
 using request = word::request;
