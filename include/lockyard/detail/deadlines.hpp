@@ -6,19 +6,53 @@
 #include <lockyard/detail/durations.hpp>
 #include <lockyard/world/world.hpp>
 
+#include <cstdint>
+#include <ratio>
+#include <type_traits>
+
 namespace lockyard::inline v0::detail {
+
+/// Converts so many periods to nanoseconds, rounded up, or returns the largest number of
+/// nanoseconds. Exact for every period: no product overflows.
+template <class Period>
+constexpr std::chrono::nanoseconds periods_to_nanoseconds(std::uint64_t count) noexcept {
+  using std::chrono::nanoseconds;
+  __extension__ using wide = unsigned __int128;
+  constexpr wide per_second = std::nano::den;
+  constexpr wide most = nanoseconds::max().count();
+  constexpr wide num = Period::num;
+  constexpr wide den = Period::den;
+  if constexpr (per_second % den == 0) {
+    constexpr wide each = num * (per_second / den);
+    if (count > most / each) return nanoseconds::max();
+    return nanoseconds{static_cast<nanoseconds::rep>(count * each)};
+  } else {
+    const wide seconds = count * num / den;
+    const wide rest = count * num % den;
+    if (seconds > most / per_second) return nanoseconds::max();
+    const wide all = seconds * per_second + (rest * per_second + den - 1) / den;
+    return all < most ? nanoseconds{static_cast<nanoseconds::rep>(all)} : nanoseconds::max();
+  }
+}
 
 /// Converts a duration to nanoseconds: rounded up, because a time-out may be late and never early;
 /// zero if the duration is negative or not a number; at most the largest number of nanoseconds.
+/// Exact if the number of periods is an integer of at most 64 bits, otherwise as exact as a long
+/// double.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds to_nanoseconds(
     const std::chrono::duration<Rep, Period>& duration) noexcept {
   using std::chrono::nanoseconds;
-  // Not exact at 2^63, and it need not be: that is 292 years.
-  using wide = std::chrono::duration<long double, std::nano>;
   if (!(duration > duration.zero())) return nanoseconds::zero();
-  if (wide{duration} >= wide{nanoseconds::max()}) return nanoseconds::max();
-  return std::chrono::ceil<nanoseconds>(duration);
+  if constexpr (std::is_integral_v<Rep> && sizeof(Rep) <= sizeof(std::uint64_t)) {
+    return periods_to_nanoseconds<Period>(static_cast<std::uint64_t>(duration.count()));
+  } else {
+    // Not exact at 2^63, and it need not be: that is 292 years.
+    using wide = std::chrono::duration<long double, std::nano>;
+    const wide all{duration};
+    return all < wide{nanoseconds::max()} ? std::chrono::ceil<nanoseconds>(all)
+                                          : nanoseconds::max();
+  }
 }
 
 /// Returns the time between two points of a clock in nanoseconds, as to_nanoseconds() does. Neither

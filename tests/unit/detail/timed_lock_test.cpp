@@ -49,6 +49,40 @@ TEST(ToNanoseconds, ends_at_what_nanoseconds_can_hold) {
             nanoseconds::max());
 }
 
+/// The number of nanoseconds of so many periods; a constant expression, so the compiler refuses an
+/// overflow.
+template <class Period, std::int64_t Count>
+constexpr std::int64_t nanoseconds_of =
+    to_nanoseconds(duration<std::int64_t, Period>{Count}).count();
+
+using timer_8254 = std::ratio<1, 1'193'182>;
+using timer_acpi = std::ratio<1, 3'579'545>;
+using audio = std::ratio<1, 44'100>;
+using frame = std::ratio<1, 60>;
+using ntp = std::ratio<1, std::int64_t{1} << 32U>;
+using odd = std::ratio<INT64_MAX, INT64_MAX - 1>;
+using finest = std::ratio<1, INT64_MAX>;
+
+static_assert(nanoseconds_of<timer_8254, 1'193'182LL * 5 * 3600> == 18'000'000'000'000);
+static_assert(nanoseconds_of<timer_8254, 1> == 839, "838.09 ns");
+static_assert(nanoseconds_of<timer_acpi, 3'579'545LL * 4 * 3600 + 1> == 14'400'000'000'280);
+static_assert(nanoseconds_of<audio, 44'100LL * 86'400 * 300> == 25'920'000'000'000'000);
+static_assert(nanoseconds_of<frame, 60LL * 86'400 * 36'525 + 1> == 3'155'760'000'016'666'667);
+static_assert(nanoseconds_of<ntp, (3600LL << 32U) + 1> == 3'600'000'000'001);
+static_assert(nanoseconds_of<ntp, INT64_MAX> == 2'147'483'648'000'000'000);
+static_assert(nanoseconds_of<finest, INT64_MAX> == 1'000'000'000);
+static_assert(nanoseconds_of<finest, 1> == 1);
+static_assert(nanoseconds_of<odd, 9'223'372'036> == 9'223'372'036'000'000'001);
+static_assert(nanoseconds_of<odd, 9'223'372'037> == INT64_MAX);
+static_assert(nanoseconds_of<timer_8254, INT64_MAX> == INT64_MAX);
+static_assert(nanoseconds_of<std::atto, INT64_MAX> == 9'223'372'037);
+static_assert(nanoseconds_of<std::exa, 1> == INT64_MAX);
+static_assert(nanoseconds_of<frame, -1> == 0 && nanoseconds_of<ntp, INT64_MIN> == 0);
+static_assert(to_nanoseconds(duration<std::uint64_t, frame>{UINT64_MAX}) == nanoseconds::max());
+static_assert(to_nanoseconds(duration<std::uint64_t, ntp>{UINT64_MAX}) == 4'294'967'296s);
+static_assert(to_nanoseconds(duration<double, timer_8254>{1'193'182.0 * 5 * 3600}) == 5h);
+static_assert(to_nanoseconds(duration<double, frame>{1e300}) == nanoseconds::max());
+
 /// Records for how long it is asked to wait; acquires when it is free, or after so many waits.
 class recording_lock : public lockyard::detail::timed_lock<recording_lock, native> {
  public:
@@ -87,6 +121,24 @@ TEST(TimedLock, waits_for_ever_where_the_duration_is_past_the_end_of_the_clock) 
   recording_lock lock;
   EXPECT_FALSE(lock.try_lock_for(std::chrono::hours::max()));
   EXPECT_EQ(lock.waits, std::vector{nanoseconds::max()});
+}
+
+TEST(TimedLock, waits_for_a_duration_of_any_period) {
+  recording_lock lock;
+  EXPECT_FALSE((lock.try_lock_for(duration<std::int64_t, timer_8254>{1'193'182LL * 5 * 3600})));
+  ASSERT_EQ(lock.waits.size(), 1U);
+  EXPECT_GT(lock.waits.front(), 4h);
+}
+
+TEST(TimedLock, waits_until_a_time_point_of_any_period) {
+  using ticks = duration<std::int64_t, timer_8254>;
+  const auto limit = std::chrono::ceil<std::chrono::seconds>(std::chrono::system_clock::now()) + 5h;
+  recording_lock lock;
+  lock.is_free_after = 1;
+  EXPECT_TRUE(lock.try_lock_until(std::chrono::time_point<std::chrono::system_clock, ticks>{
+      ticks{limit.time_since_epoch().count() * timer_8254::den}}));
+  ASSERT_EQ(lock.waits.size(), 1U);
+  EXPECT_GT(lock.waits.front(), 4h);
 }
 
 /// Reaches each hour only when it has been asked for it twice, and counts in seconds.
