@@ -192,15 +192,38 @@ TEST_F(Parity, begins_anew_only_when_another_thread_ran_in_between) {
   EXPECT_EQ(running.scheduling.protected_until, 4 * ms);
 }
 
-/// Two threads hand a lock to each other by the kernel, on one processor, because a halted one
-/// looks preempted. A wake-up that preempts the waker ends that: the new owner then meets no
-/// waiter.
+/// Two threads on one processor hand a lock to each other by the kernel. A wake-up that preempts
+/// the waker ends that: the new owner then meets no waiter.
 TEST(SchedulerRules, eevdf_ends_a_convoy_of_two_threads) {
   cell convoy = cell_of("throughput", lock_named("pi_mutex"), "eevdf", 2);
-  convoy.shape.halted_looks_preempted = true;
+  convoy.shape = flat(1);
   const outcome found = simulate(convoy);
   EXPECT_LT(value_of(found, "owner_switch_share"), 0.1);
   EXPECT_GT(value_of(found, "operations_per_s"), 5e6);
+}
+
+/// Where the processors 1 and 2 of four are halted and 0 wakes a thread that ran last on each.
+std::vector<int> places_on(const topology& shape) {
+  const auto policy = made("eevdf", shape.processors);
+  engine on{machine{shape, plausible()}, gaps{}, made("eevdf", shape.processors), 1};
+  policy->attach(on);
+  thread running, other;
+  on.at(0).current = &running, on.at(3).current = &other;
+  std::vector<int> places;
+  for (const int last : {0, 1, 2, 3}) {
+    thread woken;
+    woken.processor = last;
+    places.push_back(policy->place(woken, 0));
+  }
+  on.at(0).current = on.at(3).current = nullptr;
+  return places;
+}
+
+TEST(SchedulerRules, woken_thread_goes_to_an_idle_processor_unless_halted_ones_look_preempted) {
+  topology shape = flat(4);
+  EXPECT_EQ(places_on(shape), (std::vector{1, 1, 2, 1}));
+  shape.halted_looks_preempted = true;
+  EXPECT_EQ(places_on(shape), (std::vector{0, 1, 2, 3}));
 }
 
 /// How many turns each of two threads has that yield after each microsecond.

@@ -19,14 +19,14 @@ bool scheduler::looks_idle(int processor, int waker) const {
 }
 
 /// The processor where the thread ran last, the waker's, or one that shares a cache with the
-/// former: of an idle core, or otherwise idle; in the end any idle one (Linux:
-/// select_idle_sibling()).
+/// former: of an idle core, or otherwise idle; then any idle one (Linux: select_idle_sibling()). If
+/// none looks idle, the one where the thread ran last, which may be the waker's (wake_affine():
+/// the load of the waker's processor is higher).
 int scheduler::place(thread& woken, int waker) {
   const int last = woken.processor;
   if (looks_idle(last, waker)) return last;
   if (looks_idle(waker, waker)) return waker;
   const topology& shape = on().shape();
-  if (shape.halted_looks_preempted && on().is_idle(last)) return waker;
   int near = -1, far = -1;
   for (int i = 1; i < shape.processors; ++i) {
     const int each = (last + i) % shape.processors;

@@ -96,11 +96,19 @@ double quotient(Part part, Whole whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
+/// Returns the processor where the kernel starts a thread. Where no halted processor looks idle,
+/// that is left to chance.
+inline int first_processor(engine& on, int number) {
+  const topology& shape = on.shape();
+  if (!shape.halted_looks_preempted) return shape.nth_to_fill(number);
+  return static_cast<int>(on.chance().next() % static_cast<std::uint64_t>(shape.processors));
+}
+
 /// Starts a thread as number `number` where the kernel would, or, pinned, on the processor of that
 /// number.
 inline thread& start_thread(engine& on, const study_settings& of, int number,
                             std::function<void()> body) {
-  const int processor = of.pinned ? number % on.shape().processors : on.shape().nth_to_fill(number);
+  const int processor = of.pinned ? number % on.shape().processors : first_processor(on, number);
   thread& made = on.spawn(std::move(body), processor, 0);
   if (of.pinned) made.pinned_to = processor;
   return made;
