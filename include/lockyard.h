@@ -135,6 +135,7 @@ typedef struct lockyard_semaphore {
   uint32_t lockyard_private;
 } lockyard_semaphore;
 #define LOCKYARD_SEMAPHORE_MAX INT32_MAX
+/* `permits` must be a constant expression; for other numbers there is lockyard_semaphore_init(). */
 #define LOCKYARD_SEMAPHORE_INITIALIZER(permits) \
   {(uint32_t)(permits) * 2U *                   \
    (uint32_t)sizeof(char[(permits) >= 0 && (permits) <= LOCKYARD_SEMAPHORE_MAX ? 1 : -1])}

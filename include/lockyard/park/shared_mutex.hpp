@@ -80,6 +80,7 @@ class LOCKYARD_CAPABILITY basic_shared_mutex
   }
 
   /// Precondition: as lock(). Effects: acquires it alone if it is free; returns whether it did.
+  /// May also fail while a reader that could not enter is still counted.
   /// Synchronisation: as lock() if it returns true, none otherwise. Progress: lock-free.
   [[nodiscard]] bool try_lock() noexcept LOCKYARD_TRY_ACQUIRE(true) {
     typename W::acquiring scope{this, W::trying};

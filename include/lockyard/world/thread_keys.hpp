@@ -2,7 +2,9 @@
 #pragma once
 
 // Names of threads that are never reused, for the native world: a thread draws its number at its
-// first use and keeps it until its very end.
+// first use and keeps it until its very end. The exception is a part of the program that asks for
+// the key for the first time in a destructor of pthread_key_create: by then the C library has
+// cleared the number, so the part draws another one.
 
 #include <lockyard/detail/os.hpp>
 #include <lockyard/world/process_state.hpp>
