@@ -33,6 +33,7 @@ using world = model::model;
 /// - `threads()`: the number of threads, 1 to max_threads.
 /// - `thread(index)`: the code of each thread. The constructor makes shared objects as members.
 /// - `finish()`: runs after all threads have ended, and sees all their effects.
+/// - `symmetry_class(index)`: optional; the same number for threads that are interchangeable.
 using client = model::client;
 
 /// Makes a client: called for each execution, by several threads of the checker at once.
@@ -45,7 +46,7 @@ using model::verdict;
 
 inline constexpr unsigned max_threads = model::max_threads - 1;
 
-/// The extent of a check. The first five options describe the threads of exclusion(); a client of
+/// The extent of a check. The first six options describe the threads of exclusion(); a client of
 /// the user has its own threads.
 struct options {
   unsigned threads = 2;
@@ -53,6 +54,9 @@ struct options {
   bool tries = false;         ///< the last thread uses try_lock, and may fail to acquire
   bool timed = false;         ///< the last thread uses try_lock_for, and may fail to acquire
   bool destroys = false;      ///< the last owner destroys the lock after its unlock
+  /// The lock treats all threads alike: the search then leaves out executions that are others with
+  /// the names of threads exchanged. Precondition: the lock compares addresses for equality only.
+  bool symmetric = false;
 
   std::optional<unsigned> preemptions = std::nullopt;  ///< at most; nothing: any number
   unsigned spurious_wakes = 1;                         ///< at most, in an execution
@@ -126,11 +130,13 @@ void check_size(const options& how, bool has_try_lock, bool has_try_lock_for);
 template <class Lock>
 client_maker exclusion_client(const options& how) {
   check_size(how, lockable<Lock>, timed_lockable<Lock>);
-  return model::exclusion_of<Lock>({.threads = how.threads,
-                                    .acquisitions = how.acquisitions,
-                                    .tries = how.tries,
-                                    .timed = how.timed,
-                                    .destroys = how.destroys});
+  return model::exclusion_of<Lock>(
+      {.threads = how.threads,
+       .acquisitions = how.acquisitions,
+       .tries = how.tries,
+       .timed = how.timed,
+       .destroys = how.destroys,
+       .lock_has = how.symmetric ? model::symmetry::full : model::symmetry::none});
 }
 
 }  // namespace detail

@@ -161,7 +161,8 @@ model::client_size size_of(const json& job, const model::client_size& usual) {
           .acquisitions = job.value("acquisitions", usual.acquisitions),
           .tries = job.value("tries", usual.tries),
           .timed = job.value("timed", usual.timed),
-          .destroys = job.value("destroys", usual.destroys)};
+          .destroys = job.value("destroys", usual.destroys),
+          .lock_has = usual.lock_has};
 }
 
 plan plan_of(const json& job, const checked_client& of) {

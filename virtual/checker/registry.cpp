@@ -38,6 +38,26 @@ constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model:
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
+/// Locks that ask for the slots, keys or ids of threads, and only whether two are equal, or which
+/// nodes belong to a slot. A lock that asks, and is not here, is searched without symmetry.
+template <class Lock>
+constexpr model::symmetry symmetry_of = model::symmetry::full;
+constexpr model::symmetry of_names = model::symmetry::of_names;
+template <>
+constexpr model::symmetry symmetry_of<basic_queued_spinlock<model::model>> = of_names;
+template <>
+constexpr model::symmetry symmetry_of<basic_clh_spinlock<model::model>> = of_names;
+template <>
+constexpr model::symmetry symmetry_of<basic_owner_aware_mutex<model::model>> = of_names;
+template <>
+constexpr model::symmetry symmetry_of<basic_shared_memory_mutex<model::model>> = of_names;
+template <>
+constexpr model::symmetry symmetry_of<basic_pi_mutex<model::model>> = of_names;
+template <>
+constexpr model::symmetry symmetry_of<eager_biased_mutex> = of_names;
+template <class M, std::uint32_t MaxDepth>
+constexpr model::symmetry symmetry_of<recursive_mutex<M, MaxDepth>> = of_names;
+
 /// The lock that is checked for a lock of the catalogue.
 template <class Lock>
 struct checked_lock : detail::in_world<Lock, model::model> {};
@@ -56,7 +76,7 @@ std::vector<checked_client> catalogue_locks() {
                        .of = group::lock,
                        .summary = entry.traits.origin,
                        .make = &model::exclusion_of<checked>,
-                       .size = {},
+                       .size = {.lock_has = symmetry_of<checked>},
                        .offers_timed = entry.traits.timed,
                        .bound = bound<checked>});
     }

@@ -100,6 +100,9 @@ class condition_client : public model::client {
   }
 
   [[nodiscard]] unsigned threads() const override { return sizeof...(Turns); }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return static_cast<unsigned>(turns[index]);
+  }
 
   void thread(unsigned index) override {
     using enum turn;

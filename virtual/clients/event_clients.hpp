@@ -8,6 +8,7 @@
 
 #include <model/client.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,9 @@ class broadcast_client : public model::client {
   explicit broadcast_client(const model::client_size& size) : size_{size} {}
 
   [[nodiscard]] unsigned threads() const override { return size_.threads; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 || is_patient(index) ? std::min(index, 1U) : index;
+  }
 
   void thread(unsigned index) override {
     if (index == 0) {
@@ -69,7 +73,6 @@ class broadcast_client : public model::client {
       count_.notify_all();
       return;
     }
-    const bool is_patient = !size_.timed || index + 1 < size_.threads;
     for (bool in_time = true; in_time;) {
       const auto key = count_.prepare_wait();
       if (happened_.load(std::memory_order_acquire)) {
@@ -77,7 +80,7 @@ class broadcast_client : public model::client {
         model::require(data_.read() == 1, "what came before the condition is seen");
         return;
       }
-      if (is_patient) {
+      if (is_patient(index)) {
         count_.commit_wait(key);
       } else {
         in_time = count_.commit_wait_for(key, std::chrono::milliseconds{1});
@@ -87,6 +90,10 @@ class broadcast_client : public model::client {
   }
 
  private:
+  [[nodiscard]] bool is_patient(unsigned index) const {
+    return !size_.timed || index + 1 < size_.threads;
+  }
+
   model::client_size size_;
   model::word<bool> happened_{false};
   model::plain_data<unsigned> data_{0};
@@ -102,6 +109,10 @@ class manual_event_client : public model::client {
       : size_{size}, event_{::new(place_) Event} {}
 
   [[nodiscard]] unsigned threads() const override { return size_.threads; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    const bool has_own_part = (size_.timed || size_.destroys) && index + 1 == size_.threads;
+    return has_own_part ? index : std::min(index, 1U);
+  }
 
   void thread(unsigned index) override {
     if (index == 0) {

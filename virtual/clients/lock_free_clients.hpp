@@ -25,6 +25,9 @@ class lock_free_stack_client : public model::client {
   }
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 ? 0 : 1;
+  }
 
   void thread(unsigned index) override {
     if (index == 0) return take_two();
@@ -110,6 +113,7 @@ class lock_free_counter_client : public model::client {
       : threads_{size.threads}, acquisitions_{size.acquisitions} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned /*index*/) const override { return 0; }
   void thread(unsigned /*index*/) override {
     for (unsigned i = 0; i < acquisitions_; ++i) counter_.add();
   }

@@ -114,6 +114,8 @@ struct part {
   bool releases = false;  ///< first
   bool acquires = false;  ///< then, and releases it again
   bool timed = false;     ///< may go without
+
+  bool operator==(const part&) const = default;
 };
 inline constexpr part releases{.releases = true};
 inline constexpr part releases_second{.which = 1, .releases = true};
@@ -135,6 +137,9 @@ class held_locks_client : public model::client {
   }
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return static_cast<unsigned>(std::ranges::find(parts, parts[index]) - parts.begin());
+  }
 
   void thread(unsigned index) override {
     const part mine = parts[index];

@@ -22,6 +22,11 @@ class returning_client : public model::client {
   explicit returning_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 ? 0 : 1;
+  }
+  /// Worlds that have no slot for the first thread may have slots for the others.
+  [[nodiscard]] bool compares_names_only() const override { return true; }
 
   void thread(unsigned index) override {
     for (unsigned left = index == 0 ? 2 : 1; left > 0; --left) {
@@ -67,6 +72,9 @@ class queued_client : public model::client {
   explicit queued_client(const model::client_size& size) : threads_{size.threads} { lock_.lock(); }
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 ? 0 : 1;
+  }
 
   void thread(unsigned index) override {
     if (index != 0) lock_.lock();
@@ -103,6 +111,8 @@ class two_locks_client : public model::client {
   explicit two_locks_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned /*index*/) const override { return 0; }
+  [[nodiscard]] bool compares_names_only() const override { return true; }
 
   void thread(unsigned /*index*/) override {
     first_.lock();

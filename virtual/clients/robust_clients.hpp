@@ -38,6 +38,10 @@ class dying_owner_client : public model::client {
   explicit dying_owner_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 ? 0 : 1;
+  }
+  [[nodiscard]] bool compares_names_only() const override { return true; }
 
   void thread(unsigned index) override {
     mutex_.lock();

@@ -27,6 +27,8 @@ struct deed {
   };
   kind what;
   std::ptrdiff_t permits;
+
+  bool operator==(const deed&) const = default;
 };
 
 template <class Semaphore, deed... Deeds>
@@ -38,6 +40,9 @@ class semaphore_client : public model::client {
       : semaphore_{::new(place_) Semaphore} {}
 
   [[nodiscard]] unsigned threads() const override { return sizeof...(Deeds); }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return static_cast<unsigned>(std::ranges::find(deeds, deeds[index]) - deeds.begin());
+  }
 
   void thread(unsigned index) override {
     const deed mine = deeds[index];
@@ -108,6 +113,8 @@ class recursion_client : public model::client {
   explicit recursion_client(const model::client_size& size) : size_{size} {}
 
   [[nodiscard]] unsigned threads() const override { return size_.threads; }
+  [[nodiscard]] unsigned symmetry_class(unsigned /*index*/) const override { return 0; }
+  [[nodiscard]] bool compares_names_only() const override { return true; }
 
   void thread(unsigned /*index*/) override {
     for (unsigned round = 0; round < size_.acquisitions; ++round) {

@@ -13,6 +13,9 @@ class seqlock_client : public model::client {
   explicit seqlock_client(const model::client_size& size) : threads_{size.threads} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return index == 0 ? 0 : 1;
+  }
 
   void thread(unsigned index) override {
     if (index == 0) {

@@ -46,6 +46,9 @@ class shared_client : public model::client {
   }
 
   [[nodiscard]] unsigned threads() const override { return sizeof...(Roles); }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return static_cast<unsigned>(std::array{Roles...}[index]);
+  }
 
   void thread(unsigned index) override {
     constexpr std::array roles{Roles...};

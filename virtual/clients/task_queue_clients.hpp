@@ -36,6 +36,10 @@ class task_queue_client : public model::client {
       : threads_{std::max(size.threads, Plan.others + (Plan.has_workers ? 2U : 1U))} {}
 
   [[nodiscard]] unsigned threads() const override { return threads_; }
+  /// Workers are alike; submitters have tasks of their own.
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return std::min(index, Plan.others + 1);
+  }
 
   void thread(unsigned index) override {
     if (index > Plan.others) {

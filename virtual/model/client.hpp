@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <source_location>
@@ -23,12 +24,20 @@ inline void require(bool holds, const char* claim, here where = here::current())
   if (!holds) detail::now().fail(verdict::assertion, claim, where);
 }
 
+/// What exclusion knows about its lock: whether its threads are interchangeable.
+enum class symmetry : std::uint8_t {
+  none,
+  full,      ///< the lock does no more with addresses than ask whether two are equal
+  of_names,  ///< and no more with slots, keys and ids of threads
+};
+
 struct client_size {
   unsigned threads = 2;
   unsigned acquisitions = 1;  ///< each thread's
   bool tries = false;         ///< the last thread uses try_lock, and may fail
   bool timed = false;         ///< the last thread uses try_lock_for, and may fail
   bool destroys = false;      ///< the last thread destroys the lock itself
+  symmetry lock_has = symmetry::full;
 };
 
 template <class Lock>
@@ -42,6 +51,15 @@ class exclusion : public client {
   }
 
   [[nodiscard]] unsigned threads() const override { return size_.threads; }
+
+  /// The last thread has a part of its own if it tries, or may give up.
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    if (size_.lock_has == symmetry::none) return index;
+    return (size_.tries || size_.timed) && index + 1 == size_.threads ? 1 : 0;
+  }
+  [[nodiscard]] bool compares_names_only() const override {
+    return size_.lock_has == symmetry::of_names;
+  }
 
   void thread(unsigned index) override {
     const bool is_last_thread = index + 1 == size_.threads;

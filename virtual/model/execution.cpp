@@ -40,6 +40,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
               "most " +
               std::to_string(max_threads - 1);
     }
+    tie_threads();
     for (thread_index i = 0; i < count_; ++i) {
       threads_[i].known = threads_[setter_].known;
       start(i);
@@ -104,6 +105,7 @@ void execution::reset() {
   occupants_.clear();
   previous_.reset();
   learned_.reset();
+  has_symmetry_ = false;
   has_disturbed_ = false;
   has_fenced_ = false;
   has_fenced_heavily_ = false;

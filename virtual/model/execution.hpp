@@ -10,6 +10,7 @@
 #include "mutation.hpp"
 #include "reduction.hpp"
 #include "settings.hpp"
+#include "symmetry.hpp"
 #include "trace.hpp"
 #include "waits.hpp"
 
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,6 +41,11 @@ class client {
   [[nodiscard]] virtual unsigned threads() const = 0;
   virtual void thread(unsigned index) = 0;
   virtual void finish() {}  ///< called when all threads have ended
+  /// Threads of one class are interchangeable: exchanged, they make the same executions, but for
+  /// the threads' names. symmetry.cpp says what that excludes. By default no two threads are.
+  [[nodiscard]] virtual unsigned symmetry_class(unsigned index) const { return index; }
+  /// Whether interchangeable threads remain so if they ask the world for their slots, keys and ids.
+  [[nodiscard]] virtual bool compares_names_only() const { return false; }
 };
 
 class execution {
@@ -113,7 +120,7 @@ class execution {
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
-  [[nodiscard]] std::uint32_t pi_id() const noexcept { return running_ + 1U; }
+  [[nodiscard]] std::uint32_t pi_id() noexcept { return name_of_self() + 1U; }
   /// Returns false if the deadline passed first.
   bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
   void pi_unlock(location_index on, std::source_location where);
@@ -173,6 +180,9 @@ class execution {
   static inline std::string (*text_of_value)(std::uint64_t value, std::size_t size) = nullptr;
 
   [[nodiscard]] thread_index self() const noexcept { return running_; }
+  /// The same for code that may tell threads apart by it.
+  [[nodiscard]] thread_index name_of_self() noexcept;
+  [[nodiscard]] thread_index number_of_self() noexcept;
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where) {
     fail(kind, std::move(text), where, nullptr);
   }
@@ -234,6 +244,8 @@ class execution {
     deferral deferred;
     location_index last_change = 0;
     repetition repeats;
+    std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far
+    std::vector<symmetry_mark> marks;  ///< its accesses to the client's words, while it is tied
   };
   struct option {
     thread_index thread;
@@ -315,6 +327,11 @@ class execution {
   std::size_t choose_of_allowed(std::size_t count, std::source_location where);
   void mix_deferrals(hash128& all) const;
   void translate(const option& next);
+  // symmetry.cpp
+  void tie_threads();
+  void mark_access(access_kind kind, location_index where, message_index which);
+  [[nodiscard]] std::strong_ordering compare(const symmetry_mark& a, const symmetry_mark& b);
+  void note_told_apart();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
   [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of);
   [[nodiscard]] bool list_runnable();
@@ -453,6 +470,7 @@ class execution {
   std::optional<hash128> previous_;
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
+  bool has_symmetry_ = false;           ///< some threads of the client are interchangeable
   bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
   bool has_disturbed_ = false;          ///< the step has written, slept or woken
   bool has_fenced_ = false;             ///< the step was a light or a heavy fence

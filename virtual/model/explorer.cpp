@@ -85,6 +85,13 @@ class work_pile {
   bool off_ = false;
 };
 
+/// Bounds on preemptions and on old reads count steps in their order, so no order can stand for
+/// another one. Code without a world names its words after their first use, which differs.
+bool is_reducible(const plan& by) {
+  return by.reduces && by.order == search::exhaustive && !by.how.preemptions && !by.how.old_reads &&
+         execution::name_of_memory == nullptr;
+}
+
 /// What all workers share.
 class search_state {
  public:
@@ -217,7 +224,7 @@ class search_state {
     if (result_.result == verdict::passed) {
       result_.result = runs.result();
       result_.what = runs.what();
-      result_.replay = conflicts_ == nullptr ? to_text(list.list()) : translated(list);
+      result_.replay = is_reducible(by_) ? translated(list) : to_text(list.list());
     }
     take_in(books);
     pile_.call_off();
@@ -273,19 +280,15 @@ class search_state {
   steady_clock::time_point start_ = steady_clock::now();
 };
 
-/// Bounds on preemptions and on old reads count steps in their order, so no order can stand for
-/// another one. Code without a world names its words after their first use, which differs.
-bool is_reducible(const plan& by) {
-  return by.order == search::exhaustive && !by.how.preemptions && !by.how.old_reads &&
-         execution::name_of_memory == nullptr;
-}
-
 }  // namespace
 
 found explore(const client_maker& make, const plan& by) {
   const auto start = steady_clock::now();
   std::optional<conflicts> known;
-  if (by.reduces && is_reducible(by)) known.emplace();
+  if (by.order == search::exhaustive) {
+    known.emplace(
+        conflicts{.has_unordered = !is_reducible(by), .tells_threads_apart = !by.exchanges});
+  }
   found result;
   for (bool again = true; again;) {
     search_state state{make, by, known ? &*known : nullptr};

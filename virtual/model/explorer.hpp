@@ -36,7 +36,8 @@ struct plan {
   settings how{};
   search order = search::exhaustive;
   bool uses_cache = true;
-  bool reduces = true;  ///< leaves out orders of steps that lead to the same graph
+  bool reduces = true;    ///< leaves out orders of steps that lead to the same graph
+  bool exchanges = true;  ///< leaves out graphs that others become if threads are exchanged
   unsigned workers = 2;
   std::size_t memory_bytes = std::size_t{2} << 30U;
   double seconds = 0;  ///< the limit; 0: none for exhaustive search, 10 for the others

@@ -91,6 +91,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   const message& read = at.messages[index];
   event(loaded, at.name, read.by.name());
   memory_.read(me().known, from, index, order, this_event());
+  mark_access(access_kind::load, from, index);
   me().reads.push_back({from, index});
   if (account_ != nullptr) {
     tell(where,
@@ -123,7 +124,8 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   event(stored, at.name, 0);
   const bool is_newest = place == at.order.size();
   check_room(to);
-  memory_.write(me().known, to, value, order, place, this_event());
+  mark_access(access_kind::store, to,
+              memory_.write(me().known, to, value, order, place, this_event()));
   has_disturbed_ = true;
   if (account_ != nullptr) {
     tell(where,
@@ -158,6 +160,7 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   event(changed, at.name, at.messages[read].by.name());
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
+  mark_access(access_kind::change, on, read);
   has_disturbed_ = true;
   me().last_change = on;
   if (account_ != nullptr) {
@@ -220,6 +223,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   const message& read = at.messages[index];
   event(not_changed + (std::uint64_t{how} << 40U), at.name, read.by.name());
   memory_.read(me().known, on, index, failure, this_event());
+  mark_access(access_kind::failed_change, on, index);
   if (how == differs) {
     me().reads.push_back({on, index});
   } else {

@@ -53,6 +53,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   const message& read = memory_.at(chosen.where).messages[index];
   event(awaited, memory_.at(chosen.where).name * 8 + which, read.by.name());
   memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
+  mark_access(access_kind::await, chosen.where, index);
   if (account_ != nullptr) {
     tell(where,
          "await " + name_of(chosen.order) + " on " + described(chosen.where) + ": " +

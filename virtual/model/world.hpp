@@ -326,10 +326,10 @@ struct model {
     return limit.which && detail::now().has_passed(*limit.which, where);
   }
   static constexpr std::uint32_t slot_count = max_threads;
-  static std::uintptr_t thread_key() noexcept { return detail::now().self() + 1; }
-  static std::uint32_t thread_slot() noexcept { return detail::now().self(); }
+  static std::uintptr_t thread_key() noexcept { return detail::now().name_of_self() + 1; }
+  static std::uint32_t thread_slot() noexcept { return detail::now().name_of_self(); }
   /// Threads that follow each other run on different nodes.
-  static std::uint32_t numa_node() noexcept { return detail::now().self() % 2; }
+  static std::uint32_t numa_node() noexcept { return detail::now().number_of_self() % 2; }
 
   template <class T>
   static T& thread_state() noexcept {

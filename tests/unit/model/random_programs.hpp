@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Random programs that sleep, wake, time out, spin, and perform several operations in one step, and
+// the comparison of two searches of one.
+
+#include <model/client.hpp>
+#include <model/explorer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lockyard::model::testing {
+
+using std::memory_order;
+
+enum class action : std::uint8_t {
+  load,
+  store,
+  exchange,
+  compare,
+  compare_weakly,
+  fence,
+  await,
+  await_exchange,
+  await_until,
+  await_spinning,
+  await_either,
+  sleep,
+  sleep_until,
+  wake,
+  requeue,
+  look_at_clock,
+  pause_until,
+  count_pauses,
+  section,
+  light_fence,
+  heavy_fence,
+};
+constexpr std::array<const char*, 21> names{
+    "load",          "store",       "exchange",       "compare",     "compare_weakly",
+    "fence",         "await",       "await_exchange", "await_until", "await_spinning",
+    "await_either",  "sleep",       "sleep_until",    "wake",        "requeue",
+    "look_at_clock", "pause_until", "count_pauses",   "section",     "light_fence",
+    "heavy_fence"};
+
+struct instruction {
+  action does;
+  unsigned where;
+  memory_order order;
+  unsigned value;
+  unsigned expected;
+
+  bool operator==(const instruction&) const = default;
+};
+using program = std::vector<std::vector<instruction>>;
+using outcome = std::vector<unsigned>;
+
+constexpr std::size_t words = 2;
+
+struct equals {
+  unsigned wanted;
+  bool operator()(unsigned value) const noexcept { return value == wanted; }
+};
+
+class random_client : public client {
+ public:
+  random_client(const program& of, std::set<outcome>& outcomes) : of_{of}, outcomes_{outcomes} {}
+
+  [[nodiscard]] unsigned threads() const override { return static_cast<unsigned>(of_.size()); }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
+    return static_cast<unsigned>(std::ranges::find(of_, of_[index]) - of_.begin());
+  }
+
+  void thread(unsigned index) override {
+    std::size_t slot = 0;
+    for (const instruction& each : of_[index]) read_[index][slot++] = run(each);
+  }
+
+  /// Which of the threads with one list has read what does not count.
+  void finish() override {
+    outcome all;
+    for (unsigned i = 0; i < of_.size(); ++i) {
+      for (unsigned j = 0; j < i; ++j) {
+        if (of_[i] == of_[j] && read_[i] < read_[j]) std::swap(read_[i], read_[j]);
+      }
+    }
+    for (const auto& of_thread : read_) all.insert(all.end(), of_thread.begin(), of_thread.end());
+    for (const auto& each : words_) all.push_back(each.load(memory_order::relaxed));
+    outcomes_.insert(all);
+  }
+
+ private:
+  unsigned run(const instruction& does) {
+    auto& word = words_[does.where];
+    auto& other = words_[1 - does.where];
+    const equals wanted{does.expected};
+    constexpr unsigned missed = 99;
+    unsigned expected = does.expected;
+    switch (does.does) {
+      case action::load: return word.load(does.order);
+      case action::store: word.store(does.value, does.order); return 0;
+      case action::exchange: return word.exchange(does.value, does.order);
+      case action::compare:
+        return word.compare_exchange_strong(expected, does.value, does.order, memory_order::relaxed)
+                   ? 10 + expected
+                   : expected;
+      case action::compare_weakly:
+        return word.compare_exchange_weak(expected, does.value, does.order, memory_order::relaxed)
+                   ? 10 + expected
+                   : expected;
+      case action::fence: model::fence(does.order); return 0;
+      case action::await: return model::await(word, wanted, does.order, wait_policies::busy{});
+      case action::await_exchange:
+        return model::await_exchange(word, does.value, wanted, does.order, wait_policies::busy{});
+      case action::await_until: {
+        const auto limit = model::deadline_after(std::chrono::milliseconds{1});
+        return model::await(word, wanted, does.order, wait_policies::busy{}, limit)
+            .value_or(missed);
+      }
+      case action::await_spinning:
+        return model::await(word, wanted, does.order, wait_policies::busy{}, model::spin_limit())
+            .value_or(missed);
+      case action::await_either:
+        return static_cast<unsigned>(
+            model::await_any(wait_policies::busy{}, condition{word, wanted, does.order},
+                             condition{other, equals{does.value}, memory_order::relaxed}));
+      case action::sleep: return static_cast<unsigned>(model::wait(word, does.expected));
+      case action::sleep_until: {
+        const auto limit = model::deadline_after(std::chrono::milliseconds{1});
+        return static_cast<unsigned>(model::wait(word, does.expected, limit));
+      }
+      case action::wake: return model::wake(word, does.value);
+      case action::requeue:
+        return model::requeue(word, does.expected, 1, 1, other).value_or(missed);
+      case action::look_at_clock: {
+        const auto limit = model::deadline_after(std::chrono::milliseconds{1});
+        const unsigned first = model::passed(limit) ? 1 : 0;
+        return first * 10 + word.load(does.order);
+      }
+      case action::pause_until:
+        while (word.load(does.order) != does.expected) model::pause();
+        return 0;
+      case action::count_pauses:
+        for (unsigned i = 0; i < 2; ++i) {
+          if (word.load(does.order) == does.expected) return i;
+          model::pause();
+        }
+        return missed;
+      case action::section: {
+        lock_.lock();
+        const unsigned found = word.load(does.order);
+        other.store(does.value, memory_order::relaxed);
+        const unsigned woken = found == does.expected ? model::wake(word, 1) : 0;
+        lock_.unlock();
+        return found * 10 + woken;
+      }
+      case action::light_fence: model::asymmetric_fence_light(); return 0;
+      case action::heavy_fence: model::asymmetric_fence_heavy(); return 0;
+    }
+    return 0;
+  }
+
+  const program& of_;
+  std::set<outcome>& outcomes_;
+  std::array<word<unsigned>, words> words_{};
+  model::abstract_lock lock_;
+  std::array<std::array<unsigned, 5>, 4> read_{};
+};
+
+class generator {
+ public:
+  explicit generator(std::uint64_t seed) : random_{seed * 2654435761U + 99} {}
+
+  program make() {
+    program all;
+    const unsigned threads = below(3) == 0 ? 3 : 2;
+    has_barriers_ = below(3) == 0;
+    for (unsigned i = 0; i < threads; ++i) {
+      auto& list = all.emplace_back();
+      const unsigned length = 1 + below(threads == 2 ? 4 : 3);
+      for (unsigned j = 0; j < length; ++j) list.push_back(make_instruction());
+    }
+    return all;
+  }
+  /// All threads do the same, or two of three do.
+  program make_symmetric() {
+    program all = make();
+    if (all.size() > 2) {
+      for (auto& each : all) each.resize(std::min<std::size_t>(each.size(), 2));
+      if (below(2) == 0) all[1] = all.front();
+    }
+    all.back() = all.front();
+    return all;
+  }
+  settings make_settings() {
+    return {.spurious_wakes = below(2),
+            .timeouts = below(3),
+            .short_spins = below(2),
+            .counted_pauses = 1 + below(2),
+            .wakes_any = below(2) == 0};
+  }
+
+ private:
+  unsigned below(unsigned count) { return static_cast<unsigned>(random_() >> 8U) % count; }
+
+  instruction make_instruction() {
+    using enum action;
+    static constexpr std::array usual{
+        load,          load,        store,          store,   store,          exchange,
+        compare,       fence,       compare_weakly, await,   await_until,    await_either,
+        sleep,         sleep_until, wake,           wake,    await_exchange, requeue,
+        look_at_clock, pause_until, section,        section, await_spinning, count_pauses};
+    using enum memory_order;
+    const action does = has_barriers_ && below(3) == 0
+                            ? (below(2) == 0 ? light_fence : heavy_fence)
+                            : usual[below(static_cast<unsigned>(usual.size()))];
+    const bool is_store = does == store;
+    const bool is_load = does == load || does == await || does == await_until ||
+                         does == await_spinning || does == await_either || does == look_at_clock ||
+                         does == pause_until || does == count_pauses || does == section;
+    const std::array orders{relaxed, is_load ? acquire : release, seq_cst};
+    const memory_order order = does == fence ? seq_cst : orders[below(3)];
+    return {.does = does,
+            .where = below(words),
+            .order = is_store || is_load || order != acquire ? order : acq_rel,
+            .value = 1 + below(2),
+            .expected = below(3)};
+  }
+
+  std::minstd_rand random_;
+  bool has_barriers_ = false;
+};
+
+inline std::string to_text(const program& of) {
+  std::string text;
+  for (const auto& list : of) {
+    for (const instruction& each : list) {
+      text += std::string{" "} + names[static_cast<std::size_t>(each.does)] + "(w" +
+              std::to_string(each.where) + ", " + name_of(each.order) + ", value " +
+              std::to_string(each.value) + ", expected " + std::to_string(each.expected) + ");";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+struct result {
+  std::set<outcome> outcomes;
+  found by;
+};
+
+inline result search_of(const program& of, const plan& by) {
+  result all;
+  all.by = explore([&] { return std::make_unique<random_client>(of, all.outcomes); }, by);
+  return all;
+}
+
+inline std::uint64_t programs(std::uint64_t usual) {
+  const char* const wanted = std::getenv("LOCKYARD_ORACLE_PROGRAMS");
+  return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+}
+
+/// How the search differs from the whole one, which leaves nothing out; nothing where it does not.
+inline std::string difference(const program& tried, plan by) {
+  const result reduced = search_of(tried, by);
+  by.reduces = false;
+  by.exchanges = false;
+  const result whole = search_of(tried, by);
+  const bool fails = whole.by.result != verdict::passed;
+  std::string text;
+  if (whole.by.result != reduced.by.result) {
+    text = name_of(reduced.by.result) + " instead of " + name_of(whole.by.result) + "\n";
+  } else if (!fails && whole.outcomes != reduced.outcomes) {
+    text = std::to_string(reduced.outcomes.size()) + " outcomes instead of " +
+           std::to_string(whole.outcomes.size()) + "\n";
+  } else if (!fails && whole.by.bounded != reduced.by.bounded) {
+    text = "bounded: " + reduced.by.bounded + " instead of " + whole.by.bounded + "\n";
+  }
+  return text.empty() ? text : text + to_text(tried) + to_text(whole.by.steps);
+}
+
+}  // namespace lockyard::model::testing
