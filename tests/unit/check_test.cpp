@@ -62,6 +62,16 @@ std::string printed(const check::result& result) {
   return text.str();
 }
 
+TEST(Check, leaves_out_exchanged_threads_of_a_symmetric_lock) {
+  const check::options three{.threads = 3};
+  check::options symmetric = three;
+  symmetric.symmetric = true;
+  const auto all = check::exclusion<basic_ticket_spinlock>(three);
+  const auto fewer = check::exclusion<basic_ticket_spinlock>(symmetric);
+  EXPECT_TRUE(all.passed() && fewer.passed()) << all << fewer;
+  EXPECT_LT(fewer.executions(), all.executions());
+}
+
 TEST(Check, passes_a_lock_given_as_a_template_or_as_a_type) {
   const auto by_template = check::exclusion<basic_tas_spinlock>({.threads = 3});
   const auto by_type = check::exclusion<basic_tas_spinlock<check::world>>({.threads = 3});
