@@ -33,7 +33,9 @@ using world = model::model;
 /// - `threads()`: the number of threads, 1 to max_threads.
 /// - `thread(index)`: the code of each thread. The constructor makes shared objects as members.
 /// - `finish()`: runs after all threads have ended, and sees all their effects.
-/// - `symmetry_class(index)`: optional; the same number for threads that are interchangeable.
+/// - `symmetry_class(index)`: optional; the same number for threads that are interchangeable:
+///   exchanged, they make the same executions, and no assertion, also in `finish()`, tells them
+///   apart.
 using client = model::client;
 
 /// Makes a client: called for each execution, by several threads of the checker at once.

@@ -32,6 +32,7 @@ std::vector<checked_client> condition_clients() {
   using enum turn;
   using mutex = basic_mutex<model::model>;
   using condition = basic_condition_variable<model::model>;
+  using batchwise = model::model_in_small_batches;
   using spinlock = basic_ttas_spinlock<model::model>;
   using any = basic_condition_variable_any<model::model>;
   constexpr model::settings one{.preemptions = 1, .timeouts = 0, .short_spins = 1};
@@ -70,7 +71,9 @@ std::vector<checked_client> condition_clients() {
       client(
           "condition_two_rounds",
           "a notification in batches, and waiters with another mutex meanwhile",
-          &client_of<two_rounds_client<condition, mutex>>, {.threads = 3},
+          &client_of<
+              two_rounds_client<basic_condition_variable<batchwise>, basic_mutex<batchwise>>>,
+          {.threads = 3},
           {.preemptions = 2, .spurious_wakes = 0, .timeouts = 0, .short_spins = 1, .old_reads = 0}),
       of_condition<condition, mutex, waits_a_while, waits, notifies>(
           "condition_timed", "the thread that gives up is not the notified one", one_late),

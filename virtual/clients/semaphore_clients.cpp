@@ -15,7 +15,8 @@ namespace lockyard::checker {
 namespace {
 
 using small = basic_futex_mutex<model::model>;
-using shipped = basic_semaphore<model::model>;
+using batchwise = basic_semaphore<model::model_in_small_batches>;
+  using shipped = basic_semaphore<model::model>;
 
 /// Without spurious wakes, for the size of the search.
 constexpr model::settings without_spurious_wakes(model::settings how) {
@@ -52,6 +53,8 @@ std::vector<checked_client> semaphore_clients() {
                                                              "a taker of what two give", two),
       of_semaphore<shipped, gives_two, takes_one, takes_one>(
           "semaphore_two_takers", "two takers of what is given at once", two),
+      of_semaphore<batchwise, gives_two, takes_one, takes_one>(
+          "semaphore_two_batches", "the same, each served by a batch of its own", two),
       of_semaphore<shipped, gives_two_singly, takes_one, takes_one>("semaphore_two_singly",
                                                                     "the same, given singly", two),
       of_semaphore<shipped, gives_one, takes_two_a_while, takes_one>(

@@ -347,7 +347,6 @@ struct model {
 
   static std::uint64_t hash(const void* /*address*/) noexcept { return 0; }
   static constexpr std::size_t table_size = 1;
-  static constexpr std::uint32_t wake_batch = 1;
   template <class State>
   struct at_start {
     template <class... Arguments>
@@ -440,6 +439,13 @@ struct model {
     }
     return *static_cast<T*>(object);
   }
+};
+
+/// The model with batches of one wake-up, so that a few threads reach the code behind the first
+/// batch.
+struct model_in_small_batches : model {
+  using unwatched = model_in_small_batches;
+  static constexpr std::uint32_t wake_batch = 1;
 };
 
 static_assert(lockyard::world<model>);

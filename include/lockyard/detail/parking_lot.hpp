@@ -8,7 +8,6 @@
 #include <lockyard/world/substitutes.hpp>
 #include <lockyard/world/world.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -56,7 +55,7 @@ class parking_lot {
   /// The number of sleeps that a thread ends before it lets other threads have the bucket lock.
   static constexpr std::uint32_t batch = wake_batch<W>;
   /// The most readers that a shared mutex admits under a bucket lock.
-  static constexpr std::uint32_t most_readers = std::max(batch - 1, 1U);
+  static constexpr std::uint32_t most_readers = at_least(batch - 1, 1U);
   /// The sleepers that were unparked under a bucket lock: the addresses to wake after its release.
   class wake_list {
    public:
@@ -69,7 +68,7 @@ class parking_lot {
 
    private:
     /// An upgrader may be unparked with the readers.
-    const void* sleepers_[std::max(batch, most_readers + 1)];
+    const void* sleepers_[at_least(batch, most_readers + 1)];
     std::uint32_t count_ = 0;
   };
 

@@ -57,6 +57,31 @@ TYPED_TEST(Reports, of_a_relock_name_the_lock_the_call_and_what_is_held) {
   EXPECT_STREQ(list[0].held[2].name, "second");
 }
 
+TYPED_TEST(Reports, are_written_by_a_thread_with_a_pending_cancellation) {
+  static bool written;
+  written = false;
+  static TypeParam relocked{"relocked"};
+  const auto before = set_lock_report_handler([](const lock_report&) {
+    pthread_testcancel();
+    written = true;
+  });
+  pthread_t thread{};
+  const auto relock = [](void*) -> void* {
+    pthread_cancel(pthread_self());
+    if (!relocked.lock()) return nullptr;
+    const bool failed = relocked.lock() == lock_errc::deadlock;
+    relocked.unlock();
+    pthread_testcancel();  // ends the thread
+    return failed ? nullptr : &relocked;
+  };
+  ASSERT_EQ(pthread_create(&thread, nullptr, relock, nullptr), 0);
+  void* result = nullptr;
+  EXPECT_EQ(pthread_join(thread, &result), 0);
+  set_lock_report_handler(before);
+  EXPECT_TRUE(written);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+}
+
 /// A name would be read from the next lock.
 TEST(UnnamedReports, have_the_addresses_of_locks_and_no_names) {
   const reports told;

@@ -138,8 +138,8 @@ class robust_list {
           "process that ends could leave the mutex locked forever; allow get_robust_list and "
           "set_robust_list");
     }
-    if (found == 0) {  // a C library without robust mutexes in use
-      look_again_in_child();
+    look_again_in_child();  // even if the list exists: another part may have registered its own
+    if (found == 0) {       // a C library without robust mutexes in use
       // relaxed(owner): as in add().
       own.first.store(address_of(own.first), std::memory_order_relaxed);
       if (call(SYS_set_robust_list, &own.first, head_bytes) != 0) {
