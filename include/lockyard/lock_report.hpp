@@ -3,7 +3,7 @@
 
 // The report of a resilient lock about an acquisition that failed, and the report's handler.
 
-#include <pthread.h>
+#include <lockyard/detail/os/cancellation.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -128,25 +128,12 @@ inline lock_report_handler set_lock_report_handler(lock_report_handler next) noe
 }
 
 namespace detail {
-/// Postpones the cancellation of the calling thread. A handler that writes reaches a cancellation
-/// point, and no exception, so no cancellation either, can leave a lock's functions.
-class postponed_cancellation {
- public:
-  postponed_cancellation() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  postponed_cancellation(const postponed_cancellation&) = delete;
-  postponed_cancellation& operator=(const postponed_cancellation&) = delete;
-  ~postponed_cancellation() { pthread_setcancelstate(before_, nullptr); }
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 /// Calls the handler. `busy` marks that the thread is inside a handler.
 inline void deliver(const lock_report& report, bool& busy) noexcept {
   // order[deliver]: acquire; pairs [set]; as in [set].
   const auto handler = current_lock_report_handler.load(std::memory_order_acquire);
   if (handler == nullptr || busy) return;
-  const postponed_cancellation while_it_runs;
+  const os::postponed_cancellation while_it_runs;
   busy = true;
 #if defined(__cpp_exceptions)
   try {

@@ -16,7 +16,7 @@ namespace {
 
 using small = basic_futex_mutex<model::model>;
 using batchwise = basic_semaphore<model::model_in_small_batches>;
-  using shipped = basic_semaphore<model::model>;
+using shipped = basic_semaphore<model::model>;
 
 /// Without spurious wakes, for the size of the search.
 constexpr model::settings without_spurious_wakes(model::settings how) {
