@@ -17,11 +17,13 @@
 #include <map>
 #include <thread>
 
+#include "support/asleep.hpp"
+
 namespace lockyard::harness {
 namespace {
 
 /// Two threads of one processor that wake each other in turn. So one of them is asleep, unless it
-/// lost the processor on its way there.
+/// lost the processor on its way there, which may happen each time.
 class taking_turns {
  public:
   static constexpr std::uint32_t rounds = 200;
@@ -54,16 +56,19 @@ TEST(Wakeups, name_the_thread_that_woke_another_one) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   taking_turns turns;
   std::atomic<std::uint32_t> other{0};
-  std::atomic<bool> is_recording{false};
+  std::atomic<bool> is_recording{false}, takes_turns{false};
   std::thread second{[&] {
     other = native::thread_id();
     is_recording.wait(false);
+    takes_turns = true;
     turns.run(1);
   }};
   while (other == 0) std::this_thread::yield();
   recorder.start({other});
   is_recording = true;
   is_recording.notify_all();
+  while (!takes_turns) std::this_thread::yield();
+  testing::await_sleep_of(other);  // otherwise it might never be asleep when its turn comes
   turns.run(0);
   second.join();
   recorder.stop();

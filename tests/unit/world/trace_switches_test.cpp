@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/asleep.hpp"
 #include "support/tracing_fixture.hpp"
 
 namespace lockyard::testing {
@@ -51,17 +52,6 @@ long mapped_pages() {
     if (line.find("[perf_event]") != std::string::npos) ++found;
   }
   return found;
-}
-
-/// Until the kernel says that the thread sleeps.
-void await_sleep_of(std::uint32_t tid) {
-  for (;;) {
-    std::ifstream from{"/proc/self/task/" + std::to_string(tid) + "/stat"};
-    std::string line;
-    std::getline(from, line);
-    if (line.find(") S ") != std::string::npos) return;
-    std::this_thread::yield();
-  }
 }
 
 template <std::size_t Length>
