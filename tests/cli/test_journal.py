@@ -9,27 +9,13 @@ import json
 from typing import IO, TYPE_CHECKING
 
 import pytest
-from fake_settings import DEBUG, KERNEL, PAGES, a_tree
+from fake_settings import DEBUG, KERNEL, PAGES
 
 from lockyard.machine.change import Change
 from lockyard.machine.journal import FOLDER, Journal, recover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from lockyard.machine.procfs import KernelFiles
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> KernelFiles:
-    return a_tree(tmp_path)
-
-
-@pytest.fixture
-def kept(tree: KernelFiles) -> Iterator[Journal]:
-    with contextlib.closing(Journal(tree, "1.jsonl")) as opened:
-        yield opened
 
 
 def test_the_undo_is_written_before_the_change(

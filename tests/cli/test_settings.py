@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fake_settings import CPU, DEBUG, KERNEL, PAGES, a_tree
+from fake_settings import CPU, DEBUG, KERNEL, PAGES
 
 from lockyard import options
 from lockyard.doctor import fixing
@@ -23,18 +22,7 @@ from lockyard.machine.procfs import KernelFiles
 from lockyard.machine.settings import FIXES, SETTINGS, planned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> KernelFiles:
-    return a_tree(tmp_path)
-
-
-@pytest.fixture
-def kept(tree: KernelFiles) -> Iterator[Journal]:
-    with contextlib.closing(Journal(tree, "1.jsonl")) as opened:
-        yield opened
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
