@@ -53,8 +53,8 @@ std::vector<checked_client> semaphore_clients() {
                                                              "a taker of what two give", two),
       of_semaphore<shipped, gives_two, takes_one, takes_one>(
           "semaphore_two_takers", "two takers of what is given at once", two),
-      of_semaphore<batchwise, gives_two, takes_one, takes_one>(
-          "semaphore_two_batches", "the same, each served by a batch of its own", two),
+      of_semaphore<batchwise, gives_two, takes_one, takes_one_a_while>(
+          "semaphore_two_batches", "one that gives up, each served by a batch of its own", two),
       of_semaphore<shipped, gives_two_singly, takes_one, takes_one>("semaphore_two_singly",
                                                                     "the same, given singly", two),
       of_semaphore<shipped, gives_one, takes_two_a_while, takes_one>(
