@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-pytest_plugins = ("pages",)
+pytest_plugins = ("fake_settings", "pages")
 
 # A job in the background of a shell ignores it, and so would the commands that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from lockyard.machine.journal import BOOT
+import pytest
+
+from lockyard.machine.journal import BOOT, Journal
 from lockyard.machine.procfs import KernelFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CPU = "/sys/devices/system/cpu"
@@ -39,9 +43,17 @@ FILES = {
 }
 
 
-def a_tree(folder: Path) -> KernelFiles:
+@pytest.fixture
+def tree(tmp_path: Path) -> KernelFiles:
     for path, text in FILES.items():
-        file = folder / path.lstrip("/")
+        file = tmp_path / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
-    return KernelFiles(folder)
+    return KernelFiles(tmp_path)
+
+
+@pytest.fixture
+def kept(tree: KernelFiles) -> Iterator[Journal]:
+    """The journal of the changes of that machine."""
+    with contextlib.closing(Journal(tree, "1.jsonl")) as opened:
+        yield opened
