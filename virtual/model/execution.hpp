@@ -152,6 +152,10 @@ class execution {
   /// Returns the last value, which no other thread may change at the same time.
   std::uint64_t read_word_as_plain(location_index which, std::source_location where);
   void end_word_by_plain_write(location_index which, std::source_location where);
+  /// For a caller that reads the word as plain data before it does anything else.
+  [[nodiscard]] std::uint64_t newest_value(location_index which) const {
+    return memory_.at(which).newest().value;
+  }
   struct stack_place {
     thread_index thread;
     std::size_t from_top;

@@ -49,6 +49,10 @@ arena& earlier_heap();
 void read_bytes(const void* address, std::size_t size, const void* pc);
 void write_bytes(const void* address, std::size_t size, const void* pc);
 
+constexpr std::size_t without_limit = ~std::size_t{0};
+/// Returns how many bytes precede a text's end, or `most`. Reads those that it looks at.
+std::size_t read_text(const char* text, std::size_t most, const void* pc);
+
 /// True while the code of a module runs, and not the checker's own.
 inline bool is_active() noexcept {
   return execution::current() != nullptr;

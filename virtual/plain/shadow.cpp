@@ -204,6 +204,18 @@ location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_loc
   return made;
 }
 
+void shadow::put(std::uintptr_t begin, const cell& word, std::uint64_t value) {
+  const wide bytes = decode(value, static_cast<unsigned>(word.size));
+  std::memcpy(reinterpret_cast<void*>(begin), &bytes, word.size);
+}
+
+void shadow::refresh(std::uintptr_t at) {
+  const auto found = first_after(at);
+  if (found == cells_.end() || found->first > at || !found->second.is_word) return;
+  put(found->first, found->second,
+      now().newest_value(static_cast<location_index>(found->second.which)));
+}
+
 void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
   const std::uintptr_t end = at + size;
   split(at);
@@ -216,9 +228,7 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
     const auto& [begin, found] = *next;
     if (found.is_word) {
       const auto which = static_cast<location_index>(found.which);
-      const auto unit = static_cast<unsigned>(found.size);
-      const wide value = decode(now().read_word_as_plain(which, where), unit);
-      std::memcpy(reinterpret_cast<void*>(begin), &value, unit);
+      put(begin, found, now().read_word_as_plain(which, where));
     } else {
       now().read_plain(found.which, pointer(begin), &bytes_tag, where);
     }
@@ -243,8 +253,7 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
       const auto unit = static_cast<unsigned>(next->second.size);
       // A write to a part of it leaves the rest as it was.
       if (next->first < at || next->first + unit > at + size) {
-        const wide value = decode(now().read_word_as_plain(which, where), unit);
-        std::memcpy(reinterpret_cast<void*>(next->first), &value, unit);
+        put(next->first, next->second, now().read_word_as_plain(which, where));
       }
       now().end_word_by_plain_write(which, where);
       next = add_bytes(next->first, next->first + unit, where);

@@ -36,6 +36,11 @@ class shadow {
   /// False if no other thread can see the write.
   bool write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
 
+  /// Brings the word's bytes in memory up to date, if the address is in a word: they are as its
+  /// last plain use has left them. For a caller that looks at a byte to find out what it has to
+  /// read.
+  void refresh(std::uintptr_t at);
+
   /// Ends all objects in memory that is given back; every later use of it is a fault.
   void end(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   /// Ends all objects of a function that returns; the memory may hold others later.
@@ -75,6 +80,7 @@ class shadow {
   void release(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   [[noreturn]] static void widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b,
                                  std::size_t b_size, std::source_location where);
+  static void put(std::uintptr_t begin, const cell& word, std::uint64_t value);
   location_index adopt(std::uintptr_t base, unsigned unit, std::source_location where);
 
   using ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>;

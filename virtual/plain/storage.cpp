@@ -104,10 +104,10 @@ void __wrap_free(void* object) {
   lockyard::plain::release(object, LOCKYARD_HERE);
 }
 char* __wrap_strdup(const char* text) {
-  const std::size_t bytes = std::strlen(text) + 1;
-  void* const copy = lockyard::plain::take_for(bytes, lockyard::plain::usual, LOCKYARD_PC);
-  lockyard::plain::read_bytes(text, bytes, LOCKYARD_PC);
-  lockyard::plain::write_bytes(copy, bytes, LOCKYARD_PC);
+  using namespace lockyard::plain;
+  const std::size_t bytes = read_text(text, without_limit, LOCKYARD_PC) + 1;
+  void* const copy = take_for(bytes, usual, LOCKYARD_PC);
+  write_bytes(copy, bytes, LOCKYARD_PC);
   return static_cast<char*>(std::memcpy(copy, text, bytes));
 }
 void* __wrap_realloc(void* object, std::size_t bytes) {

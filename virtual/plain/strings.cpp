@@ -16,32 +16,44 @@ namespace lockyard::plain {
 
 namespace {
 
+/// A byte as it is now. A word's bytes in memory are as its last plain use has left them.
+char byte_at(const void* first, std::size_t index) {
+  const char* const at = static_cast<const char*>(first) + index;
+  if (is_active()) worker::mine().memory.refresh(reinterpret_cast<std::uintptr_t>(at));
+  return *at;
+}
+
+}  // namespace
+
+std::size_t read_text(const char* text, std::size_t most, const void* pc) {
+  std::size_t length = 0;
+  while (length < most && byte_at(text, length) != '\0') ++length;
+  read_bytes(text, length < most ? length + 1 : most, pc);
+  return length;
+}
+
+namespace {
+
 const char* note_text(const char* text, const void* pc) {
-  read_bytes(text, std::strlen(text) + 1, pc);
+  read_text(text, without_limit, pc);
   return text;
 }
 
-/// The bytes that a function reads which stops at a difference, or at the end of the texts.
-std::size_t compared(const char* a, const char* b, std::size_t most) {
+/// Reads the bytes that a function reads which stops at a difference, or at the end of the texts.
+void read_compared(const char* a, const char* b, std::size_t most, const void* pc) {
   std::size_t same = 0;
-  while (same < most && a[same] == b[same] && a[same] != '\0') ++same;
-  return std::min(same + 1, most);
+  while (same < most && byte_at(a, same) == byte_at(b, same) && byte_at(a, same) != '\0') ++same;
+  const std::size_t bytes = same < most ? same + 1 : most;
+  read_bytes(a, bytes, pc);
+  read_bytes(b, bytes, pc);
 }
 
 /// Copies a text with its end; returns the end of the copy.
 char* copy_text(char* to, const char* from, const void* pc) {
-  const std::size_t length = std::strlen(note_text(from, pc));
+  const std::size_t length = read_text(from, without_limit, pc);
   write_bytes(to, length + 1, pc);
   std::memcpy(to, from, length + 1);
   return to + length;
-}
-
-/// The bytes from the first to the one that was found, or all of them.
-std::size_t up_to(const void* found, const void* first, std::size_t all) {
-  if (found == nullptr) return all;
-  return static_cast<std::size_t>(static_cast<const char*>(found) -
-                                  static_cast<const char*>(first)) +
-         1;
 }
 
 int print(char* to, std::size_t most, const char* form, std::va_list more, const void* pc) {
@@ -61,11 +73,13 @@ int print(char* to, std::size_t most, const char* form, std::va_list more, const
 
 extern "C" {
 
-using lockyard::plain::compared;
+using lockyard::plain::byte_at;
 using lockyard::plain::copy_text;
 using lockyard::plain::note_text;
 using lockyard::plain::read_bytes;
-using lockyard::plain::up_to;
+using lockyard::plain::read_compared;
+using lockyard::plain::read_text;
+using lockyard::plain::without_limit;
 using lockyard::plain::write_bytes;
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
@@ -88,35 +102,34 @@ int __wrap_memcmp(const void* a, const void* b, std::size_t bytes) {
   return std::memcmp(a, b, bytes);
 }
 const void* __wrap_memchr(const void* in, int wanted, std::size_t bytes) {
-  const void* const found = std::memchr(in, wanted, bytes);
-  read_bytes(in, up_to(found, in, bytes), LOCKYARD_PC);
-  return found;
+  std::size_t before = 0;
+  while (before < bytes && byte_at(in, before) != static_cast<char>(wanted)) ++before;
+  read_bytes(in, before < bytes ? before + 1 : bytes, LOCKYARD_PC);
+  return std::memchr(in, wanted, bytes);
 }
 
 std::size_t __wrap_strlen(const char* text) {
-  return std::strlen(note_text(text, LOCKYARD_PC));
+  return read_text(text, without_limit, LOCKYARD_PC);
 }
 std::size_t __wrap_strnlen(const char* text, std::size_t most) {
-  const std::size_t length = strnlen(text, most);
-  read_bytes(text, std::min(length + 1, most), LOCKYARD_PC);
-  return length;
+  return read_text(text, most, LOCKYARD_PC);
 }
 int __wrap_strncmp(const char* a, const char* b, std::size_t most) {
-  const std::size_t bytes = compared(a, b, most);
-  read_bytes(a, bytes, LOCKYARD_PC);
-  read_bytes(b, bytes, LOCKYARD_PC);
+  read_compared(a, b, most, LOCKYARD_PC);
   return std::strncmp(a, b, most);
 }
 int __wrap_strcmp(const char* a, const char* b) {
-  const std::size_t bytes = compared(a, b, ~std::size_t{0});
-  read_bytes(a, bytes, LOCKYARD_PC);
-  read_bytes(b, bytes, LOCKYARD_PC);
+  read_compared(a, b, without_limit, LOCKYARD_PC);
   return std::strcmp(a, b);
 }
 const char* __wrap_strchr(const char* text, int wanted) {
-  const char* const found = std::strchr(text, wanted);
-  read_bytes(text, up_to(found, text, std::strlen(text) + 1), LOCKYARD_PC);
-  return found;
+  std::size_t before = 0;
+  for (;; ++before) {
+    const char each = byte_at(text, before);
+    if (each == static_cast<char>(wanted) || each == '\0') break;
+  }
+  read_bytes(text, before + 1, LOCKYARD_PC);
+  return text[before] == static_cast<char>(wanted) ? text + before : nullptr;
 }
 const char* __wrap_strrchr(const char* text, int wanted) {
   return std::strrchr(note_text(text, LOCKYARD_PC), wanted);
@@ -133,18 +146,17 @@ char* __wrap_stpcpy(char* to, const char* from) {
   return copy_text(to, from, LOCKYARD_PC);
 }
 char* __wrap_strncpy(char* to, const char* from, std::size_t bytes) {
-  read_bytes(from, std::min(strnlen(from, bytes) + 1, bytes), LOCKYARD_PC);
+  read_text(from, bytes, LOCKYARD_PC);
   write_bytes(to, bytes, LOCKYARD_PC);
   return std::strncpy(to, from, bytes);
 }
 char* __wrap_strcat(char* to, const char* from) {
-  copy_text(to + std::strlen(note_text(to, LOCKYARD_PC)), from, LOCKYARD_PC);
+  copy_text(to + read_text(to, without_limit, LOCKYARD_PC), from, LOCKYARD_PC);
   return to;
 }
 char* __wrap_strncat(char* to, const char* from, std::size_t most) {
-  char* const end = to + std::strlen(note_text(to, LOCKYARD_PC));
-  const std::size_t length = strnlen(from, most);
-  read_bytes(from, std::min(length + 1, most), LOCKYARD_PC);
+  char* const end = to + read_text(to, without_limit, LOCKYARD_PC);
+  const std::size_t length = read_text(from, most, LOCKYARD_PC);
   write_bytes(end, length + 1, LOCKYARD_PC);
   std::memcpy(end, from, length);
   end[length] = '\0';
@@ -170,6 +182,7 @@ int __wrap_sprintf(char* to, const char* form, ...) {
 }
 void __wrap_qsort(void* first, std::size_t count, std::size_t bytes,
                   int (*compare)(const void*, const void*)) {
+  read_bytes(first, count * bytes, LOCKYARD_PC);
   write_bytes(first, count * bytes, LOCKYARD_PC);
   std::qsort(first, count, bytes, compare);
 }
