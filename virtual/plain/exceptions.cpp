@@ -83,6 +83,14 @@ void __wrap___cxa_rethrow() {
   }
   abi::__cxa_rethrow();
 }
+void __wrap__ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(
+    const std::exception_ptr& which) {
+  if (is_active()) ++lockyard::plain::mine().uncaught;
+  std::rethrow_exception(which);
+}
+std::exception_ptr __wrap__ZSt17current_exceptionv() noexcept {
+  return with_own([] { return std::current_exception(); });
+}
 void* __wrap___cxa_begin_catch(void* object) {
   return with_own([object] { return abi::__cxa_begin_catch(object); });
 }

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 namespace lockyard::plain {
 
@@ -81,6 +82,12 @@ using lockyard::plain::read_compared;
 using lockyard::plain::read_text;
 using lockyard::plain::without_limit;
 using lockyard::plain::write_bytes;
+
+/// How std::hash reads a text.
+std::size_t __wrap__ZSt11_Hash_bytesPKvmm(const void* first, std::size_t bytes, std::size_t seed) {
+  read_bytes(first, bytes, LOCKYARD_PC);
+  return std::_Hash_bytes(first, bytes, seed);
+}
 
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
   read_bytes(from, bytes, LOCKYARD_PC);

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <thread>
 namespace {
 struct text {
@@ -21,6 +23,8 @@ void use_each() {
   assert(strnlen(text{"ab"}.bytes, 8) == 2);
   assert(std::strcmp(text{"ab"}.bytes, text{"ac"}.bytes) < 0);
   assert(std::strncmp(text{"ab"}.bytes, text{"ac"}.bytes, 2) < 0);
+  const auto hash = std::hash<std::string_view>{};
+  assert(hash({text{"ab"}.bytes, 2}) == hash("ab"));
   assert(std::memcmp(text{"ab"}.bytes, text{"ac"}.bytes, 2) < 0);
   text found{"ab"};
   assert(std::memchr(found.bytes, 'b', 8) == found.bytes + 1);
