@@ -133,6 +133,7 @@ std::string name_of_memory(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
   if (auto name = mine.threads.name_of(at)) return *name;
+  if (address == &list_of_keys) return "the list of keys";
   if (known().current != nullptr && at >= mine.object) {
     if (auto name = name_in(*known().current, at - mine.object)) return *name;
   }

@@ -15,6 +15,8 @@
 
 namespace lockyard::plain {
 
+std::uint32_t list_of_keys;
+
 namespace {
 
 enum once_state : std::uint64_t { untouched = 0, running = 1, done = 2 };
@@ -100,6 +102,14 @@ bool begin_initialisation(const void* guard, std::source_location where) {
 /// Keys that were made before the execution have numbers of the C library, which are smaller.
 constexpr pthread_key_t first_key = 1U << 16U;
 
+/// Which number a key gets, and which destructors a thread runs at its end, depends on what other
+/// threads have done to the list before. That orders nothing else.
+void use_keys(std::source_location where) {
+  const model::change next{.apply = [](std::uint64_t found, std::uint64_t) { return found + 1; },
+                           .operand = 0};
+  now().exchange_by(word_of_system(&list_of_keys, where), next, std::memory_order_relaxed, where);
+}
+
 }  // namespace
 
 }  // namespace lockyard::plain
@@ -119,6 +129,7 @@ int __wrap_pthread_once(pthread_once_t* once, void (*run)()) {
 int __wrap_pthread_key_create(pthread_key_t* key, void (*end)(void*)) {
   if (!is_active()) return pthread_key_create(key, end);
   auto& keys = worker::mine().keys;
+  lockyard::plain::use_keys(LOCKYARD_HERE);
   lockyard::plain::write_bytes(key, sizeof *key, __builtin_return_address(0));
   *key = lockyard::plain::first_key + static_cast<pthread_key_t>(keys.size());
   keys.push_back(end);
@@ -126,6 +137,7 @@ int __wrap_pthread_key_create(pthread_key_t* key, void (*end)(void*)) {
 }
 int __wrap_pthread_key_delete(pthread_key_t key) {
   if (!is_active()) return pthread_key_delete(key);
+  lockyard::plain::use_keys(LOCKYARD_HERE);
   const auto number = key - lockyard::plain::first_key;
   if (number < worker::mine().keys.size()) worker::mine().keys[number] = nullptr;
   return 0;
@@ -172,6 +184,7 @@ void thread_storage::end(const std::vector<void (*)(void*)>& keys) {
     destructors.pop_back();
     destroy(object);
   }
+  if (!values.empty()) use_keys({});
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto value = values.find(first_key + static_cast<pthread_key_t>(i));
     if (value == values.end() || value->second == nullptr || keys[i] == nullptr) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -25,5 +26,8 @@ struct thread_storage {
   /// Runs the destructors: of variables, and of values under keys.
   void end(const std::vector<void (*)(void*)>& keys);
 };
+
+/// Stands for the keys of all threads; its value means nothing.
+extern std::uint32_t list_of_keys;
 
 }  // namespace lockyard::plain
