@@ -74,6 +74,7 @@ void execution::reset() {
     each.history = {};
     each.events = 0;
     each.created = 0;
+    each.last_change = 0;
     each.now = status::ended;
     each.timed_out = false;
     each.deadline.reset();

@@ -65,7 +65,7 @@ void execution::note_state(thread_index which) {
   if (thread.now == status::pausing) return note_pause(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
-  is_redundant_ = is_repeated(repeats.state == repeats.failures.back().state);
+  is_redundant_ |= is_repeated(repeats.state == repeats.failures.back().state);
 }
 
 /// Says what the thread that pauses waits for: nothing, unless it was there before. A loop may

@@ -71,6 +71,19 @@ TEST(Symmetry, sorts_stores_by_modification_order) {
   EXPECT_EQ(completed(make, true), 1U);
 }
 
+/// A failure for no reason is the step that shows that the threads are out of order, too.
+TEST(Symmetry, leaves_out_failures_for_no_reason_of_exchanged_threads) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  const program attempts(
+      2, {{action::compare_weakly, 0, relaxed, 0, 0}, {action::compare_weakly, 0, relaxed, 0, 0}});
+  std::set<outcome> outcomes;
+  const client_maker make = [&] { return std::make_unique<random_client>(attempts, outcomes); };
+  // One execution is its own counterpart: all attempts fail, and read the first value.
+  const std::uint64_t all = completed(make, false);
+  EXPECT_EQ(completed(make, true), (all + 1) / 2);
+  EXPECT_EQ(all % 2, 1U);
+}
+
 /// The search would take the first thread for the one that comes first.
 class numbered_client : public client {
  public:
