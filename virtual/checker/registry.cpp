@@ -38,25 +38,24 @@ constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model:
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
 
+/// Decision 0078 has the reasons. A lock that is in no list is searched without symmetry.
+constexpr auto full_symmetry = std::to_array<std::string_view>(
+    {"tas_spinlock", "ttas_spinlock", "yielding_spinlock", "backoff_spinlock", "ticket_spinlock",
+     "mutex", "mutex[fence]", "byte_mutex", "array_spinlock", "mcs_spinlock", "futex_mutex",
+     "adaptive_mutex", "single_spinner_mutex", "ticket_mutex", "fair_mutex", "fair_mutex[strict]",
+     "fair_mutex[barging]", "semaphore_mutex", "shared_mutex"});
 /// Locks that ask for the slots, keys or ids of threads, and only whether two are equal, or which
-/// nodes belong to a slot. A lock that asks, and is not here, is searched without symmetry.
-template <class Lock>
-constexpr model::symmetry symmetry_of = model::symmetry::full;
-constexpr model::symmetry of_names = model::symmetry::of_names;
-template <>
-constexpr model::symmetry symmetry_of<basic_queued_spinlock<model::model>> = of_names;
-template <>
-constexpr model::symmetry symmetry_of<basic_clh_spinlock<model::model>> = of_names;
-template <>
-constexpr model::symmetry symmetry_of<basic_owner_aware_mutex<model::model>> = of_names;
-template <>
-constexpr model::symmetry symmetry_of<basic_shared_memory_mutex<model::model>> = of_names;
-template <>
-constexpr model::symmetry symmetry_of<basic_pi_mutex<model::model>> = of_names;
-template <>
-constexpr model::symmetry symmetry_of<eager_biased_mutex> = of_names;
-template <class M, std::uint32_t MaxDepth>
-constexpr model::symmetry symmetry_of<recursive_mutex<M, MaxDepth>> = of_names;
+/// nodes belong to a slot.
+constexpr auto symmetry_of_names = std::to_array<std::string_view>(
+    {"queued_spinlock", "clh_spinlock", "owner_aware_mutex", "shared_memory_mutex", "pi_mutex",
+     "biased_mutex", "recursive_mutex"});
+
+constexpr model::symmetry symmetry_of(std::string_view lock) {
+  if (std::ranges::find(full_symmetry, lock) != full_symmetry.end()) return model::symmetry::full;
+  if (std::ranges::find(symmetry_of_names, lock) != symmetry_of_names.end())
+    return model::symmetry::of_names;
+  return model::symmetry::none;
+}
 
 /// The lock that is checked for a lock of the catalogue.
 template <class Lock>
@@ -76,7 +75,7 @@ std::vector<checked_client> catalogue_locks() {
                        .of = group::lock,
                        .summary = entry.traits.origin,
                        .make = &model::exclusion_of<checked>,
-                       .size = {.lock_has = symmetry_of<checked>},
+                       .size = {.lock_has = symmetry_of(entry.traits.name)},
                        .offers_timed = entry.traits.timed,
                        .bound = bound<checked>});
     }

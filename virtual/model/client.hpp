@@ -37,7 +37,7 @@ struct client_size {
   bool tries = false;         ///< the last thread uses try_lock, and may fail
   bool timed = false;         ///< the last thread uses try_lock_for, and may fail
   bool destroys = false;      ///< the last thread destroys the lock itself
-  symmetry lock_has = symmetry::full;
+  symmetry lock_has = symmetry::none;
 };
 
 template <class Lock>
