@@ -163,8 +163,8 @@ class execution {
   };
   [[nodiscard]] std::optional<stack_place> find_on_stack(const void* address) const;
   void note_cap(cap which) { reach(which); }
-  /// The thread looks at a word again, and sees what it saw before.
-  void note_skipped_look() { me().repeats.plain = {}; }
+  /// The thread looks at a word again, and sees what it has written there itself.
+  void note_skipped_look(location_index word);
   /// Whether a thread is where it was before, as it seems: what was found when this execution ran
   /// first counts, because unused bytes of a stack may differ when it runs again.
   [[nodiscard]] bool is_repeated(bool seems_repeated);

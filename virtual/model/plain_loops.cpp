@@ -71,6 +71,16 @@ bool execution::note_plain_turn(thread_record& thread) {
   return is_set_up() || thread.undisturbed;
 }
 
+void execution::note_skipped_look(location_index word) {
+  repetition& repeats = me().repeats;
+  repeats.plain = {};
+  const location& at = memory_.at(word);
+  for (std::size_t i = at.order.size(); i-- > 0 && !repeats.skipped;) {
+    const message_index which = at.order[i];
+    if (at.messages[which].by.thread == running_) repeats.skipped = {.where = word, .which = which};
+  }
+}
+
 /// Whether a loop that pauses has looked at plain data alone. A failure for no reason needs nothing
 /// new either.
 bool execution::waits_for_plain_data(const thread_record& thread) {

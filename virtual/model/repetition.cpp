@@ -81,6 +81,7 @@ void execution::note_pause(thread_record& thread) {
   repeats.at_pauses.push_back(state);
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) {
+    if (repeats.skipped) thread.reads.push_back(*repeats.skipped);
     if (waits_for_plain_data(thread)) thread.now = status::stuck;
     return;
   }
@@ -110,6 +111,7 @@ void execution::act(thread_record& thread) {
   repeats.known_at_pause = {};
   repeats.failures.clear();
   repeats.failed_at = 0;
+  repeats.skipped.reset();
 }
 
 void execution::pause(std::source_location where) {
@@ -117,6 +119,9 @@ void execution::pause(std::source_location where) {
   if (thread.rushes) {
     if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush
+    // The loop may pause in several places, so what it reads in between is not all.
+    thread.reads.insert(thread.reads.end(), thread.repeats.loop.begin(), thread.repeats.loop.end());
+    if (thread.repeats.skipped) thread.reads.push_back(*thread.repeats.skipped);
     thread.now = waits_for_plain_data(thread) ? status::stuck : status::pausing;
     thread.next = {};
     switch_out();

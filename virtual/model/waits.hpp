@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lockyard::model {
@@ -72,6 +73,8 @@ struct repetition {
   std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads
+  /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
+  std::optional<read_before> skipped;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
   bool has_read_plain = false;    ///< since the last pause

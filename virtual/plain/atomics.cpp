@@ -93,7 +93,7 @@ part word_of(const site& call) {
   switch (loop.next_attempt(call.pc, call.at, operand)) {
     case spins::attempt::skip:
       now().note_cap(model::cap::counted_pauses);
-      now().note_skipped_look();
+      now().note_skipped_look(by.at.word);
       return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
     case spins::attempt::await: {
       note_spin(call.where);

@@ -243,6 +243,26 @@ TEST(Pause, in_two_places_of_a_loop_waits_for_the_words_of_both) {
   EXPECT_EQ(all.result.result, verdict::hang) << all.result.what;
 }
 
+TEST(Pause, in_two_places_of_a_loop_that_counts_waits_for_the_words_of_both) {
+  const auto counts_looks = [](bench& t) {
+    unsigned looks = 0;
+    for (;; looks += 2) {
+      if (t.x.load(acq) != 0) break;
+      model::pause();
+      if (t.y.load(acq) != 0) break;
+      model::pause();
+    }
+    t.r = looks < 1'000'000 ? 1 : 2;
+  };
+  const auto sets_one = [](bench& t) { t.x.store(1, rel); };
+  const auto sets_other = [](bench& t) { t.y.store(1, rel); };
+  for (const auto& all : {all_of<counts_looks, sets_one>(), all_of<counts_looks, sets_other>()}) {
+    EXPECT_EQ(all.result.result, verdict::passed) << all.result.what;
+    EXPECT_EQ(all.result.left_out, "");
+    EXPECT_EQ(all.values, (std::set{1U}));
+  }
+}
+
 /// Leaves no difference between two turns of a loop but the one in memory.
 [[gnu::noinline]] void clear_stack() {
   volatile std::byte dead[2000] = {};  // NOLINT(*-avoid-c-arrays): an array is not volatile

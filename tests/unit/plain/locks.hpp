@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <linux/futex.h>
@@ -231,6 +232,28 @@ class wide {
 
  private:
   std::atomic<state> state_{state{0, 0}};
+};
+
+/// Gives way twice in each turn, and looks at plain data in between; it waits for the exchange
+/// only.
+class patient {
+ public:
+  void lock() {
+    unsigned turns = 0;
+    for (; taken_.exchange(true, acquire); ++turns) {
+      if (is_closed_) return;
+      std::this_thread::yield();
+      if (is_closed_) return;
+      std::this_thread::yield();
+    }
+    turns_ = turns;
+  }
+  void unlock() { taken_.store(false, release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+  bool is_closed_ = false;
+  unsigned turns_ = 0;
 };
 
 /// Its state lies on the heap, and a pointer to it is published by the first thread to come.

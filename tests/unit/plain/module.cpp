@@ -48,6 +48,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_lock<stack_nodes<false>>("passed: nodes on stacks"),
     entry_of_lock<stack_nodes<true>>("lifetime: nodes on stacks, touched late"),
     entry_of_client<counted_spin>("bounded: a spin that counts"),
+    entry_of_lock<patient>("bounded: a spin that counts, and gives way twice"),
     entry_of_client<lazy_static<true>>("passed: static variable of a function"),
     entry_of_client<lazy_static<false>>("race: static variable, its guard by hand"),
     entry_of_client<handed_value<release>>("passed: message passing"),
