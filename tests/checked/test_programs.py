@@ -34,6 +34,7 @@ QUICK = {
     "futures.cpp",
     "loaded_then_exchanged.c",
     "mcs_lock.c",
+    "memory_resource.cpp",
     "nondet_branches.c",
     "same_value.c",
     "struct_by_value.cpp",

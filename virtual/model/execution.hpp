@@ -171,6 +171,9 @@ class execution {
   /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
   /// threads go on; if they cannot, the execution ends without a verdict.
   [[noreturn]] void give_up(std::source_location where);
+  /// The code may keep a state that is not in the graph: two states with the same graph may differ,
+  /// and so may two orders of steps.
+  void note_unseen();
   /// The threads that are left may wait forever without a hang: the end of the program ends them.
   void note_program_end() noexcept { program_has_ended_ = true; }
   /// Whether an address is just beyond the end of a thread's stack.

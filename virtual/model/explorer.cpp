@@ -129,7 +129,7 @@ class search_state {
     list.start_from(std::move(part));
     tally books;
     const auto goes_on = [&](const hash128& prefix) {
-      if (by_.uses_cache && !cache_.insert(prefix)) return false;
+      if (merges_ && !cache_.insert(prefix)) return false;
       ++books.states;
       return true;
     };
@@ -271,6 +271,7 @@ class search_state {
   const client_maker& make_;
   const plan& by_;
   const conflicts* conflicts_;
+  bool merges_ = by_.uses_cache && (conflicts_ == nullptr || !conflicts_->has_unseen);
   std::optional<conflicts> learned_;
   state_cache cache_;
   work_pile pile_;

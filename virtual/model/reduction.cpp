@@ -68,6 +68,13 @@ void execution::note_unordered() {
   learned_->has_unordered = true;
 }
 
+void execution::note_unseen() {
+  if (conflicts_ == nullptr || conflicts_->has_unseen) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->has_unordered = true;
+  learned_->has_unseen = true;
+}
+
 /// Called by the fence itself, at its step.
 void execution::note_heavy_fence() {
   has_fenced_ = true;

@@ -46,6 +46,7 @@ struct conflicts {
   /// There are operations that no rule covers: heavy fences that may fail, words with priority
   /// inheritance, deadlines that threads share. Nothing is left out.
   bool has_unordered = false;
+  bool has_unseen = false;           ///< the graph does not decide what threads do
   bool tells_threads_apart = false;  ///< threads that the client declares interchangeable
   bool has_heavy_fence = false;
   std::vector<std::uint64_t> newest{};    ///< words whose newest message some operation looks at

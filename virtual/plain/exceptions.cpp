@@ -8,6 +8,7 @@
 
 #include <cxxabi.h>
 
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <typeinfo>
@@ -49,6 +50,16 @@ auto with_own(const Call& call) {
 
 }  // namespace
 
+namespace {
+
+/// An exception whose destructor is the module's code.
+void note_exception(const std::type_info* type, void (*destroy)(void*)) {
+  if (!is_active() || destroy == nullptr || !may_share_exceptions()) return;
+  if (is_of_module(reinterpret_cast<std::uintptr_t>(type))) now().note_unseen();
+}
+
+}  // namespace
+
 void forget_exceptions() {
   of_system() = {};
 }
@@ -71,8 +82,15 @@ void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
   return object;
 }
 void __wrap___cxa_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
+  lockyard::plain::note_exception(type, destroy);
   if (is_active()) ++lockyard::plain::mine().uncaught;
   abi::__cxa_throw(object, type, destroy);
+}
+/// How std::make_exception_ptr makes one.
+void* __wrap___cxa_init_primary_exception(void* object, std::type_info* type,
+                                          void (*destroy)(void*)) noexcept {
+  lockyard::plain::note_exception(type, destroy);
+  return abi::__cxa_init_primary_exception(object, type, destroy);
 }
 void __wrap___cxa_rethrow() {
   if (is_active()) {

@@ -4,6 +4,7 @@
 #include "crash.hpp"
 #include "names.hpp"
 #include "places.hpp"
+#include "unseen.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -33,6 +34,8 @@ struct loaded_modules {
   std::uintptr_t end = 0;
   std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
+  bool is_silent = false;  ///< some code that is called may use memory unseen
+  bool shares_exceptions = false;
   std::optional<std::string> refused;
 };
 
@@ -104,6 +107,7 @@ class module_client : public model::client {
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
     mine.threads.begin(of_.program != nullptr);
+    if (loaded().is_silent) execution::current()->note_unseen();
     if (of_.make != nullptr) of_.make(at_);
   }
 
@@ -177,6 +181,10 @@ bool is_of_module(std::uintptr_t at) {
   return loaded().base <= at && at < loaded().end;
 }
 
+bool may_share_exceptions() {
+  return loaded().shares_exceptions;
+}
+
 arena& earlier_heap() {
   static arena heap;
   return heap;
@@ -212,6 +220,8 @@ std::vector<entry> load_module(const std::string& path) {
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   dl_iterate_phdr(&note_segments, map);
+  loaded().is_silent = calls_unknown_functions(map->l_ld);
+  loaded().shares_exceptions = shares_exceptions(map->l_ld);
   if (const auto used = earlier_heap().used(0); !used.empty()) {
     loaded().data.push_back({used.data(), {used.begin(), used.end()}});
   }

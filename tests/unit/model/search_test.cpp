@@ -137,6 +137,35 @@ TEST(Search, reads_as_many_old_values_as_are_allowed) {
   EXPECT_EQ(outcomes_with_old({}), (std::set{0U, 1U, 2U, 3U}));
 }
 
+/// The threads draw numbers where the checker does not see it, between stores that it sees.
+class drawing_client : public client {
+ public:
+  explicit drawing_client(std::set<unsigned>& outcomes) : outcomes_{outcomes} {
+    execution::current()->note_unseen();
+  }
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    words_[index].store(1, std::memory_order_relaxed);
+    drawn_[index] = next_++;
+    words_[index].store(2, std::memory_order_relaxed);
+  }
+  void finish() override { outcomes_.insert(drawn_[0] * 2 + drawn_[1]); }
+
+ private:
+  word<unsigned> words_[2]{};
+  unsigned next_ = 0;
+  unsigned drawn_[2]{};
+  std::set<unsigned>& outcomes_;
+};
+
+TEST(Search, merges_no_states_of_code_that_may_have_more_state) {
+  std::set<unsigned> outcomes;
+  const found result =
+      explore([&] { return std::make_unique<drawing_client>(outcomes); }, {.workers = 1});
+  EXPECT_TRUE(result.passed()) << result.what;
+  EXPECT_EQ(outcomes, (std::set{1U, 2U}));
+}
+
 TEST(Search, finds_a_race_by_sampling) {
   for (const search order : {search::pct, search::random}) {
     const found result = explore(racing(), {.order = order, .workers = 2, .seconds = 10});

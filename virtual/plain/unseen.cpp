@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unseen.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace lockyard::plain {
+
+namespace {
+
+/// What the compiler and the linker refer to by themselves, and functions that throw; functions
+/// that use only their arguments, an object of the caller's, or constants; and those that print,
+/// whose results no program needs.
+constexpr std::string_view known_names = R"(
+_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable _Unwind_Resume __cxa_atexit __cxa_bad_cast
+__cxa_bad_typeid __cxa_finalize __cxa_free_exception __cxa_pure_virtual
+__cxa_throw_bad_array_new_length __dynamic_cast __gmon_start__ __gxx_personality_v0
+__gcc_personality_v0 __once_proxy __stack_chk_fail _ZNSt13__future_base12_Result_baseC2Ev
+_ZNSt13__future_base12_Result_baseD2Ev _ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev
+_ZNSt6thread6_StateD1Ev _ZNSt6thread6_StateD2Ev _ZSt11__once_call _ZSt15__once_callable
+_ZSt7nothrow _ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv abs
+labs llabs div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
+sysconf getpagesize get_nprocs get_nprocs_conf stdout stderr printf vprintf fprintf vfprintf puts
+putchar fputs fputc putc fwrite fflush perror __cxa_call_terminate __cxa_deleted_virtual
+__cxa_get_exception_ptr _ZNSt3pmr15memory_resourceD2Ev
+)";
+constexpr std::string_view known_beginnings = R"(
+__tsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI _ZTS _ZNSt15__exception_ptr13exception_ptr
+_ZNKSt15__exception_ptr13exception_ptr pthread_attr_ pthread_mutexattr_ pthread_condattr_
+pthread_rwlockattr_ pthread_barrierattr_ _ZNKSt8__detail20_Prime_rehash_policy
+)";
+/// Classes whose virtual functions and constructors use their own object only. The table of another
+/// class leads to functions of a library that no name shows.
+constexpr std::string_view known_classes = R"(
+St9exception St13bad_exception St9bad_alloc St20bad_array_new_length St8bad_cast St10bad_typeid
+St17bad_function_call St12bad_weak_ptr St11logic_error St12domain_error St16invalid_argument
+St12length_error St12out_of_range St12future_error St13runtime_error St11range_error
+St14overflow_error St15underflow_error St12system_error St16nested_exception St14error_category
+NSt6thread6_StateE NSt13__future_base12_Result_baseE NSt3pmr15memory_resourceE
+N10__cxxabiv117__class_type_infoE N10__cxxabiv119__pointer_type_infoE
+N10__cxxabiv120__si_class_type_infoE N10__cxxabiv121__vmi_class_type_infoE
+)";
+constexpr std::string_view known_mathematics = R"(
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
+fdim floor fma fmax fmin fmod hypot ilogb ldexp llrint llround log log10 log1p log2 logb lrint
+lround nearbyint nextafter pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma
+trunc
+)";
+
+constexpr std::string_view known_libraries = R"(
+libc.so libm.so libstdc++.so libgcc_s.so libatomic.so libpthread.so ld-linux
+)";
+
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> words;
+  for (std::size_t end = 0;;) {
+    const std::size_t begin = list.find_first_not_of(" \n", end);
+    if (begin == std::string_view::npos) return words;
+    end = list.find_first_of(" \n", begin);
+    words.push_back(list.substr(begin, end - begin));
+  }
+}
+
+bool is_in(std::string_view list, std::string_view name) {
+  const auto words = words_of(list);
+  return std::ranges::find(words, name) != words.end();
+}
+
+bool begins_as_one_of(std::string_view list, std::string_view name) {
+  return std::ranges::any_of(words_of(list), [&](auto each) { return name.starts_with(each); });
+}
+
+bool has_known_class(std::string_view name) {
+  if (name.starts_with("_ZTV")) return is_in(known_classes, name.substr(4));
+  const std::size_t members = name.starts_with("_ZNK") ? 4 : 3;
+  return name.starts_with("_ZN") && begins_as_one_of(known_classes, name.substr(members));
+}
+
+bool is_known(std::string_view name) {
+  const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
+  const bool is_of_size = name.ends_with('f') || name.ends_with('l');
+  return throws || is_in(known_names, name) || begins_as_one_of(known_beginnings, name) ||
+         has_known_class(name) || is_in(known_mathematics, name) ||
+         (is_of_size && is_in(known_mathematics, name.substr(0, name.size() - 1)));
+}
+
+/// The names that the module does not define; nothing if they may be in any library.
+std::optional<std::vector<std::string_view>> undefined_names(const ElfW(Dyn) * dynamic) {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* texts = nullptr;
+  const std::uint32_t* hashes = nullptr;
+  std::vector<std::size_t> libraries;
+  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+    if (dynamic->d_tag == DT_NEEDED) libraries.push_back(dynamic->d_un.d_val);
+    const auto* const at = reinterpret_cast<const void*>(dynamic->d_un.d_ptr);
+    if (dynamic->d_tag == DT_SYMTAB) symbols = static_cast<const ElfW(Sym)*>(at);
+    if (dynamic->d_tag == DT_STRTAB) texts = static_cast<const char*>(at);
+    if (dynamic->d_tag == DT_GNU_HASH) hashes = static_cast<const std::uint32_t*>(at);
+  }
+  if (symbols == nullptr || texts == nullptr || hashes == nullptr) return std::nullopt;
+  for (const std::size_t each : libraries) {
+    if (!begins_as_one_of(known_libraries, texts + each)) return std::nullopt;
+  }
+  // They come first, behind an empty one, and are not hashed.
+  const std::size_t first_hashed = hashes[1];
+  std::vector<std::string_view> names;
+  for (std::size_t i = 1; i < first_hashed; ++i) names.emplace_back(texts + symbols[i].st_name);
+  return names;
+}
+
+}  // namespace
+
+bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(dynamic);
+  return !names || !std::ranges::all_of(*names, is_known);
+}
+
+bool shares_exceptions(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(dynamic);
+  return !names || std::ranges::any_of(*names, [](std::string_view each) {
+    return each.find("exception_ptr") != std::string_view::npos;
+  });
+}
+
+}  // namespace lockyard::plain
