@@ -2,9 +2,9 @@
 #include "program.hpp"
 
 #include "crash.hpp"
+#include "hidden_state.hpp"
 #include "names.hpp"
 #include "places.hpp"
-#include "unseen.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -32,10 +32,10 @@ struct loaded_modules {
   std::vector<variables> data;
   std::uintptr_t base = 0;
   std::uintptr_t end = 0;
+  bool shares_exceptions = false;
+  bool hides_state = false;
   std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
-  bool is_silent = false;  ///< some code that is called may use memory unseen
-  bool shares_exceptions = false;
   std::optional<std::string> refused;
 };
 
@@ -98,6 +98,7 @@ class module_client : public model::client {
  public:
   module_client(const entry& of, const model::client_size& size) : of_{of}, size_{size} {
     name_object_as(of.name);
+    if (loaded().hides_state) execution::current()->note_unseen();
     worker& mine = worker::mine();
     mine.begin();
     at_ = mine.heap.take(0, of.size, of.alignment, {});
@@ -107,7 +108,6 @@ class module_client : public model::client {
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
     mine.threads.begin(of_.program != nullptr);
-    if (loaded().is_silent) execution::current()->note_unseen();
     if (of_.make != nullptr) of_.make(at_);
   }
 
@@ -220,7 +220,7 @@ std::vector<entry> load_module(const std::string& path) {
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   dl_iterate_phdr(&note_segments, map);
-  loaded().is_silent = calls_unknown_functions(map->l_ld);
+  loaded().hides_state = may_hide_state(map->l_ld);
   loaded().shares_exceptions = shares_exceptions(map->l_ld);
   if (const auto used = earlier_heap().used(0); !used.empty()) {
     loaded().data.push_back({used.data(), {used.begin(), used.end()}});

@@ -61,7 +61,7 @@ inline bool is_active() noexcept {
 /// Whether an address is in a module's code or variables.
 bool is_of_module(std::uintptr_t at);
 
-/// Whether several threads may own an exception of the module (unseen.hpp).
+/// Whether several threads may own an exception of the module (hidden_state.hpp).
 bool may_share_exceptions();
 
 /// A module's thread_local variables, as a new thread finds them.

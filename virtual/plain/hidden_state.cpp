@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unseen.hpp"
+#include "hidden_state.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -114,7 +114,7 @@ std::optional<std::vector<std::string_view>> undefined_names(const ElfW(Dyn) * d
 
 }  // namespace
 
-bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
+bool may_hide_state(const ElfW(Dyn) * dynamic) {
   const auto names = undefined_names(dynamic);
   return !names || !std::ranges::all_of(*names, is_known);
 }

@@ -9,7 +9,7 @@ namespace lockyard::plain {
 
 /// Whether a module calls functions of libraries that the checker neither replaces nor knows. Such
 /// a function may use memory that other threads use, and keep a state of its own.
-bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
+bool may_hide_state(const ElfW(Dyn) * dynamic);
 
 /// Whether several threads may own one exception of a module. The last one that gives it up runs
 /// its destructor, and only the library knows which one that is.
